@@ -1,0 +1,38 @@
+# Everything starts from a fresh clone: each target makes its own environment in .venv.
+PYTHON ?= python3
+EXTRAS ?=
+BIN := .venv/bin
+STAMP := .venv/.installed-$(subst $(comma),-,$(EXTRAS))
+comma := ,
+PYTEST_ARGS ?=
+
+.PHONY: help test lint demo bench venv clean
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+venv: $(STAMP) ## the environment in .venv (EXTRAS=gpu adds PyTorch)
+$(STAMP): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing subgame into .venv (the first time takes a minute or two)"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev$(if $(EXTRAS),$(comma)$(EXTRAS))]'
+	@touch $@
+
+lint: venv ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint ## everything that must hold: lint, types, imports, tests, doctests
+	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+demo: venv ## what subgame does, in under two minutes
+	@$(BIN)/subgame demo
+
+bench: venv ## our speed beside OpenSpiel's and LiteEFG's
+	@$(BIN)/subgame bench
+
+clean: ## remove the environment and caches
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,519 @@
+r"""Reader and writer of Gambit's extensive-form files (`.efg`, version ``EFG 2 R``).
+
+The format is the one Gambit documents under "The extensive game (.efg) file format"
+(McKelvey, McLennan and Turocy, "Gambit: Software Tools for Game Theory"); this module was
+written from that description. A prologue is followed by the nodes in prefix order.
+
+What is read more generously than the description says, because files in the wild do it: the
+names of infosets and outcomes may be missing; lists may hold commas; labels may be empty or
+repeat (they are told apart by a number); decimal probabilities may miss one by their rounding.
+
+    >>> game = loads('EFG 2 R "Pick" { "A" "B" } p "" 1 1 "x" { "l" "r" } 0 '
+    ...              't "" 1 "win" { 1, -1 } t "" 0')
+    >>> root = game.new_initial_state()
+    >>> root.information_state(0), root.child("l").returns()
+    ('x', (1.0, -1.0))
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple, Self, cast
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+
+@dataclass(slots=True, eq=False)
+class _Infoset:
+    """An infoset, or an event of chance (player `CHANCE`), as its first node declares it."""
+
+    player: int
+    number: int
+    label: str
+    labels: tuple[str, ...]  # as written, to compare with a later declaration
+    probabilities: tuple[Fraction, ...]
+    actions: tuple[str, ...] = ()
+    outcomes: tuple[tuple[str, float], ...] = ()
+    name: str = ""  # given when all labels are known
+
+    def __post_init__(self) -> None:
+        numbers = [f"#{number}" for number in range(1, len(self.labels) + 1)]
+        self.actions = tuple(_distinct(self.labels, numbers))
+        # Six-decimal files write thirds as 0.333333: what they mean sums to one.
+        total = sum(self.probabilities, Fraction(0))
+        floats = [float(probability / total) for probability in self.probabilities]
+        self.outcomes = tuple(zip(self.actions, floats, strict=False))
+
+
+class GambitState(State):
+    """A node of the file's tree; `label` is the name that the file gives it."""
+
+    __slots__ = ("_children", "_infoset", "_paid", "label")
+
+    def __init__(self, label: str, infoset: _Infoset | None, paid: tuple[Fraction, ...]) -> None:
+        self.label = label
+        self._infoset = infoset
+        self._paid = paid
+        self._children: list[Self] = []
+
+    def current_player(self) -> int:
+        return TERMINAL if self._infoset is None else self._infoset.player
+
+    def legal_actions(self) -> tuple[str, ...]:
+        return () if self._infoset is None else self._infoset.actions
+
+    def chance_outcomes(self) -> tuple[tuple[str, float], ...]:
+        return () if self._infoset is None else self._infoset.outcomes
+
+    def child(self, action: str) -> Self:
+        try:
+            return self._children[self.legal_actions().index(action)]
+        except ValueError:
+            raise did_you_mean("action", action, self.legal_actions()) from None
+
+    def returns(self) -> tuple[float, float]:
+        """What the outcomes met so far pay, one number for each player of the file."""
+        return cast("tuple[float, float]", tuple(float(amount) for amount in self._paid))
+
+    def information_state(self, player: int) -> str | None:
+        infoset = self._infoset
+        return infoset.name if infoset is not None and infoset.player == player else None
+
+
+class GambitGame(Game):
+    """A game read from a file, with what its prologue says: `title`, `players`, `comment`."""
+
+    def __init__(
+        self, name: str, title: str, players: Sequence[str], comment: str, root: GambitState
+    ) -> None:
+        self.name = name
+        self.num_players = len(players)
+        self.title = title
+        self.players = tuple(players)
+        self.comment = comment
+        self._root = root
+
+    def new_initial_state(self) -> GambitState:
+        return self._root
+
+
+def load(path: str | os.PathLike[str]) -> GambitGame:
+    """The game in a file; it is named after the file."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SubgameError(f"There is no file '{path}'.") from None
+    except OSError as error:
+        raise SubgameError(f"The file '{path}' cannot be read: {error.strerror}.") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        column = error.start - (error.object.rfind(b"\n", 0, error.start) + 1) + 1
+        raise SubgameError(
+            f"{path.name}, line {line}, column {column}: expected UTF-8 text, "
+            f"found the byte 0x{error.object[error.start]:02x}."
+        ) from None
+    return loads(text, name=path.name)
+
+
+def loads(text: str, name: str = "") -> GambitGame:
+    """The game in a text. `name` names the game and stands in error messages."""
+    scan = _Scanner(text, name or "efg text")
+    title, players, comment = _prologue(scan)
+    reader = _TreeReader(scan, len(players))
+    root = reader.tree()
+    reader.name_infosets()
+    return GambitGame(name or title or "efg", title, players, comment, root)
+
+
+def save(game: Game, path: str | os.PathLike[str]) -> None:
+    """Write the game to a file."""
+    text = dumps(game)
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise SubgameError(f"The file '{path}' cannot be written: {error.strerror}.") from None
+
+
+def dumps(game: Game) -> str:
+    """The game as a file's text, which `loads` reads back to the same game.
+
+    The infosets are labelled with their `information_state`. All numbers are written as
+    rationals, so payoffs come back to the last bit, and every node restates its lists, since
+    not all programs accept that they are left out.
+    """
+    title, comment = str(game), ""
+    players: Sequence[str] = [f"Player {seat + 1}" for seat in range(game.num_players)]
+    if isinstance(game, GambitGame):
+        title, players, comment = game.title, game.players, game.comment
+    lines = [f"EFG 2 R {_quote(title)} {_list(map(_quote, players))}", _quote(comment), ""]
+    writer = _NodeWriter()
+    stack: list[State] = [game.new_initial_state()]
+    while stack:
+        state = stack.pop()
+        line, actions = writer.node(state)
+        lines.append(line)
+        stack.extend(state.child(action) for action in reversed(actions))
+    return "\n".join(lines) + "\n"
+
+
+# -- reading ---------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r'\s*(?:(?P<quoted>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+)|(?P<end>\Z))',
+    re.DOTALL,
+)
+_INTEGER = re.compile(r"[0-9]{1,18}")
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]{1,400}/[0-9]{1,400}|"
+    r"(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?)"
+)
+_LARGEST = Fraction(10) ** 300  # so that no sum of payoffs overflows a float
+_fraction = lru_cache(maxsize=4096)(Fraction)  # files restate the same few numbers
+
+
+class _Token(NamedTuple):
+    kind: str  # "quoted", "mark", "word" or "end"
+    text: str  # without quotes and escapes
+    start: int
+
+
+class _Scanner:
+    """The tokens of a text, one ahead, and errors that say where they stand."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._text = text
+        self._name = name
+        self._position = 0
+        self.token = self._read()
+
+    def _read(self) -> _Token:
+        match = _TOKEN.match(self._text, self._position)
+        if match is None or match.lastgroup is None:
+            start = self._text.index('"', self._position)
+            raise self.wrong(start, "a closing quote", "the end of the file")
+        self._position = match.end()
+        kind = match.lastgroup
+        text = match[kind]
+        if kind == "quoted":
+            text = text[1:-1]
+            if "\\" in text:
+                text = re.sub(r'\\(["\\])', r"\1", text)
+        return _Token(kind, text, match.start(kind))
+
+    def wrong(self, start: int, expected: str, found: object) -> SubgameError:
+        line = self._text.count("\n", 0, start) + 1
+        column = start - self._text.rfind("\n", 0, start)
+        where = f"{self._name}, line {line}, column {column}"
+        return SubgameError(f"{where}: expected {expected}, found {found}.")
+
+    def expected(self, what: str, token: _Token | None = None) -> SubgameError:
+        token = token or self.token
+        shown = " ".join(token.text[:31].split())  # a message is one line
+        shown = shown if len(token.text) <= 30 else shown[:30] + "..."
+        found = {"end": "the end of the file", "quoted": f'"{shown}"'}.get(token.kind, f"'{shown}'")
+        return self.wrong(token.start, what, found)
+
+    def next(self) -> _Token:
+        token = self.token
+        if token.kind != "end":
+            self.token = self._read()
+        return token
+
+    def is_mark(self, mark: str) -> bool:
+        return self.token.kind == "mark" and self.token.text == mark
+
+    def quoted(self, what: str) -> str:
+        if self.token.kind != "quoted":
+            raise self.expected(what)
+        return self.next().text
+
+    def optional(self) -> str:
+        return self.next().text if self.token.kind == "quoted" else ""
+
+    def integer(self, what: str) -> int:
+        if self.token.kind != "word" or not _INTEGER.fullmatch(self.token.text):
+            raise self.expected(what)
+        return int(self.next().text)
+
+    def number(self, token: _Token, what: str) -> Fraction:
+        if token.kind == "word" and _NUMBER.fullmatch(token.text):
+            try:
+                value = _fraction(token.text)
+            except ZeroDivisionError:
+                raise self.expected("a denominator other than zero", token) from None
+            if abs(value) > _LARGEST:
+                raise self.expected("a number below 1e300", token)
+            return value
+        raise self.expected(what, token)
+
+    def braces(self, what: str) -> list[_Token]:
+        """What stands between braces, commas left out."""
+        if not self.is_mark("{"):
+            raise self.expected(what)
+        self.next()
+        items = []
+        while not self.is_mark("}"):
+            if self.token.kind == "end" or self.is_mark("{"):
+                raise self.expected("'}' at the end of the list")
+            token = self.next()
+            if token.kind != "mark":
+                items.append(token)
+        self.next()
+        return items
+
+
+def _prologue(scan: _Scanner) -> tuple[str, list[str], str]:
+    """Title, players and comment."""
+    # D stood for decimals, R for rationals, when files held only one of the two.
+    for accepted in (["EFG"], ["2"], ["R", "D"]):
+        if scan.token.kind != "word" or scan.token.text not in accepted:
+            raise scan.expected("'EFG 2 R', with which Gambit's extensive games begin")
+        scan.next()
+    title = scan.quoted("the title in quotes")
+    tokens = scan.braces("the players' names in braces")
+    for token in tokens:
+        if token.kind != "quoted":
+            raise scan.expected("a player's name in quotes", token)
+    if not tokens:
+        raise scan.expected("at least one player's name before this")
+    return title, [token.text for token in tokens], scan.optional()
+
+
+class _TreeReader:
+    """Builds the nodes, keeping what was declared of infosets and outcomes."""
+
+    def __init__(self, scan: _Scanner, num_players: int) -> None:
+        self._scan = scan
+        self._nothing = (Fraction(0),) * num_players
+        self._infosets: dict[tuple[int, int], _Infoset] = {}
+        self._outcomes: dict[int, tuple[Fraction, ...]] = {}
+
+    def tree(self) -> GambitState:
+        """The root, once the tree is complete. A loop, so that depth costs no recursion."""
+        root = self._node(self._nothing)
+        path = [root]  # the nodes that still lack children, each below the one before
+        while path:
+            node = path[-1]
+            if len(node._children) == len(node.legal_actions()):
+                path.pop()
+                continue
+            child = self._node(node._paid)
+            node._children.append(child)
+            path.append(child)
+        if self._scan.token.kind != "end":
+            raise self._scan.expected("the end of the file after the last node of the tree")
+        return root
+
+    def name_infosets(self) -> None:
+        """Labels where they tell an infoset apart; Gambit's (player,number) after others."""
+        infosets = [infoset for infoset in self._infosets.values() if infoset.player != CHANCE]
+        labels = [infoset.label for infoset in infosets]
+        numbers = [f"({infoset.player + 1},{infoset.number})" for infoset in infosets]
+        for infoset, name in zip(infosets, _distinct(labels, numbers), strict=True):
+            infoset.name = name
+
+    def _node(self, paid: tuple[Fraction, ...]) -> GambitState:
+        scan = self._scan
+        if scan.token.kind != "word" or scan.token.text not in ("c", "p", "t"):
+            raise scan.expected("a node (c, p or t), as the tree is not complete")
+        kind = scan.next().text
+        label = scan.quoted("the node's name in quotes")
+        infoset = None
+        if kind == "c":
+            infoset = self._infoset(CHANCE)
+        elif kind == "p":
+            token = scan.token
+            player = scan.integer("a player's number") - 1
+            if not 0 <= player < len(self._nothing):
+                raise scan.expected(f"a player's number from 1 to {len(self._nothing)}", token)
+            infoset = self._infoset(player)
+        outcome = self._outcome()
+        if outcome is not self._nothing:
+            # Payoffs add up along the path; sharing the tuple saves most of the memory.
+            first = paid is self._nothing
+            paid = outcome if first else tuple(a + b for a, b in zip(paid, outcome, strict=True))
+        return GambitState(label, infoset, paid)
+
+    def _infoset(self, player: int) -> _Infoset:
+        scan = self._scan
+        what = "event" if player == CHANCE else f"player {player + 1}'s infoset"
+        number = scan.integer(f"the number of {what}")
+        label = scan.optional()
+        known = self._infosets.get((player, number))
+        if known is None or scan.is_mark("{"):
+            start = scan.token.start
+            pairs = self._actions(player, f"{what} {number}")
+            if known is None:
+                known = self._infosets[player, number] = _Infoset(player, number, label, *pairs)
+            elif (known.labels, known.probabilities) != pairs:
+                before = _shown(known.labels, known.probabilities)
+                again = f"{what} {number} with the same actions as before ({before})"
+                raise scan.wrong(start, again, _shown(*pairs))
+        known.label = known.label or label
+        return known
+
+    def _actions(self, player: int, what: str) -> tuple[tuple[str, ...], tuple[Fraction, ...]]:
+        scan = self._scan
+        start = scan.token.start
+        tokens = scan.braces(f"the actions of {what} in braces, as it is new")
+        # The i-th name goes with the i-th probability, whichever of the two is written first.
+        labels = tuple(token.text for token in tokens if token.kind == "quoted")
+        numbers = [token for token in tokens if token.kind != "quoted"]
+        if not labels:
+            raise scan.wrong(start, f"at least one action of {what}", "none")
+        if player != CHANCE:
+            if numbers:
+                raise scan.expected("an action's name in quotes", numbers[0])
+            return labels, ()
+        chances = tuple(scan.number(token, "a probability") for token in numbers)
+        if len(chances) != len(labels):
+            each = f"a probability for each of the {len(labels)} actions of {what}"
+            raise scan.wrong(start, each, len(chances))
+        if min(chances) < 0 or abs(float(sum(chances)) - 1) > 1e-6 * len(labels):
+            legal = f"probabilities of {what} that are not negative and sum to 1"
+            raise scan.wrong(start, legal, _shown(chances))
+        return labels, chances
+
+    def _outcome(self) -> tuple[Fraction, ...]:
+        scan = self._scan
+        number = scan.integer("the number of the outcome")
+        scan.optional()  # its name
+        known = self._nothing if number == 0 else self._outcomes.get(number)
+        if known is not None and not scan.is_mark("{"):
+            return known
+        start = scan.token.start
+        tokens = scan.braces(f"a payoff list in braces after outcome {number}, as it is new")
+        payoffs = tuple(scan.number(token, "a payoff") for token in tokens)
+        if len(payoffs) != len(self._nothing):
+            raise scan.wrong(
+                start, f"{len(self._nothing)} payoffs of outcome {number}", len(payoffs)
+            )
+        if known is None:
+            known = self._outcomes[number] = payoffs
+        elif known != payoffs:
+            before = f"the payoffs of outcome {number} as before ({_shown(known)})"
+            if number == 0:
+                before = "no payoffs of outcome 0, which pays nothing"
+            raise scan.wrong(start, before, _shown(payoffs))
+        return known
+
+
+def _shown(items: Sequence[object], numbers: Sequence[Fraction] = ()) -> str:
+    pairs = [f"{a} {b}" for a, b in zip(items, numbers, strict=True)] if numbers else items
+    return ", ".join(map(str, pairs))
+
+
+def _distinct(labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
+    """The labels, with their numbers after those that are empty or repeat; no two alike.
+
+    >>> _distinct(["a", "b", "a", ""], ["#1", "#2", "#3", "#4"])
+    ['a#1', 'b', 'a#3', '#4']
+    """
+    times = Counter(labels)
+    taken = {label for label in labels if label and times[label] == 1}
+    names = []
+    for label, number in zip(labels, numbers, strict=True):
+        name = label
+        if label not in taken:
+            name = label + number
+            while name in taken:
+                name += "'"
+            taken.add(name)
+        names.append(name)
+    return names
+
+
+# -- writing ---------------------------------------------------------------------------------
+
+
+class _NodeWriter:
+    """Lines of nodes, numbering infosets and outcomes as they appear."""
+
+    def __init__(self) -> None:
+        self._events = 0
+        self._infosets: dict[tuple[int, str], tuple[int, tuple[str, ...]]] = {}
+        self._sizes: Counter[int] = Counter()
+        self._outcomes: dict[tuple[float, ...], int] = {}
+
+    def node(self, state: State) -> tuple[str, Sequence[str]]:
+        """The node's line and the actions that lead to its children."""
+        player = state.current_player()
+        if player == TERMINAL:
+            return f't "" {self._outcome(state.returns())}', ()
+        if player == CHANCE:
+            outcomes = state.chance_outcomes()
+            self._events += 1
+            chances = _probabilities([probability for _, probability in outcomes])
+            items = [f"{_quote(o)} {p}" for (o, _), p in zip(outcomes, chances, strict=True)]
+            return f'c "" {self._events} "" {_list(items)} 0', [action for action, _ in outcomes]
+        actions = tuple(state.legal_actions())
+        label = state.information_state(player)
+        if label is None:
+            raise SubgameError(
+                f"The game does not say what player {player + 1} knows where that player acts."
+            )
+        if (player, label) not in self._infosets:
+            self._sizes[player] += 1
+            self._infosets[player, label] = self._sizes[player], actions
+        number, before = self._infosets[player, label]
+        if before != actions:
+            raise SubgameError(
+                f"The infoset '{label}' of player {player + 1} offers {', '.join(before)} in one "
+                f"history and {', '.join(actions)} in another."
+            )
+        listed = _list(map(_quote, actions))
+        return f'p "" {player + 1} {number} {_quote(label)} {listed} 0', actions
+
+    def _outcome(self, payoffs: tuple[float, ...]) -> str:
+        if not any(payoffs):
+            return "0"
+        number = self._outcomes.setdefault(payoffs, len(self._outcomes) + 1)
+        amounts = ", ".join(str(_rational(payoff)) for payoff in payoffs)
+        return f'{number} "Outcome {number}" {{ {amounts} }}'
+
+
+def _list(items: Sequence[str] | map[str]) -> str:
+    return f"{{ {' '.join(items)} }}"
+
+
+def _quote(label: str) -> str:
+    escaped = label.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@lru_cache(maxsize=4096)
+def _rational(number: float) -> Fraction:
+    """The simplest rational we find that is the same float: 1/3 rather than 0.333...
+
+    >>> str(_rational(1 / 3)), str(_rational(-2.0))
+    ('1/3', '-2')
+    """
+    try:
+        exact = Fraction(number)
+    except (ValueError, OverflowError):
+        raise SubgameError(f"A Gambit file cannot hold the number {number}.") from None
+    simple = exact.limit_denominator(10**6)
+    return simple if float(simple) == number else exact
+
+
+def _probabilities(numbers: Sequence[float]) -> list[Fraction]:
+    """Rationals that sum to exactly one, which Gambit insists on."""
+    exact = [_rational(number) for number in numbers]
+    short = 1 - sum(exact, Fraction(0))
+    if not exact or abs(short) > 1e-9:
+        raise SubgameError(f"The chance probabilities {list(numbers)} do not sum to 1.")
+    if short:  # by the rounding of floats: the largest moves by its last bit at most
+        largest = max(range(len(exact)), key=exact.__getitem__)
+        exact[largest] += short
+    return exact

@@ -1,0 +1,237 @@
+"""Games by name: the built-in ones, those a program registers, and plugins.
+
+A package offers a game by an entry point of the group ``subgame.games`` whose name is the game's
+and whose object makes it: a `Game` subclass or a function. Its keyword parameters and their
+defaults become the game's parameters. Plugins are loaded when asked for, never before, and
+cannot replace a built-in game. `subgame.games.conformance.check` tests a game's rules.
+
+    >>> import subgame.games
+    >>> str(subgame.games.load("liars_dice(dice=1, faces=4)"))
+    'liars-dice(dice=1, faces=4)'
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.coin_toss import CoinToss, CoinTossTwo
+from subgame.games.goofspiel import Goofspiel
+from subgame.games.kuhn import Kuhn
+from subgame.games.leduc import Leduc
+from subgame.games.liars_dice import LiarsDice
+from subgame.games.random_game import RandomGame
+from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
+
+__all__ = [
+    "CHANCE",
+    "TERMINAL",
+    "Game",
+    "Row",
+    "State",
+    "catalogue",
+    "load",
+    "names",
+    "register",
+]
+
+ENTRY_POINT_GROUP = "subgame.games"
+
+ALIASES = {
+    "kuhn-poker": "kuhn",
+    "leduc-poker": "leduc",
+    "rock-paper-scissors": "rps",
+    "rock-paper-scissors-plus": "rps-plus",
+    "rps+": "rps-plus",
+}
+
+# What a parameter must be, by the type of its default, and how to say so.
+KINDS: dict[type, tuple[type, str]] = {
+    int: (Integral, "an integer"),
+    float: (Real, "a number"),
+    bool: (bool, "true or false"),
+    str: (str, "a word"),
+}
+
+Factory = Callable[..., Game]
+
+
+class Row(NamedTuple):
+    """A line of the catalogue. A parameter without a default has `inspect.Parameter.empty`."""
+
+    name: str
+    summary: str
+    parameters: dict[str, Any]
+
+
+class _Entry(NamedTuple):
+    factory: Factory
+    summary: str
+
+
+_registered: dict[str, _Entry] = {}
+
+
+def register(name: str, factory: Factory, summary: str = "") -> None:
+    """Make a game loadable by name; its parameters are the factory's keyword parameters."""
+    key = _canonical(name)
+    if key in _registered:
+        raise SubgameError(f"There already is a game called '{key}'; choose another name.")
+    _registered[key] = _Entry(factory, summary or _first_line(factory))
+
+
+def names() -> list[str]:
+    """The names of all games, plugins included (without loading them)."""
+    return sorted({*_registered, *_plugins()})
+
+
+def load(name: str, **parameters: Any) -> Game:
+    """The game of that name, e.g. ``load("liars-dice", faces=5)`` or ``load("leduc_poker")``.
+
+    Parameters may also stand in the name: ``load("goofspiel(cards=3, order=random)")``.
+    """
+    name, inside = _parse(name)
+    both = sorted(inside.keys() & parameters.keys())
+    if both:
+        raise SubgameError(f"The parameter '{both[0]}' of the game '{name}' is given twice.")
+    key = _canonical(name)
+    if key not in _registered and key not in _plugins():
+        raise did_you_mean("game", name, names())
+    factory = _find(key).factory
+    game = factory(**_checked(key, factory, {**inside, **parameters}))
+    if not isinstance(game, Game):
+        raise SubgameError(
+            f"The game '{key}' made an object of type {type(game).__name__}, not a subgame Game."
+        )
+    return game
+
+
+def catalogue() -> list[Row]:
+    """Every game with a summary and its parameters, sorted by name.
+
+    A plugin that cannot be loaded keeps its row; the summary then says what is wrong with it.
+    """
+    rows = []
+    for name in names():
+        try:
+            entry = _find(name)
+            accepted, _ = _accepted(entry.factory)
+            rows.append(Row(name, entry.summary, accepted))
+        except SubgameError as error:
+            rows.append(Row(name, str(error), {}))
+    return rows
+
+
+def _canonical(name: str) -> str:
+    key = name.strip().lower().replace("_", "-")
+    return ALIASES.get(key, key)
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {_canonical(point.name): point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _find(key: str) -> _Entry:
+    if key in _registered:
+        return _registered[key]
+    point = _plugins()[key]
+    try:
+        factory = point.load()
+    except Exception as error:  # a plugin may fail in any way at import
+        raise SubgameError(
+            f"The game '{key}' comes from the plugin '{point.value}', which cannot be loaded: "
+            f"{type(error).__name__}: {error}."
+        ) from error
+    if not callable(factory):
+        raise SubgameError(
+            f"The game '{key}' comes from the plugin '{point.value}', which is neither a Game "
+            f"subclass nor a function that makes one."
+        )
+    return _Entry(factory, _first_line(factory))
+
+
+def _first_line(factory: Factory) -> str:
+    # inspect.getdoc would inherit the base class's docstring, which says nothing of this game.
+    lines = (factory.__doc__ or "").strip().splitlines()
+    return lines[0].rstrip(".") if lines else ""
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """``"name(key=value, ...)"`` as a name and parameters."""
+    match = re.fullmatch(r"\s*([^()]*?)\s*(?:\((.*)\))?\s*", text)
+    parameters: dict[str, Any] = {}
+    for part in (match.group(2) or "").split(",") if match else [""]:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if equals and key.isidentifier() and value and key not in parameters:
+            parameters[key] = _value(value)
+        elif match is None or part.strip():
+            raise SubgameError(
+                f"'{text}' is not a game; write a name, or a name with parameters such as "
+                f"'liars-dice(dice=1, faces=5)'."
+            )
+    return (match.group(1) if match else text), parameters
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text  # a bare word: order=random
+
+
+def _accepted(factory: Factory) -> tuple[dict[str, Any], bool]:
+    """The factory's parameters with their defaults, and whether it takes any others too."""
+    parameters = inspect.signature(factory).parameters.values()
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = {p.name: p.default for p in parameters if p.kind not in variadic}
+    return named, any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+
+
+def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters as the factory wants them, or an error that lists what it takes."""
+    accepted, open_ended = _accepted(factory)
+    required = {key for key, default in accepted.items() if default is inspect.Parameter.empty}
+    listed = ", ".join(
+        key if key in required else f"{key}={default}" for key, default in accepted.items()
+    )
+    takes = f"it takes {listed or 'no parameters'}."
+    for key in sorted(required - given.keys()):
+        raise SubgameError(f"The game '{name}' needs the parameter '{key}'; {takes}")
+    checked = dict(given)
+    for key, value in given.items():
+        if key not in accepted and not open_ended:
+            raise SubgameError(f"The game '{name}' has no parameter '{key}'; {takes}")
+        kind: type = type(accepted.get(key))
+        if kind not in KINDS:
+            continue
+        base, words = KINDS[kind]
+        if not isinstance(value, base) or isinstance(value, bool) != (kind is bool):
+            raise SubgameError(
+                f"The parameter '{key}' of the game '{name}' must be {words}, "
+                f"not {value!r}; {takes}"
+            )
+        checked[key] = kind(value)  # NumPy's integers are numbers.Integral, not int
+    return checked
+
+
+for _name, _factory, _summary in (
+    ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
+    ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),
+    ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
+    ("kuhn", Kuhn, "Three-card poker with one bet"),
+    ("leduc", Leduc, "Six-card poker with two betting rounds"),
+    ("liars-dice", LiarsDice, "Bid on all dice or call the bidder a liar"),
+    ("random", RandomGame, "A small random game, the same for the same seed"),
+    ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),
+    ("rps-plus", RockPaperScissorsPlus, "The same, Scissors count double; Brown et al. 2018"),
+):
+    register(_name, _factory, _summary)

@@ -1,0 +1,96 @@
+"""What a game is: rules only, no solving.
+
+The verbs are OpenSpiel's (Lanctot et al. 2019): who acts, what may be done, what chance does,
+what follows, what is paid. To them a game adds what each player knows and what everybody knows.
+A whole game fits in about thirty lines; see `subgame.games.kuhn` for the smallest complete one.
+
+    >>> import subgame as sg
+    >>> state = sg.games.load("kuhn").new_initial_state()
+    >>> state.current_player() == sg.CHANCE
+    True
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+CHANCE = -1
+"""`State.current_player` where chance moves."""
+
+TERMINAL = -4
+"""`State.current_player` where the game is over."""
+
+
+class State(ABC):
+    """One history of a game. Immutable: `child` returns a new state and changes nothing.
+
+    Players are 0 and 1. Actions and chance outcomes are strings, unique among their siblings.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def current_player(self) -> int:
+        """0 or 1, `CHANCE` or `TERMINAL`."""
+
+    @abstractmethod
+    def legal_actions(self) -> Sequence[str]:
+        """What the acting player may do, the same everywhere in an infoset, in the same order."""
+
+    @abstractmethod
+    def child(self, action: str) -> Self:
+        """The state after the acting player's action, or chance's outcome."""
+
+    @abstractmethod
+    def returns(self) -> tuple[float, float]:
+        """What each player is paid at a terminal state; the two sum to zero."""
+
+    @abstractmethod
+    def information_state(self, player: int) -> str | None:
+        """All that `player` knows here, as a string: equal strings are one infoset.
+
+        It must remember everything the player has ever seen or done (perfect recall); the
+        compiler checks that. Always answered where `player` acts. Elsewhere it names what the
+        player knows while the other one, or chance, moves; ``None`` there means that the game
+        does not say, and the player is taken to know only her own last infoset and action (the
+        augmented infoset of Burch et al. 2014, Def. 1).
+        """
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        """The outcomes of a chance state with their probabilities."""
+        return ()
+
+    def public_state(self) -> str | None:
+        """What both players know here, as a string; a change in it is a step in the public tree.
+
+        ``None`` (for every state of the game): the public states are derived from what the
+        players know, as the finest split that no infoset crosses.
+        """
+        return None
+
+
+class Game(ABC):
+    """Rules. Subclasses give `name`, the `parameters` they were made with and the first state."""
+
+    name: str = ""
+    num_players: int = 2
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What distinguishes this game from others of its name, e.g. ``{"dice": 1, "faces": 6}``."""
+        return {}
+
+    @abstractmethod
+    def new_initial_state(self) -> State:
+        """The state before anything happened."""
+
+    def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Strategies that the literature gives for this game: name -> infoset -> action -> prob."""
+        return {}
+
+    def __str__(self) -> str:
+        """The game's name with its parameters: ``liars-dice(dice=1, faces=6)``."""
+        inside = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
+        return f"{self.name}({inside})" if inside else self.name

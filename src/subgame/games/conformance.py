@@ -1,0 +1,353 @@
+"""Does a game keep the rules of `Game` and `State`? For the tests of whoever writes one.
+
+    >>> import subgame.games
+    >>> from subgame.games import conformance
+    >>> print(conformance.check(subgame.games.load("kuhn")))
+    kuhn: 58 histories (30 terminal), 6 + 6 infosets, 9 public states, depth 5
+
+The whole game is walked twice in lockstep. The first thing found wrong is raised as a sentence
+that names the infoset and the histories at fault; a history is its actions, joined by spaces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+TOLERANCE = 1e-9
+PLAYERS = (0, 1)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a conforming game consists of."""
+
+    game: str
+    histories: int
+    terminals: int
+    infosets: tuple[int, int]
+    public_states: int | None
+    depth: int
+
+    def __str__(self) -> str:
+        public = "derived" if self.public_states is None else self.public_states
+        return (
+            f"{self.game}: {self.histories} histories ({self.terminals} terminal), "
+            f"{self.infosets[0]} + {self.infosets[1]} infosets, {public} public states, "
+            f"depth {self.depth}"
+        )
+
+
+def check(game: Game, *, max_histories: int = 300_000) -> Report:
+    """Walk the whole game; raise `SubgameError` at the first rule it breaks."""
+    if game.num_players != 2:
+        raise SubgameError(f"The game '{game}' has {game.num_players} players; it must have two.")
+    suite = _Suite(str(game))
+    stack = [suite.root(game)]
+    while stack:
+        if suite.histories >= max_histories:
+            raise SubgameError(
+                f"The game '{game}' has more than {max_histories} histories; check a smaller "
+                f"version of it or raise max_histories."
+            )
+        node = stack.pop()
+        suite.visit(node)
+        # Reversed, so that the first sibling is walked first and named first.
+        stack.extend(reversed(list(suite.children(node))))
+    suite.check_blueprints(game)
+    return suite.report()
+
+
+class _View(NamedTuple):
+    """All that a state says of itself; two views of one history must be equal."""
+
+    player: int
+    public: str | None
+    known: tuple[str | None, str | None]
+    choices: tuple[Any, ...]
+    probabilities: tuple[float, ...]
+    returns: tuple[float, ...]
+
+
+class _Memory(NamedTuple):
+    """The last thing a player saw or did, after those before it."""
+
+    before: _Memory | None
+    event: str
+    number: int  # equal numbers are equal memories
+    last_seen: str | None
+
+
+@dataclass(slots=True)
+class _Node:
+    state: State
+    twin: State
+    view: _View
+    parent: _Node | None
+    action: str
+    depth: int
+    memories: tuple[_Memory | None, _Memory | None]
+
+    def __str__(self) -> str:
+        actions, node = [], self
+        while node.parent is not None:
+            actions.append(str(node.action))
+            node = node.parent
+        return f"'{' '.join(reversed(actions))}'" if actions else "the start"
+
+
+def _view(state: State) -> _View:
+    player = state.current_player()
+    choices: tuple[Any, ...] = ()
+    probabilities: tuple[float, ...] = ()
+    if player == CHANCE:
+        outcomes = tuple(state.chance_outcomes())
+        choices = tuple(outcome for outcome, _ in outcomes)
+        probabilities = _numbers(probability for _, probability in outcomes)
+    elif player != TERMINAL:
+        choices = tuple(state.legal_actions())
+    over = player == TERMINAL
+    # What players know once the game is over decides nothing, so it is not looked at.
+    known = (None, None) if over else (state.information_state(0), state.information_state(1))
+    returns = _numbers(state.returns()) if over else ()
+    return _View(player, state.public_state(), known, choices, probabilities, returns)
+
+
+def _numbers(values: Iterable[float]) -> tuple[float, ...]:
+    """The same object for every nan, so that a view equals itself and the nan gets reported."""
+    return tuple(math.nan if value != value else value for value in values)
+
+
+@dataclass(slots=True)
+class _Suite:
+    game: str
+    histories: int = 0
+    terminals: int = 0
+    depth: int = 0
+    known: tuple[dict[str, _Node], dict[str, _Node]] = field(default_factory=lambda: ({}, {}))
+    acting: dict[str, _Node] = field(default_factory=dict)
+    public: dict[str, _Node] = field(default_factory=dict)
+    silent: _Node | None = None
+    memories: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def root(self, game: Game) -> _Node:
+        state, twin = game.new_initial_state(), game.new_initial_state()
+        return self._node(state, twin, None, "", (None, None))
+
+    def visit(self, node: _Node) -> None:
+        """Every check of one history."""
+        self.histories += 1
+        self.depth = max(self.depth, node.depth)
+        self._check_unchanged(node, "the walk of its siblings")
+        self._check_public(node)
+        view = node.view
+        if view.player == TERMINAL:
+            self.terminals += 1
+            _check_returns(node)
+            return
+        if view.player not in (CHANCE, *PLAYERS):
+            raise SubgameError(
+                f"At {node} the acting player is {view.player!r}; it must be 0, 1, "
+                f"CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})."
+            )
+        _check_choices(node)
+        for player in PLAYERS:
+            self._check_known(node, player)
+        if view.player != CHANCE:
+            self._check_infoset(node)
+
+    def children(self, node: _Node) -> Iterator[_Node]:
+        for action in node.view.choices:
+            child, twin = node.state.child(action), node.twin.child(action)
+            self._check_unchanged(node, f"child('{action}')")
+            yield self._node(child, twin, node, action, self._remember_action(node, action))
+
+    def _node(
+        self,
+        state: State,
+        twin: State,
+        parent: _Node | None,
+        action: str,
+        memories: tuple[_Memory | None, _Memory | None],
+    ) -> _Node:
+        view = _view(state)
+        depth = 0 if parent is None else parent.depth + 1
+        seen = tuple(self._see(memories[player], view.known[player]) for player in PLAYERS)
+        node = _Node(state, twin, view, parent, action, depth, (seen[0], seen[1]))
+        if _view(twin) != view:
+            raise SubgameError(
+                f"The game is not deterministic: two walks to {node} differ in "
+                f"{_difference(view, _view(twin))}."
+            )
+        return node
+
+    def _see(self, memory: _Memory | None, known: str | None) -> _Memory | None:
+        if known is None or (memory is not None and memory.last_seen == known):
+            return memory
+        return self._memory(memory, f"seeing '{known}'", known)
+
+    def _remember_action(self, node: _Node, action: str) -> tuple[_Memory | None, _Memory | None]:
+        first, second = node.memories
+        if node.view.player == 0:
+            first = self._memory(first, f"doing '{action}'", None)
+        elif node.view.player == 1:
+            second = self._memory(second, f"doing '{action}'", None)
+        return first, second
+
+    def _memory(self, before: _Memory | None, event: str, seen: str | None) -> _Memory:
+        key = (-1 if before is None else before.number, event)
+        number = self.memories.setdefault(key, len(self.memories))
+        return _Memory(before, event, number, seen)
+
+    def _check_unchanged(self, node: _Node, after: str) -> None:
+        now = _view(node.state)
+        if now != node.view:
+            raise SubgameError(
+                f"The state at {node} changed its {_difference(node.view, now)} after {after}; "
+                f"child() must return a new state and leave the old one as it is."
+            )
+
+    def _check_public(self, node: _Node) -> None:
+        public = node.view.public
+        if public is None:
+            self.silent = self.silent or node
+        elif isinstance(public, str):
+            self.public.setdefault(public, node)
+        else:
+            raise SubgameError(f"The public state at {node} is {public!r}; it must be a string.")
+        if self.silent is not None and self.public:
+            spoken = next(iter(self.public.values()))
+            raise SubgameError(
+                f"The public state is None at {self.silent} but not at {spoken}; a game gives "
+                f"it everywhere or nowhere."
+            )
+
+    def _check_known(self, node: _Node, player: int) -> None:
+        """What a player knows is a string that fixes her past and the public state."""
+        known = node.view.known[player]
+        acts = node.view.player == player
+        if not (isinstance(known, str) or (known is None and not acts)):
+            raise SubgameError(
+                f"The information state of player {player} at {node} is {known!r}; it must be a "
+                f"string{' where she acts' if acts else ' or None'}."
+            )
+        if known is None:
+            return
+        first = self.known[player].setdefault(known, node)
+        mine, hers = node.memories[player], first.memories[player]
+        if mine is not None and hers is not None and mine.number != hers.number:
+            here, there = _first_difference(hers, mine)
+            raise SubgameError(
+                f"Player {player} does not have perfect recall in infoset '{known}': after "
+                f"{first} she would remember {here}, after {node} {there}."
+            )
+        if node.view.public != first.view.public:
+            raise SubgameError(
+                f"Infoset '{known}' of player {player} crosses public states: it is "
+                f"'{first.view.public}' after {first} and '{node.view.public}' after {node}."
+            )
+
+    def _check_infoset(self, node: _Node) -> None:
+        player = node.view.player
+        known = node.view.known[player]
+        assert known is not None  # _check_known has seen to it
+        first = self.acting.setdefault(known, node)
+        if first.view.player != player:
+            raise SubgameError(
+                f"Infoset '{known}' belongs to both players: player {first.view.player} acts "
+                f"there after {first}, player {player} after {node}."
+            )
+        if first.view.choices != node.view.choices:
+            raise SubgameError(
+                f"Infoset '{known}' of player {player} has different actions: "
+                f"{_listed(first.view.choices)} after {first}, "
+                f"{_listed(node.view.choices)} after {node}."
+            )
+
+    def check_blueprints(self, game: Game) -> None:
+        """A blueprint gives every infoset a distribution over its actions."""
+        for name, strategy in game.blueprints().items():
+            for known, node in self.acting.items():
+                given = strategy.get(known, {})
+                total = math.fsum(given.values()) if min(given.values(), default=-1) >= 0 else 0
+                if {*given} != {*node.view.choices} or abs(total - 1) > TOLERANCE:
+                    raise SubgameError(
+                        f"The blueprint '{name}' gives no distribution over "
+                        f"{_listed(node.view.choices)} in infoset '{known}' (after {node})."
+                    )
+            for known in strategy.keys() - self.acting.keys():
+                raise SubgameError(
+                    f"The blueprint '{name}' has an infoset '{known}' where nobody acts."
+                )
+
+    def report(self) -> Report:
+        owners = [node.view.player for node in self.acting.values()]
+        public = len(self.public) if self.silent is None else None
+        infosets = (owners.count(0), owners.count(1))
+        return Report(self.game, self.histories, self.terminals, infosets, public, self.depth)
+
+
+def _check_choices(node: _Node) -> None:
+    """There is something to do, its names differ, and chance does it with probability one."""
+    choices, probabilities = node.view.choices, node.view.probabilities
+    what = "chance outcome" if node.view.player == CHANCE else "legal action"
+    if not choices:
+        raise SubgameError(f"There is no {what} at {node}, though the game is not over there.")
+    for choice in choices:
+        if not isinstance(choice, str):
+            raise SubgameError(f"The {what} {choice!r} at {node} is not a string.")
+        if choices.count(choice) > 1:
+            raise SubgameError(f"The {what} '{choice}' occurs twice at {node}.")
+    for choice, probability in zip(choices, probabilities, strict=False):
+        if not probability >= 0:  # so that nan fails too
+            raise SubgameError(
+                f"The chance outcome '{choice}' at {node} has probability {probability}, which "
+                f"is negative or no number."
+            )
+    if node.view.player == CHANCE and not abs(math.fsum(probabilities) - 1) <= TOLERANCE:
+        raise SubgameError(
+            f"The chance probabilities at {node} sum to {math.fsum(probabilities)}, not to 1."
+        )
+
+
+def _check_returns(node: _Node) -> None:
+    returns = node.view.returns
+    if len(returns) != 2 or not all(math.isfinite(value) for value in returns):
+        raise SubgameError(f"The returns at {node} are {returns}; they must be two finite numbers.")
+    if abs(sum(returns)) > TOLERANCE * max(1.0, abs(returns[0])):
+        raise SubgameError(
+            f"The game is not zero-sum: the returns at {node} are {returns}, which sum to "
+            f"{sum(returns)}."
+        )
+
+
+def _listed(choices: tuple[Any, ...]) -> str:
+    return f"[{', '.join(map(str, choices))}]"
+
+
+def _difference(one: _View, other: _View) -> str:
+    """The first field in which two views differ, in words."""
+    words = ("acting player", "public state", "information states", "actions", "chance", "returns")
+    pairs = zip(words, one, other, strict=True)
+    return next(f"{word} ({a!r} and {b!r})" for word, a, b in pairs if a != b)
+
+
+def _first_difference(one: _Memory, other: _Memory) -> tuple[str, str]:
+    """Where two memories part, in words."""
+    pairs = zip_longest(_events(one), _events(other), fillvalue="nothing more")
+    return next((mine, yours) for mine, yours in pairs if mine != yours)
+
+
+def _events(memory: _Memory) -> list[str]:
+    events: list[str] = []
+    at: _Memory | None = memory
+    while at is not None:
+        events.append(at.event)
+        at = at.before
+    return events[::-1]

@@ -1,0 +1,90 @@
+"""Leduc poker: six cards, two betting rounds. The value for the first player is -0.085606424.
+
+Southey et al. 2005, "Bayes' Bluff: Opponent Modelling in Poker". Rules and payoffs as in
+OpenSpiel's ``leduc_poker``: both ante 1; at most two raises a round, of 2 and then of 4; a pair
+with the board card beats any other hand, then the higher rank wins, equal ranks split. The two
+suits are told apart, hence 936 infosets rather than 288.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
+RANKS = "JQK"
+ROUND_OVER = {"cc", "rc", "crc", "rrc", "crrc", "rf", "crf", "rrf", "crrf"}
+RAISES = (2, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class LeducState(State):
+    """Hands, board and both rounds of betting: f (fold), c (check or call), r (bet or raise)."""
+
+    hands: tuple[str, ...] = ()
+    first: str = ""
+    board: str = ""
+    second: str = ""
+
+    def current_player(self) -> int:
+        if len(self.hands) < 2:
+            return CHANCE
+        if self.first not in ROUND_OVER:
+            return len(self.first) % 2
+        if self.first[-1] == "f" or self.second in ROUND_OVER:
+            return TERMINAL
+        return len(self.second) % 2 if self.board else CHANCE
+
+    def legal_actions(self) -> tuple[str, ...]:
+        betting = self.second if self.board else self.first
+        actions = ("f", "c") if betting.endswith("r") else ("c",)
+        return (*actions, "r") if betting.count("r") < len(RAISES) else actions
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        left = [card for card in CARDS if card not in self.hands]
+        return [(card, 1 / len(left)) for card in left]
+
+    def child(self, action: str) -> Self:
+        new = type(self)
+        if len(self.hands) < 2:
+            return new((*self.hands, action))
+        if self.board:
+            return new(self.hands, self.first, self.board, self.second + action)
+        if self.first in ROUND_OVER:
+            return new(self.hands, self.first, action)
+        return new(self.hands, self.first + action)
+
+    def returns(self) -> tuple[float, float]:
+        level, staked = 1, [1, 1]
+        for betting, size in zip((self.first, self.second), RAISES, strict=True):
+            for turn, action in enumerate(betting):
+                level += size if action == "r" else 0
+                if action != "f":
+                    staked[turn % 2] = level
+        betting = self.second or self.first
+        if betting.endswith("f"):
+            won = float(-staked[0] if len(betting) % 2 else staked[1])  # an odd one is player 0's
+        else:
+            mine, yours = self._strength(0), self._strength(1)
+            won = float(level * ((mine > yours) - (mine < yours)))
+        return won, -won
+
+    def _strength(self, player: int) -> tuple[bool, int]:
+        rank = self.hands[player][0]
+        return rank == self.board[0], RANKS.index(rank)
+
+    def information_state(self, player: int) -> str:
+        hand = self.hands[player] if player < len(self.hands) else ""
+        return f"{hand}:{self.public_state()}"
+
+    def public_state(self) -> str:
+        return f"{self.first}/{self.board}/{self.second}" if self.board else self.first
+
+
+class Leduc(Game):
+    name = "leduc"
+
+    def new_initial_state(self) -> LeducState:
+        return LeducState()

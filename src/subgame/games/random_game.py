@@ -1,0 +1,148 @@
+"""Small random games for property tests: the same seed is the same game, on every machine.
+
+Nothing is drawn in advance: whatever the game needs (who moves next, how many actions, chance
+weights, payoffs) is a hash of the seed and of what it may depend on. Perfect recall holds
+because an information state is the sequence of what the player observed.
+
+What kind of event comes next depends on the public state only, so that who acts is public:
+
+* open: an action or chance event that both see;
+* hidden: only the player who acts (or to whom chance deals) sees it;
+* leak: hidden, but the opponent privately learns one bit that depends on the whole history;
+* signal: hidden, but such a bit becomes public, as in goofspiel.
+
+Chance probabilities and payoffs depend on the whole history. With `ragged` the number of
+actions (2 or 3) depends on all that the acting player knows, else on the public state only.
+With ``public=False`` the game does not say its public states, which then must be derived.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, NamedTuple, Self
+
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+
+ACTIONS = ("a", "b", "c")
+
+
+class Event(NamedTuple):
+    """What happens at a public state: who moves and who sees it (0, 1 or both)."""
+
+    actor: int
+    seen_by: int | None
+    bit: str = ""  # "", "leak" or "signal"
+
+
+CHANCE_EVENTS = (Event(CHANCE, None), Event(CHANCE, 0), Event(CHANCE, 1))
+OVER = Event(TERMINAL, None)
+
+
+def moves(player: int) -> tuple[Event, ...]:
+    """The events in which a player acts."""
+    hidden = [Event(player, player, bit) for bit in ("", "leak", "signal")]
+    return (Event(player, None), *hidden)
+
+
+class RandomState(State):
+    """The history, what of it is public and what each player saw; one token per event each."""
+
+    __slots__ = ("_event", "_game", "_history", "_public", "_seen")
+
+    def __init__(
+        self,
+        game: RandomGame,
+        history: tuple[str, ...] = (),
+        public: tuple[str, ...] = (),
+        seen: tuple[str, str] = ("", ""),
+    ) -> None:
+        self._game = game
+        self._history = history
+        self._public = public
+        self._seen = seen
+        self._event = game.event(public)
+
+    def current_player(self) -> int:
+        return self._event.actor
+
+    def legal_actions(self) -> tuple[str, ...]:
+        known = self._public
+        if self._game.ragged and self._event.actor >= 0:
+            known = (self.information_state(self._event.actor),)
+        return ACTIONS[: 2 + self._game.draw("actions", known, 2)]
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        names = self.legal_actions()
+        weights = [1 + self._game.draw("weight", (*self._history, name), 4) for name in names]
+        return [(name, w / sum(weights)) for name, w in zip(names, weights, strict=True)]
+
+    def child(self, action: str) -> Self:
+        _, seen_by, bit = self._event
+        history = (*self._history, action)
+        drawn = str(self._game.draw(bit, history, 2)) if bit else ""
+        shown = f".{drawn}" if bit == "signal" else "."
+        if seen_by is None:
+            public, tokens = action, (action, action)
+        else:
+            public = shown
+            own = action + shown[1:]
+            other = f".({drawn})" if bit == "leak" else shown
+            tokens = (own, other) if seen_by == 0 else (other, own)
+        seen = (f"{self._seen[0]} {tokens[0]}", f"{self._seen[1]} {tokens[1]}")
+        return type(self)(self._game, history, (*self._public, public), seen)
+
+    def returns(self) -> tuple[float, float]:
+        won = (self._game.draw("payoff", self._history, 2001) - 1000) / 100
+        return won, -won
+
+    def information_state(self, player: int) -> str:
+        return f"P{player + 1}{self._seen[player]}"
+
+    def public_state(self) -> str | None:
+        return " ".join(self._public) if self._game.public else None
+
+
+class RandomGame(Game):
+    name = "random"
+
+    def __init__(
+        self, seed: int = 0, depth: int = 6, public: bool = True, ragged: bool = True
+    ) -> None:
+        if not 2 <= depth <= 12:
+            raise SubgameError(f"A random game's depth is from 2 to 12, not {depth}.")
+        self.seed, self.depth, self.public, self.ragged = seed, depth, public, ragged
+        self._events: dict[tuple[str, ...], Event] = {}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        names = ("seed", "depth", "public", "ragged")
+        return {name: getattr(self, name) for name in names}
+
+    def draw(self, what: str, key: tuple[str, ...], below: int) -> int:
+        """A number from 0 to below - 1, the same one whenever it is asked for."""
+        text = f"{self.seed}/{what}/{'/'.join(key)}"
+        return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") % below
+
+    def event(self, public: tuple[str, ...]) -> Event:
+        """What comes next at a public state."""
+        if public not in self._events:
+            self._events[public] = self._draw_event(public)
+        return self._events[public]
+
+    def _draw_event(self, public: tuple[str, ...]) -> Event:
+        # The middle two events are one move of each player, so that both act in every game.
+        middle = self.depth // 2 - 1
+        if len(public) in (middle, middle + 1):
+            first = self.draw("first", (), 2)
+            choices = moves(first if len(public) == middle else 1 - first)
+        elif len(public) == self.depth or (
+            len(public) > middle and self.draw("over", public, 8) == 0
+        ):
+            return OVER
+        else:
+            choices = (*CHANCE_EVENTS, *moves(0), *moves(1))
+        return choices[self.draw("event", public, len(choices))]
+
+    def new_initial_state(self) -> RandomState:
+        return RandomState(self)

@@ -1,0 +1,105 @@
+"""The engine: the few operations every solver and judge is made of, on one tree.
+
+`engine(tree)` hands out the tree's engine. Kernels are loaded only here, so the package imports,
+compiles games and reads strategies without Numba.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.tree.public_tree import PublicTree
+
+if TYPE_CHECKING:
+    from subgame.solve.kernels import Memory
+
+Floats = NDArray[np.float64]
+
+
+class Response(NamedTuple):
+    """A counterfactual best response: it maximises value at every infoset, reached or not."""
+
+    slots: Floats  # [s] value of each root slot, unnormalised (Burch et al. 2014)
+    values: Floats  # [i] the same at every infoset
+    choice: NDArray[np.int32]  # [i] the action that attains it
+
+
+class Engine:
+    """CPU kernels bound to one tree. Public methods allocate; the kernels below mutate."""
+
+    def __init__(self, tree: PublicTree) -> None:
+        from subgame.solve import kernels
+
+        self.tree, self.kernels = tree, kernels
+        self.plexes = tuple(tuple(player.plex) for player in tree.players)
+        self.terminals = tuple(tree.terminals)
+
+    def memory(self, p: int, *, predictive: bool = False) -> Memory:
+        """A blank memory for player `p`: no regrets, no average."""
+        player = self.tree.players[p]
+        q = player.num_sequences
+        reach = np.zeros(q)
+        reach[: len(player.slots)] = player.reach
+        widest = int(np.diff(player.plex.block_infoset).max(initial=1))
+        return self.kernels.Memory(
+            regret=np.zeros(q), average=np.zeros(q), instant=np.zeros(q if predictive else 0),
+            sigma=np.ones(q), reach=reach, value=np.zeros(q), total=np.zeros(widest),
+        )  # fmt: skip
+
+    def iterate(
+        self, memories: tuple[Memory, Memory], discounts: Floats, alternating: bool
+    ) -> None:
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`."""
+        pair = (tuple(memories[0]), tuple(memories[1]))
+        self.kernels.run_iterations(self.plexes, self.terminals, pair, discounts, alternating)
+
+    def plan(self, p: int, sigma: Floats) -> Floats:
+        """[q] realisation plan of a strategy: the product of the player's own probabilities."""
+        player = self.tree.players[p]
+        reach = np.empty(player.num_sequences)
+        reach[: len(player.slots)] = player.reach
+        self.kernels.run_propagate(self.plexes[p], sigma, reach)
+        return reach
+
+    def behaviour(self, p: int, plan: Floats) -> Floats:
+        """[q] the behaviour strategy of a realisation plan; uniform where it never comes."""
+        sigma = np.ones(self.tree.players[p].num_sequences)
+        self.kernels.run_normalise(self.plexes[p], plan, sigma)
+        return sigma
+
+    def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Floats:
+        """[q] counterfactual values of player `p` playing `sigma`, root slots first."""
+        value = np.empty(self.tree.players[p].num_sequences)
+        self.kernels.run_values(self.plexes[p], self.terminals, p, opponent_plan, sigma, value)
+        return value
+
+    def respond(self, p: int, opponent_plan: Floats) -> Response:
+        """Counterfactual best response of player `p` to the opponent's realisation plan."""
+        player = self.tree.players[p]
+        value = np.empty(player.num_sequences)
+        best = np.empty(len(player.names))
+        choice = np.empty(len(player.names), dtype=np.int32)
+        self.kernels.run_best_response(
+            self.plexes[p], self.terminals, p, opponent_plan, value, best, choice
+        )
+        return Response(value[: len(player.slots)].copy(), best, choice)
+
+
+_ENGINES: WeakKeyDictionary[PublicTree, Engine] = WeakKeyDictionary()
+
+
+def engine(tree: PublicTree) -> Engine:
+    """The engine of a tree, made once."""
+    if not isinstance(tree, PublicTree):
+        raise SubgameError(
+            f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
+        )
+    found = _ENGINES.get(tree)
+    if found is None:
+        found = _ENGINES[tree] = Engine(tree)
+    return found

@@ -1,0 +1,210 @@
+"""A CFR variant as data: how regrets and averages are discounted, predicted and updated.
+
+One engine runs them all. With cumulative regret ``R``, instantaneous regret ``r`` and average
+plan ``S``, iteration ``t`` does (Brown & Sandholm 2019, "Solving imperfect-information games via
+discounted regret minimization")
+
+    R <- R (t-1)^alpha / ((t-1)^alpha + 1) + r   where R > 0
+    R <- R (t-1)^beta  / ((t-1)^beta  + 1) + r   where R <= 0
+    S <- S ((t-1)/t)^gamma + reach
+
+so ``alpha = inf`` keeps positive regrets whole, ``beta = -inf`` forgets negative ones (CFR+).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, did_you_mean
+
+INF = float("inf")
+Sampling = Literal["none", "chance", "external", "public"]
+AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a regret minimiser weighs the past. Made by `CFR`, `CFRPlus`, ... or by hand."""
+
+    name: str
+    alpha: float = INF
+    """Positive regrets of iteration t are multiplied by t^alpha / (t^alpha + 1)."""
+    beta: float = INF
+    """The same for negative regrets."""
+    gamma: float = 0.0
+    """Iteration t weighs t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf the last
+    iterate alone."""
+    decay: float = 0.0
+    """Exponential averaging instead: each iteration keeps 1 - decay of the average so far."""
+    predictive: bool = False
+    """Regret matching on R plus the last instantaneous regret (Farina et al. 2021)."""
+    alternating: bool = True
+    """Player 1 answers player 0's new strategy within the iteration."""
+    sampling: Sampling = "none"
+    """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
+
+    def __post_init__(self) -> None:
+        for field in ("alpha", "beta", "gamma", "decay"):
+            if not isinstance(getattr(self, field), int | float) or np.isnan(getattr(self, field)):
+                raise SubgameError(f"A schedule's {field} is a number, not {getattr(self, field)}.")
+        if self.gamma < 0:
+            raise SubgameError(f"A schedule's gamma is at least 0, not {self.gamma:g}.")
+        if not 0 <= self.decay < 1:
+            raise SubgameError(f"A schedule's decay lies in [0, 1), not at {self.decay:g}.")
+        if self.sampling not in ("none", "chance", "external", "public"):
+            raise did_you_mean(
+                "sampling", str(self.sampling), ("none", "chance", "external", "public")
+            )
+        if self.predictive and self.sampling != "none":
+            raise SubgameError("A predictive schedule cannot be sampled; choose one of the two.")
+
+    def discounts(self, first: int, count: int) -> NDArray[np.float64]:
+        """(positive, negative, kept) for iterations ``first .. first + count - 1``, counted from 1."""
+        t = np.arange(first, first + count, dtype=np.float64)
+        out = np.empty((count, 3))
+        out[:, 0] = _weight(t - 1, self.alpha)
+        out[:, 1] = _weight(t - 1, self.beta)
+        out[:, 2] = 1 - self.decay if self.decay else _kept(t, self.gamma)
+        return out
+
+    def __str__(self) -> str:
+        """The name with whatever differs from that name's defaults: ``dcfr(alpha=2)``."""
+        base = NAMED[self.name]() if self.name in NAMED else Schedule(self.name)
+        changed = [
+            f"{field.name}={_plain(getattr(self, field.name))}"
+            for field in fields(self)
+            if getattr(self, field.name) != getattr(base, field.name)
+        ]
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _weight(t: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    if np.isinf(power):
+        return np.full(len(t), 1.0 if power > 0 else 0.0)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        weight = t**power
+        return np.where(np.isinf(weight), 1.0, weight / (weight + 1))
+
+
+def _kept(t: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    out: NDArray[np.float64] = np.zeros(len(t)) if np.isinf(gamma) else ((t - 1) / t) ** gamma
+    return out
+
+
+def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Schedule:
+    if average == "exponential":
+        options = {"decay": 0.01, **options}
+    elif average is not None:
+        if average not in AVERAGES:
+            raise did_you_mean("average", average, (*AVERAGES, "exponential"))
+        options = {"gamma": AVERAGES[average], **options}
+    unknown = set(options) - {field.name for field in fields(Schedule)}
+    if unknown:
+        raise did_you_mean(
+            "schedule option", min(unknown), ["average", *(f.name for f in fields(Schedule))]
+        )
+    return replace(base, **options)
+
+
+def CFR(*, average: str | None = None, **options: Any) -> Schedule:
+    """Vanilla CFR (Zinkevich et al. 2007): simultaneous updates, uniform average."""
+    return _make(Schedule("cfr", alternating=False), average, options)
+
+
+def CFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
+    """CFR+ (Tammelin 2014): negative regrets forgotten, alternating updates, linear average."""
+    return _make(Schedule("cfr+", beta=-INF, gamma=1.0), average, options)
+
+
+def LCFR(*, average: str | None = None, **options: Any) -> Schedule:
+    """Linear CFR (Brown & Sandholm 2019): iteration t weighs t in regrets and average."""
+    return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), average, options)
+
+
+def DCFR(
+    alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, *, average: str | None = None,
+    **options: Any,
+) -> Schedule:  # fmt: skip
+    """Discounted CFR (Brown & Sandholm 2019) with its recommended 1.5, 0, 2."""
+    base = Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma)
+    return _make(base, average, options)
+
+
+def PCFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
+    """Predictive CFR+ (Farina, Kroer, Sandholm 2021): quadratic average."""
+    return _make(Schedule("pcfr+", beta=-INF, gamma=2.0, predictive=True), average, options)
+
+
+def PDCFRPlus(
+    alpha: float = 2.3, gamma: float = 5.0, *, average: str | None = None, **options: Any
+) -> Schedule:
+    """Predictive discounted CFR+ (Xu et al. 2024) with its recommended 2.3 and 5."""
+    base = Schedule("pdcfr+", alpha=alpha, beta=-INF, gamma=gamma, predictive=True)
+    return _make(base, average, options)
+
+
+def MCCFR(
+    sampling: Sampling = "external", *, average: str | None = None, **options: Any
+) -> Schedule:
+    """Monte Carlo CFR (Lanctot et al. 2009; "public": Johanson et al. 2012)."""
+    return _make(Schedule("mccfr", sampling=sampling), average, options)
+
+
+NAMED = {
+    "cfr": CFR, "cfr+": CFRPlus, "lcfr": LCFR, "dcfr": DCFR, "pcfr+": PCFRPlus,
+    "pdcfr+": PDCFRPlus, "mccfr": MCCFR,
+}  # fmt: skip
+ALIASES = {
+    "cfrplus": "cfr+", "pcfrplus": "pcfr+", "pdcfrplus": "pdcfr+", "linear-cfr": "lcfr",
+    "cs": "mccfr(sampling=chance)", "es": "mccfr(sampling=external)",
+    "pcs": "mccfr(sampling=public)",
+}  # fmt: skip
+
+
+def parse(text: str | Schedule) -> Schedule:
+    """A schedule from its name with options, as typed on the command line.
+
+    >>> parse("dcfr(alpha=2, average=linear)")
+    Schedule(name='dcfr', alpha=2.0, beta=0.0, gamma=1.0, decay=0.0, predictive=False, alternating=True, sampling='none')
+    """
+    if isinstance(text, Schedule):
+        return text
+    if not isinstance(text, str):
+        raise SubgameError(
+            f"A schedule is made by CFR(), CFRPlus(), ... or named by a string, not {text!r}."
+        )
+    text = ALIASES.get(text.strip().lower(), text)
+    shape = re.fullmatch(r"\s*([\w+-]+)\s*(?:\((.*)\))?\s*", text)
+    if shape is None or shape[1].lower() not in NAMED:
+        raise did_you_mean("schedule", shape[1] if shape else text, [*NAMED, "lp"])
+    options: dict[str, Any] = {}
+    for part in filter(None, (shape[2] or "").split(",")):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise SubgameError(f"Schedule options are written name=value, not '{part.strip()}'.")
+        options[key] = _value(value)
+    try:
+        return NAMED[shape[1].lower()](**options)
+    except TypeError as error:
+        raise SubgameError(f"The schedule '{text}' is not understood: {error}.") from None
+
+
+def _value(text: str) -> float | bool | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text

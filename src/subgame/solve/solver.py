@@ -1,0 +1,278 @@
+"""`solve`: run a schedule on a tree until it has run, lasted or converged enough."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from subgame.errors import SubgameError
+from subgame.solve.engine import Engine, engine
+from subgame.solve.judge import Exploitability, expected_value, exploitability
+from subgame.solve.result import Point, Progress, Result, Step
+from subgame.solve.schedule import Schedule, parse
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy, check_made_for, describe, read_tensors
+
+if TYPE_CHECKING:
+    from subgame.solve.kernels import Memory
+
+FORMAT = "subgame-checkpoint-1"
+SLICE = 0.1
+"""Seconds between looks at the clock, the progress meter and Ctrl-C."""
+SAVE_EVERY = 30.0
+"""Seconds between checkpoints."""
+KEPT = ("regret", "average", "instant")
+"""What of a `Memory` a checkpoint keeps; the rest follows from it."""
+
+
+def solve(
+    tree: PublicTree,
+    schedule: Schedule | str = "cfr+",
+    *,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    target: float | None = None,
+    seed: int = 0,
+    check_every: int | None = None,
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Solve a compiled game by counterfactual regret minimisation.
+
+    Stops at the first of: `iterations` done (in all, a resumed run's earlier ones included),
+    `seconds` spent, exploitability at or below `target`; 1,000 iterations if none is given.
+    Exploitability is measured at iterations 1, 2, 4, ..., 32 and then every eighth more, or every
+    `check_every`. With `checkpoint` the run is written to that file now and then, at the end and
+    on Ctrl-C; `resume` continues such a file bit for bit. `seed` matters to sampling schedules.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> result = sg.solve(tree, sg.CFRPlus(), target=1e-3)
+    >>> result.stopped, round(result.value, 2)
+    ('target', -0.06)
+    """
+    plan = parse(schedule)
+    _check_numbers(iterations, seconds, target, seed, check_every)
+    if iterations is None and seconds is None and target is None:
+        iterations = 1000
+    run = Run(tree, plan, seed)
+    if resume is not None:
+        run.load(resume)
+    stop = _Stop(iterations, seconds, target, check_every)
+    stopped = _drive(run, stop, Path(checkpoint) if checkpoint is not None else None, progress)
+    strategy = run.strategy()
+    return Result(
+        game=tree.game,
+        schedule=str(plan),
+        seed=seed,
+        strategy=strategy,
+        iterations=run.iteration,
+        seconds=run.seconds,
+        value=expected_value(tree, strategy),
+        exploitability=exploitability(tree, strategy),
+        curve=tuple(run.curve),
+        stopped=stopped,
+    )
+
+
+def _check_numbers(
+    iterations: int | None, seconds: float | None, target: float | None, seed: int,
+    check_every: int | None,
+) -> None:  # fmt: skip
+    for name, value in (("iterations", iterations), ("check_every", check_every)):
+        if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
+            raise SubgameError(f"{name} is a whole number of at least 1, not {value}.")
+    for name, limit in (("seconds", seconds), ("target", target)):
+        if limit is not None and not limit > 0:
+            raise SubgameError(f"{name} is a number above 0, not {limit}.")
+    if not 0 <= seed < 2**63:
+        raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
+
+
+class Run:
+    """A solve in progress: two memories, a count, and what has been measured so far."""
+
+    def __init__(self, tree: PublicTree, schedule: Schedule, seed: int = 0) -> None:
+        self.tree, self.schedule, self.seed = tree, schedule, seed
+        self.engine: Engine = engine(tree)
+        self.memories: tuple[Memory, Memory] = (
+            self.engine.memory(0, predictive=schedule.predictive),
+            self.engine.memory(1, predictive=schedule.predictive),
+        )
+        self.iteration = 0
+        self.seconds = 0.0
+        self.curve: list[Point] = []
+        self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
+
+    def advance(self, count: int) -> None:
+        """Run `count` iterations."""
+        discounts = self.schedule.discounts(self.iteration + 1, count + 1)
+        if self.schedule.sampling == "none":
+            self.engine.iterate(self.memories, discounts, self.schedule.alternating)
+        else:
+            self.engine.sample(self.memories, discounts, self.schedule, self.random)
+        self.iteration += count
+
+    def strategy(self) -> Strategy:
+        """The average strategy, or the last iterate where the schedule keeps no average."""
+        last = np.isinf(self.schedule.gamma) and not self.schedule.decay
+        probs = [
+            memory.sigma.copy() if last else self.engine.behaviour(p, memory.average)
+            for p, memory in enumerate(self.memories)
+        ]
+        notes = {"schedule": str(self.schedule), "iterations": str(self.iteration),
+                 "seed": str(self.seed)}  # fmt: skip
+        return Strategy(self.tree, (probs[0], probs[1]), notes)
+
+    def measure(self) -> Exploitability:
+        """Add a point to the curve."""
+        found = exploitability(self.tree, self.strategy())
+        self.curve.append(Point(self.iteration, self.seconds, float(found)))
+        return found
+
+    # Checkpoints -----------------------------------------------------------------------------
+    def save(self, path: Path) -> None:
+        """Write everything needed to continue bit for bit; the old file stays until it is done."""
+        from safetensors.numpy import save_file
+
+        tensors: dict[str, Any] = {
+            f"{name}{p}": getattr(memory, name)
+            for p, memory in enumerate(self.memories)
+            for name in KEPT
+        }
+        tensors["random"] = self.random.view(np.int64)
+        state = {
+            "schedule": json.dumps(self.schedule.as_dict()),
+            "iteration": str(self.iteration),
+            "seconds": repr(self.seconds),
+            "seed": str(self.seed),
+            "curve": json.dumps(self.curve),
+        }
+        beside = path.with_name(path.name + ".part")
+        save_file(tensors, str(beside), metadata=describe(self.tree, FORMAT) | state)
+        os.replace(beside, path)
+
+    def load(self, path: str | Path) -> None:
+        """Continue from a checkpoint."""
+        header, tensors = read_tensors(path)
+        check_made_for(path, header, self.tree, FORMAT)
+        made_by = Schedule(**json.loads(header["schedule"]))
+        if made_by != self.schedule:
+            raise SubgameError(
+                f"{path} was made by the schedule {made_by}, not by {self.schedule}; "
+                "resume with the same one."
+            )
+        if int(header["seed"]) != self.seed:
+            raise SubgameError(
+                f"{path} was made with seed {header['seed']}, not {self.seed}; resume with the same."
+            )
+        for p, memory in enumerate(self.memories):
+            for name in KEPT:
+                getattr(memory, name)[:] = tensors[f"{name}{p}"]
+        self.random[:] = tensors["random"].view(np.uint64)
+        self.iteration = int(header["iteration"])
+        self.seconds = float(header["seconds"])
+        self.curve = [Point(*point) for point in json.loads(header["curve"])]
+        self.advance(0)  # the current strategy follows from the regrets
+
+
+@dataclass(slots=True)
+class _Stop:
+    """When to stop, and when to measure next."""
+
+    iterations: int | None
+    seconds: float | None
+    target: float | None
+    check_every: int | None
+
+    def next_check(self, t: int) -> int:
+        """The first iteration after `t` at which exploitability is measured: fixed numbers."""
+        if self.check_every:
+            return (t // self.check_every + 1) * self.check_every
+        step = 1
+        while step <= t:
+            step = step * 2 if step < 32 else step + step // 8
+        return step
+
+    def share(self, run: Run, first: float) -> float:
+        """How much of the work is done: the furthest of the three limits."""
+        parts = [0.0]
+        if self.iterations:
+            parts.append(run.iteration / self.iterations)
+        if self.seconds:
+            parts.append(run.seconds / self.seconds)
+        if self.target and run.curve and run.curve[-1].exploitability > 0 and first > self.target:
+            now = max(run.curve[-1].exploitability, self.target)
+            parts.append(float(np.log(first / now) / np.log(first / self.target)))
+        return min(1.0, max(parts))
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[list[bool]]:
+    """Turns the first Ctrl-C into a request, so that no iteration is cut in the middle."""
+    asked: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)  # a second Ctrl-C acts as usual
+        asked.append(True)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _drive(run: Run, stop: _Stop, checkpoint: Path | None, progress: Progress | None) -> str:
+    """Run in short slices until something says stop; returns what did."""
+    began, saved = time.perf_counter() - run.seconds, time.perf_counter()
+    pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
+    with _asked_to_stop() as asked:
+        while not stopped:
+            count = min(stop.next_check(run.iteration) - run.iteration, pace)
+            if stop.iterations is not None:
+                count = max(0, min(count, stop.iterations - run.iteration))
+            before = time.perf_counter()
+            run.advance(count)
+            now = time.perf_counter()
+            run.seconds = now - began
+            pace = max(1, min(2 * pace, int(count * SLICE / max(now - before, 1e-9))))
+            if count and stop.next_check(run.iteration - 1) == run.iteration:
+                gap = run.measure()
+                first = first or float(gap)
+            if (
+                stop.target is not None
+                and run.curve
+                and run.curve[-1].exploitability <= stop.target
+            ):
+                stopped = "target"
+            elif stop.iterations is not None and run.iteration >= stop.iterations:
+                stopped = "iterations"
+            elif stop.seconds is not None and run.seconds >= stop.seconds:
+                stopped = "seconds"
+            elif asked:
+                stopped = "interrupted"
+            if progress is not None:
+                last = run.curve[-1].exploitability if run.curve else float("nan")
+                progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
+            if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
+                run.save(checkpoint)
+                saved = time.perf_counter()
+    if not run.curve or run.curve[-1].iteration != run.iteration:
+        run.measure()  # after the checkpoint: a resumed run measures only where a whole one does
+    return stopped

@@ -1,0 +1,291 @@
+"""From histories to a `PublicTree`.
+
+Two steps. A `Form` is the sequence form as plain tables (infosets with a parent sequence, payoff
+entries), easy to build, cut and put a gadget on. `assemble` lays a form out for the kernels:
+infosets into blocks, terminals into groups of equal matrices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.games.base import TERMINAL, Game
+from subgame.tree.histories import Histories, walk
+from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20,
+         "GIB": 2**30}  # fmt: skip
+
+
+def parse_bytes(text: str | float | None) -> float:
+    """A memory limit: a number of bytes, or ``"4GiB"``; ``None`` is no limit.
+
+    >>> parse_bytes("1.5 GiB") == 1.5 * 2**30
+    True
+    """
+    if text is None:
+        return math.inf
+    if isinstance(text, str):
+        number = text.strip().rstrip("BbIiGgMmKk ")
+        unit = text.strip()[len(number) :].strip().upper()
+        try:
+            return float(number) * UNITS[unit]
+        except (ValueError, KeyError):
+            raise SubgameError(
+                f"A memory limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
+            ) from None
+    return float(text)
+
+
+def compile(
+    game: Game,
+    *,
+    memory_limit: str | float | None = "8GiB",
+    progress: Callable[[int], None] | None = None,
+) -> PublicTree:
+    """Compile a game's rules to the arrays that every solver reads.
+
+    Refuses, in a sentence that names the infoset and the two histories at fault, games that have
+    imperfect recall, infosets whose actions differ, payoffs that are not zero-sum, chance
+    probabilities that do not sum to one, more than two players, or that need more than
+    `memory_limit`. `progress` is called now and then with the number of histories walked so far.
+
+    >>> import subgame as sg
+    >>> sg.compile(sg.games.load("kuhn"))
+    <PublicTree of kuhn: 9 public states, 6 + 6 infosets, 2.3 KiB>
+    """
+    if not isinstance(game, Game):
+        raise SubgameError(
+            f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
+        )
+    return assemble(whole(walk(game, parse_bytes(memory_limit), progress)))
+
+
+@dataclass(frozen=True)
+class FormPlayer:
+    """One player of a `Form`. Sequences: first the root slots, then each infoset's actions."""
+
+    slots: Sequence[str]  # [s]
+    reach: Floats  # [s]
+    names: Sequence[str]  # [i]
+    actions: Sequence[tuple[str, ...]]  # [i]
+    parent: Index  # [i] a slot or a sequence of an earlier infoset
+    node: Index  # [i]
+    origin: Index  # [i]
+
+    @property
+    def start(self) -> Index:
+        """[i + 1] where each infoset's sequences start."""
+        sizes = [len(self.slots), *(len(actions) for actions in self.actions)]
+        return np.cumsum(sizes, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The sequence form as plain tables: what `assemble` lays out for the kernels."""
+
+    game: str
+    players: tuple[FormPlayer, FormPlayer]
+    entries: Entries
+    node_names: Sequence[str]
+    node_parent: Index
+    histories: Histories | None = None
+    located: tuple[Index, Index] | None = None  # [h] each player's sequence there, -1 outside
+
+
+def whole(histories: Histories) -> Form:
+    """The sequence form of the whole game: one root slot each, the empty sequence."""
+    ends = np.flatnonzero(histories.player == TERMINAL)
+    players = []
+    for p in (0, 1):
+        table = histories.tables[p]
+        players.append(
+            FormPlayer(
+                slots=("start",),
+                reach=np.ones(1),
+                names=table.names,
+                actions=table.actions,
+                parent=table.parent + 1,
+                node=histories.node[table.first],
+                origin=np.arange(len(table.names), dtype=np.int32),
+            )
+        )
+    entries = Entries(
+        histories.node[ends],
+        histories.sequence[0][ends] + 1,
+        histories.sequence[1][ends] + 1,
+        histories.chance[ends] * histories.payoff[ends],
+    )
+    return Form(
+        str(histories.game), (players[0], players[1]), entries,
+        histories.node_names, histories.node_parent, histories,
+        (histories.sequence[0] + 1, histories.sequence[1] + 1),
+    )  # fmt: skip
+
+
+def assemble(form: Form) -> PublicTree:
+    """Lay a form out for the kernels."""
+    placed = [_lay_out(player) for player in form.players]
+    (one, map0), (two, map1) = placed
+    entries = Entries(
+        form.entries.node, map0[form.entries.row], map1[form.entries.col], form.entries.value
+    )
+    return PublicTree(
+        game=form.game,
+        players=(one, two),
+        terminals=_group(entries),
+        node_names=form.node_names,
+        node_parent=form.node_parent,
+        histories=form.histories,
+        located=None if form.located is None else (map0[form.located[0]], map1[form.located[1]]),
+    )
+
+
+def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
+    """A player's infosets sorted into blocks, and the map from old to new sequences."""
+    slots, count = len(player.slots), len(player.names)
+    sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
+    start = player.start
+    depth = np.zeros(count, dtype=np.int64)
+    owner = np.repeat(np.arange(count), sizes)  # the infoset of each sequence past the slots
+    for i in range(count):  # parents come first, so one pass settles every depth
+        if player.parent[i] >= slots:
+            depth[i] = depth[owner[player.parent[i] - slots]] + 1
+    order = np.lexsort((np.arange(count), sizes, depth))
+    key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
+    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
+    if not count:
+        edges = np.zeros(1, dtype=np.int64)
+    width = np.diff(edges)
+    actions = sizes[order][edges[:-1]]
+    block_start = slots + np.concatenate([[0], np.cumsum(width * actions)])
+    within = np.arange(count) - np.repeat(edges[:-1], width)
+    first = np.repeat(block_start[:-1], width) + within
+    stride = np.repeat(width, width)
+    new = np.arange(start[-1], dtype=np.int64)  # old sequence -> new; slots stay
+    rank = np.empty(count, dtype=np.int64)
+    rank[order] = np.arange(count)
+    which = np.arange(start[-1] - slots) - np.repeat(start[:-1] - slots, sizes)
+    new[slots:] = first[rank[owner]] + stride[rank[owner]] * which
+    plex = Plex(
+        new[player.parent[order]].astype(np.int32),
+        edges.astype(np.int32),
+        actions.astype(np.int32),
+        block_start[:-1].astype(np.int32),
+    )
+    treeplex = Treeplex(
+        plex=plex,
+        slots=tuple(player.slots),
+        reach=player.reach,
+        names=[player.names[i] for i in order],
+        actions=[player.actions[i] for i in order],
+        node=player.node[order],
+        origin=player.origin[order],
+        first=first.astype(np.int32),
+        stride=stride.astype(np.int32),
+        num_sequences=int(start[-1]),
+    )
+    return treeplex, new.astype(np.int32)
+
+
+class _Group:
+    """Terminals with one matrix: its compressed rows, and what each lane touches."""
+
+    def __init__(self, row: NDArray[np.int64], col: NDArray[np.int64], value: Floats) -> None:
+        self.row, self.col, self.value = row, col, value
+        self.row_sequences: list[Index] = []
+        self.col_sequences: list[Index] = []
+        self.scales: list[float] = []
+
+
+def _group(entries: Entries) -> Terminals:
+    """Merge entries of equal node and sequences, then gather equal matrices into groups."""
+    order = np.lexsort((entries.col, entries.row, entries.node))
+    node, row, col, value = (array[order] for array in entries)
+    fresh = np.ones(len(node), dtype=bool)
+    fresh[1:] = (np.diff(node) != 0) | (np.diff(row) != 0) | (np.diff(col) != 0)
+    value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
+    node, row, col = node[fresh], row[fresh], col[fresh]
+    keep = value != 0
+    node, row, col, value = node[keep], row[keep], col[keep], value[keep]
+    bounds = np.flatnonzero(np.diff(node, prepend=-1, append=-1)) if len(node) else [0]
+    groups: dict[bytes, _Group] = {}
+    for lo, hi in zip(bounds[:-1], bounds[1:], strict=True):
+        rows, local_row = np.unique(row[lo:hi], return_inverse=True)
+        cols, local_col = np.unique(col[lo:hi], return_inverse=True)
+        scale = float(value[lo])
+        matrix = value[lo:hi] / scale
+        # Equal up to rounding is equal: the payoffs of one rule reached by two products of chances.
+        key = b"".join(
+            (
+                local_row.tobytes(),
+                b"|",
+                local_col.tobytes(),
+                b"|",
+                (matrix.round(12) + 0.0).tobytes(),
+            )
+        )
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group(local_row, local_col, matrix)
+        group.row_sequences.append(rows)
+        group.col_sequences.append(cols)
+        group.scales.append(scale)
+    return _flatten(list(groups.values()))
+
+
+def _flatten(groups: list[_Group]) -> Terminals:
+    """The groups as flat arrays with offsets."""
+    shape = np.array(
+        [(len(g.row_sequences[0]), len(g.col_sequences[0]), len(g.scales)) for g in groups],
+        dtype=np.int32,
+    ).reshape(-1, 3)
+    sparse = [
+        _compress(g.row, g.col, g.value, m) for g, (m, _, _) in zip(groups, shape, strict=True)
+    ]
+    turned = [
+        _compress(g.col, g.row, g.value, n) for g, (_, n, _) in zip(groups, shape, strict=True)
+    ]
+    nonzeros = _offsets([len(g.value) for g in groups])
+    return Terminals(
+        rows=shape[:, 0].copy(),
+        cols=shape[:, 1].copy(),
+        lanes=shape[:, 2].copy(),
+        row_sequence=_cat([np.stack(g.row_sequences, axis=1).ravel() for g in groups]),
+        col_sequence=_cat([np.stack(g.col_sequences, axis=1).ravel() for g in groups]),
+        scale=np.concatenate([np.array(g.scales) for g in groups] or [np.zeros(0)]),
+        row_sequence_at=_offsets(shape[:, 0] * shape[:, 2]),
+        col_sequence_at=_offsets(shape[:, 1] * shape[:, 2]),
+        scale_at=_offsets(shape[:, 2]),
+        row_ptr=_cat([ptr + at for (ptr, _, _), at in zip(sparse, nonzeros, strict=True)]),
+        row_ptr_at=_offsets(shape[:, 0] + 1),
+        row_col=_cat([index for _, index, _ in sparse]),
+        row_value=np.concatenate([value for _, _, value in sparse] or [np.zeros(0)]),
+        col_ptr=_cat([ptr + at for (ptr, _, _), at in zip(turned, nonzeros, strict=True)]),
+        col_ptr_at=_offsets(shape[:, 1] + 1),
+        col_row=_cat([index for _, index, _ in turned]),
+        col_value=np.concatenate([value for _, _, value in turned] or [np.zeros(0)]),
+    )
+
+
+def _compress(
+    row: NDArray[np.int64], col: NDArray[np.int64], value: Floats, rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Coordinates to compressed sparse rows."""
+    order = np.lexsort((col, row))
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+    return ptr, col[order], value[order]
+
+
+def _offsets(sizes: Sequence[int] | NDArray[np.int32]) -> Index:
+    return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
+
+
+def _cat(arrays: Sequence[NDArray[np.integer]]) -> Index:
+    return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)

@@ -1,0 +1,250 @@
+"""`Strategy`: probabilities laid over a `PublicTree`. Saved, memory-mapped, shown as a table."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.tree.public_tree import PublicTree, Treeplex
+
+Floats = NDArray[np.float64]
+FORMAT = "subgame-strategy-1"
+SLACK = 1e-6
+"""Probabilities read from outside may miss one by this much; they are then normalised."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strategy:
+    """A behaviour strategy for both players. ``probs[p][q]``: probability of sequence q."""
+
+    tree: PublicTree
+    probs: tuple[Floats, Floats]
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Where it comes from: schedule, iterations, seed."""
+
+    # Making one ------------------------------------------------------------------------------
+    @classmethod
+    def uniform(cls, tree: PublicTree) -> Strategy:
+        """Every action equally likely."""
+        probs = []
+        for player in tree.players:
+            p = np.ones(player.num_sequences)
+            for b, actions in enumerate(player.plex.block_actions):
+                lo, hi = player.plex.block_infoset[b : b + 2]
+                start = player.plex.block_sequence[b]
+                p[start : start + actions * (hi - lo)] = 1 / actions
+            probs.append(p)
+        return cls(tree, (probs[0], probs[1]))
+
+    @classmethod
+    def random(cls, tree: PublicTree, seed: int = 0) -> Strategy:
+        """Drawn uniformly from each infoset's simplex."""
+        rng = np.random.default_rng(seed)
+        return cls.from_weights(
+            tree, tuple(rng.exponential(size=p.num_sequences) for p in tree.players)
+        )
+
+    @classmethod
+    def from_weights(cls, tree: PublicTree, weights: tuple[Floats, ...]) -> Strategy:
+        """Weights normalised per infoset; uniform where they sum to zero."""
+        probs = [
+            normalise(player, weight) for player, weight in zip(tree.players, weights, strict=True)
+        ]
+        return cls(tree, (probs[0], probs[1]))
+
+    @classmethod
+    def from_table(cls, tree: PublicTree, table: Mapping[str, Mapping[str, float]]) -> Strategy:
+        """From infoset -> action -> probability. Infosets left out are played uniformly."""
+        out = cls.uniform(tree)
+        for name, row in table.items():
+            homes = [(p, t.index[name]) for p, t in enumerate(tree.players) if name in t.index]
+            if not homes:
+                known = [n for t in tree.players for n in t.names]
+                raise did_you_mean("infoset", name, known if len(known) < 200 else known[:20])
+            for p, i in homes:
+                out.set_row(p, i, row)
+        return out
+
+    def set_row(self, p: int, i: int, row: Mapping[str, float]) -> None:
+        """Write one infoset's probabilities into this strategy's own arrays."""
+        player = self.tree.players[p]
+        name, actions = player.names[i], player.actions[i]
+        for action in row:
+            if action not in actions:
+                raise did_you_mean(f"action at infoset '{name}'", str(action), actions)
+        values = np.array([float(row.get(action, 0.0)) for action in actions])
+        if not (np.all(values >= 0) and abs(values.sum() - 1) <= SLACK):
+            raise SubgameError(
+                f"The probabilities at infoset '{name}' are {dict(row)}; "
+                "they must be at least 0 and sum to 1."
+            )
+        self.probs[p][player.sequences(i)] = values / values.sum()
+
+    # Reading it ------------------------------------------------------------------------------
+    def __getitem__(self, infoset: str) -> dict[str, float]:
+        """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
+        for p, player in enumerate(self.tree.players):
+            if infoset in player.index:
+                return self.row(p, player.index[infoset])
+        known = [n for t in self.tree.players for n in t.names]
+        raise did_you_mean("infoset", infoset, known if len(known) < 200 else known[:20])
+
+    def row(self, p: int, i: int) -> dict[str, float]:
+        """The probabilities of player `p` at her infoset number `i`."""
+        player = self.tree.players[p]
+        values = self.probs[p][player.sequences(i)].tolist()
+        return dict(zip(player.actions[i], values, strict=True))
+
+    def rows(self) -> Iterator[tuple[int, str, dict[str, float]]]:
+        """(player, infoset, probabilities), in the game's own order."""
+        for p, player in enumerate(self.tree.players):
+            for i in np.argsort(player.origin, kind="stable").tolist():
+                yield p, player.names[i], self.row(p, i)
+
+    def table(self) -> dict[str, dict[str, float]]:
+        """Infoset -> action -> probability, for both players."""
+        return {name: row for _, name, row in self.rows()}
+
+    def __repr__(self) -> str:
+        return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: one row per infoset, darker cells are likelier."""
+        limit, out = 60, []
+        for count, (p, name, row) in enumerate(self.rows()):
+            if count == limit:
+                out.append(f"<tr><td colspan=9>… {self.tree.num_infosets - limit:,} more</td></tr>")
+                break
+            cells = "".join(
+                f'<td style="background:rgba(37,99,235,{prob:.2f});'
+                f'color:{"white" if prob > 0.5 else "inherit"}">'
+                f"{html.escape(action)} {prob:.3f}</td>"
+                for action, prob in row.items()
+            )
+            out.append(f"<tr><td>{p}</td><td><code>{html.escape(name)}</code></td>{cells}</tr>")
+        head = "<tr><th>player</th><th>infoset</th><th colspan=7>actions</th></tr>"
+        title = html.escape(repr(self).strip("<>"))
+        return f"<table><caption>{title}</caption>{head}{''.join(out)}</table>"
+
+    # Files -----------------------------------------------------------------------------------
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file that carries its game, its tree's hash and its notes."""
+        from safetensors.numpy import save_file
+
+        tensors = {f"player{p}": np.ascontiguousarray(probs) for p, probs in enumerate(self.probs)}
+        save_file(tensors, str(path), metadata=describe(self.tree, FORMAT) | dict(self.notes))
+
+    @classmethod
+    def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
+        """Memory-map a saved strategy; refuses a file made for another tree."""
+        header, mapped = read_tensors(path)
+        check_made_for(path, header, tree, FORMAT)
+        probs = (mapped["player0"], mapped["player1"])
+        for p, (player, values) in enumerate(zip(tree.players, probs, strict=True)):
+            if not np.all(np.isfinite(values)) or np.any(values < 0):
+                raise SubgameError(f"{path} holds probabilities of player {p} that are no numbers.")
+            if np.abs(sums(player, values) - 1).max(initial=0) > SLACK:
+                raise SubgameError(
+                    f"{path} holds probabilities of player {p} that do not sum to 1."
+                )
+        own = describe(tree, FORMAT)
+        return cls(tree, probs, {k: v for k, v in header.items() if k not in own})
+
+
+def sums(player: Treeplex, weights: Floats) -> Floats:
+    """[i] the sum of each infoset's weights."""
+    counts = np.bincount(
+        player.infoset_of[len(player.slots) :],
+        weights=weights[len(player.slots) :],
+        minlength=len(player.names),
+    )
+    return counts
+
+
+def normalise(player: Treeplex, weights: Floats) -> Floats:
+    """Probabilities proportional to weights; uniform where they sum to zero."""
+    out = np.ones(player.num_sequences)
+    slots = len(player.slots)
+    owner = player.infoset_of[slots:]
+    total = sums(player, weights)
+    size = np.bincount(owner, minlength=len(player.names))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[slots:] = np.where(total[owner] > 0, weights[slots:] / total[owner], 1 / size[owner])
+    return out
+
+
+def describe(tree: PublicTree, kind: str) -> dict[str, str]:
+    """What a stored file says about the tree it was made for."""
+    one, two = tree.players
+    return {
+        "format": kind,
+        "game": tree.game,
+        "tree": tree.digest,
+        "infosets": f"{len(one.names)} + {len(two.names)}",
+        "sequences": f"{one.num_sequences} + {two.num_sequences}",
+    }
+
+
+def check_made_for(
+    path: str | Path, header: Mapping[str, str], tree: PublicTree, kind: str
+) -> None:
+    """Refuse a file of another kind or for another tree, saying how they differ."""
+    own = describe(tree, kind)
+    if header.get("format") != kind:
+        raise SubgameError(
+            f"{path} is not a file of kind {kind}"
+            + (f" but of kind {header['format']}." if "format" in header else ".")
+        )
+    for key in ("game", "infosets", "sequences"):
+        if header.get(key) != own[key]:
+            what = "game" if key == "game" else f"number of {key} per player"
+            raise SubgameError(
+                f"{path} was made for another tree: its {what} is {header.get(key)}, "
+                f"that of this tree is {own[key]}."
+            )
+    if header.get("tree") != own["tree"]:
+        raise SubgameError(
+            f"{path} was made for another tree of {tree.game}: as many infosets, but other names, "
+            f"actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+        )
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata and memory-mapped arrays of a safetensors file."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if not 0 < size <= path.stat().st_size - 8:
+                raise ValueError
+            header = json.loads(file.read(size))
+        kinds = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32,
+                 "U8": np.uint8}  # fmt: skip
+        meta = header.pop("__metadata__", {})
+        out: dict[str, NDArray[Any]] = {}
+        for name, info in header.items():
+            lo, hi = info["data_offsets"]
+            shape, dtype = tuple(info["shape"]), kinds[info["dtype"]]
+            if 8 + size + hi > path.stat().st_size:
+                raise ValueError
+            if hi == lo:
+                out[name] = np.zeros(shape, dtype)
+            else:
+                out[name] = np.memmap(path, dtype, "r", offset=8 + size + lo, shape=shape)
+        return meta, out
+    except FileNotFoundError:
+        raise SubgameError(f"There is no file {path}.") from None
+    except IsADirectoryError:
+        raise SubgameError(f"{path} is a folder, not a file.") from None
+    except PermissionError:
+        raise SubgameError(f"{path} may not be read.") from None
+    except (ValueError, KeyError, TypeError):
+        raise SubgameError(f"{path} is not a safetensors file, or was cut short.") from None

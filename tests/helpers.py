@@ -1,0 +1,51 @@
+"""What many tests share: the games under test, and the bridge to the oracle's dictionaries."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from oracle import Oracle, Profile
+
+import subgame as sg
+
+SMALL = [
+    "coin-toss", "coin-toss-two", "rps", "rps-plus", "kuhn", "leduc",
+    "liars-dice(dice=1, faces=3)", "goofspiel(cards=3)", "goofspiel(cards=3, order=random)",
+]  # fmt: skip
+RANDOM = [f"random(seed={seed})" for seed in range(200)]
+
+
+@cache
+def tree_of(name: str) -> sg.PublicTree:
+    return sg.compile(sg.games.load(name))
+
+
+@cache
+def oracle_of(name: str) -> Oracle:
+    return Oracle(sg.games.load(name))
+
+
+def profile_of(strategy: sg.Strategy) -> Profile:
+    """A strategy as the oracle's dictionaries."""
+    out: tuple[dict[str, dict[str, float]], ...] = ({}, {})
+    for p, name, row in strategy.rows():
+        out[p][name] = row
+    return out
+
+
+def strategy_of(tree: sg.PublicTree, profile: Profile) -> sg.Strategy:
+    """The oracle's dictionaries as a strategy."""
+    return sg.Strategy(tree, tuple(array_of(tree, p, profile[p]) for p in (0, 1)))  # type: ignore[arg-type]
+
+
+def array_of(
+    tree: sg.PublicTree, p: int, table: dict[str, dict[str, float]]
+) -> NDArray[np.float64]:
+    """infoset -> action -> number, laid over a player's sequences; ones at the root slots."""
+    side = tree.players[p]
+    out = np.ones(side.num_sequences)
+    for i, name in enumerate(side.names):
+        out[side.sequences(i)] = [table[name][action] for action in side.actions[i]]
+    return out

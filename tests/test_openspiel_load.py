@@ -1,0 +1,192 @@
+"""OpenSpiel's games as ours, compared with OpenSpiel itself history by history."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+import pytest
+
+from subgame import openspiel
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE, TERMINAL
+
+pyspiel: Any = pytest.importorskip("pyspiel")
+
+GOOFSPIEL = "goofspiel(imp_info=True,num_cards=4,points_order=descending)"
+
+
+def check(game: openspiel.OpenSpielGame) -> tuple[int, int]:
+    """Walk ours and theirs side by side; the numbers of histories and of infosets."""
+    stack = [(game.new_initial_state(), game.pyspiel_game.new_initial_state())]
+    count, infosets = 0, set()
+    while stack:
+        ours, theirs = stack.pop()
+        count += 1
+        player = ours.current_player()
+        assert player == theirs.current_player()
+        assert ours.public_state() is None
+        for seat in (0, 1):
+            assert ours.information_state(seat) == theirs.information_state_string(seat)
+        if player == TERMINAL:
+            assert list(ours.returns()) == theirs.returns()
+            assert sum(ours.returns()) == 0
+            continue
+        ids, actions = ours.action_ids(), ours.legal_actions()
+        assert ids == theirs.legal_actions()
+        assert len(set(actions)) == len(actions) == len(ids)
+        if player == CHANCE:
+            pairs = zip(actions, theirs.chance_outcomes(), strict=True)
+            assert ours.chance_outcomes() == [(name, chance) for name, (_, chance) in pairs]
+        else:
+            assert ours.chance_outcomes() == []
+            infosets.add((player, ours.information_state(player)))
+        for number, action in zip(ids, actions, strict=True):
+            child = theirs.clone()
+            child.apply_action(number)
+            stack.append((ours.child(action), child))
+    return count, len(infosets)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "called", "size"),
+    [
+        ("kuhn_poker", {}, "kuhn_poker", (58, 12)),
+        ("leduc_poker", {}, "leduc_poker", (9457, 936)),
+        ("liars_dice", {"numdice": 1, "dice_sides": 4}, "liars_dice(dice_sides=4)", (8181, 1024)),
+        (GOOFSPIEL, {}, GOOFSPIEL.replace(",", ", "), (1077, 162)),
+        (
+            "goofspiel(imp_info=True)",
+            {"num_cards": 3},
+            "goofspiel(imp_info=True, num_cards=3)",
+            (418, 90),
+        ),
+        ("matrix_rps", {}, "matrix_rps", (13, 2)),
+        ("turn_based_simultaneous_game", {"game": {"name": "matrix_mp"}}, None, (7, 2)),
+    ],
+)
+def test_walk(
+    name: str, parameters: dict[str, Any], called: str | None, size: tuple[int, int]
+) -> None:
+    game = openspiel.load(name, **parameters)
+    assert called is None or str(game) == called
+    assert check(game) == size
+
+
+def test_a_loaded_game_is_taken_as_it_is() -> None:
+    game = openspiel.load(pyspiel.load_game(GOOFSPIEL))
+    assert game.name == "goofspiel"
+    assert game.parameters == {"imp_info": True, "num_cards": 4, "points_order": "descending"}
+    assert game.pyspiel_game.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
+    assert check(game) == (1077, 162)
+
+
+def test_states_do_not_change() -> None:
+    root = openspiel.load("kuhn_poker").new_initial_state()
+    first = root.child(root.legal_actions()[0])
+    root.child(root.legal_actions()[1])
+    assert root.current_player() == CHANCE
+    assert len(root.legal_actions()) == 3
+    assert len(first.legal_actions()) == 2
+    assert not hasattr(root, "__dict__")
+    with pytest.raises(SubgameError, match="no action called 'Deal:9'"):
+        root.child("Deal:9")
+
+
+def test_only_acting() -> None:
+    state = openspiel.load("kuhn_poker", only_acting=True).new_initial_state()
+    assert state.information_state(0) is None
+    state = state.child("Deal:0").child("Deal:1")
+    assert state.information_state(0) == "0"
+    assert state.information_state(1) is None
+    state = state.child("Bet").child("Bet")
+    assert state.current_player() == TERMINAL
+    assert state.information_state(0) is None
+
+
+class Shy:
+    """A pyspiel state that speaks to the acting player only, and whose actions look alike."""
+
+    def __init__(self, past: tuple[int, ...] = ()) -> None:
+        self.past = past
+        self.asked: list[int] = []
+
+    def current_player(self) -> int:
+        return 0 if not self.past else TERMINAL
+
+    def legal_actions(self) -> list[int]:
+        return [3, 5, 8]
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return "odd" if action % 2 else "even"
+
+    def child(self, action: int) -> Shy:
+        return Shy((*self.past, action))
+
+    def information_state_string(self, player: int) -> str:
+        self.asked.append(player)
+        if player != self.current_player():
+            raise pyspiel.SpielError("not your turn")
+        return "mine"
+
+
+def test_games_that_answer_only_the_acting_player() -> None:
+    shy = Shy()
+    state = openspiel.OpenSpielState(shy, set())
+    assert [state.information_state(seat) for seat in (0, 1, 1)] == ["mine", None, None]
+    assert shy.asked == [0, 1]  # a refusal is remembered
+    assert state.child("even").information_state(0) is None
+
+
+def test_actions_that_look_alike_get_their_numbers() -> None:
+    state = openspiel.OpenSpielState(Shy(), set())
+    assert state.legal_actions() == ("odd#3", "odd#5", "even")
+    assert state.action_ids() == [3, 5, 8]
+    assert state.child("odd#5").pyspiel_state.past == (5,)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("leduc_pokre", {}, "There is no OpenSpiel game called 'leduc_pokre'; .* 'leduc_poker'"),
+        ("kuhn_poker", {"players": 3}, "'kuhn_poker' has 3 players, not two"),
+        ("2048", {}, "'2048' has 1 player, not two"),
+        ("bargaining", {}, "'bargaining' is not zero-sum but general-sum"),
+        ("tiny_hanabi", {}, "'tiny_hanabi' is not zero-sum but identical"),
+        ("pig", {}, "'pig' does not say what its players know"),
+        ("liars_dice", {"sides": 4}, "no parameter of liars_dice called 'sides'"),
+        ("liars_dice(numdice=two)", {}, r"OpenSpiel cannot load 'liars_dice\(numdice=two\)': "),
+        ("liars_dice(numdice=2", {}, r"OpenSpiel cannot load .* closing bracket"),
+        ("liars_dice", {"numdice": [1]}, "OpenSpiel cannot load 'liars_dice': "),
+        (7, {}, "A game's name or a pyspiel.Game was expected, not 7"),
+    ],
+)
+def test_errors(name: Any, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(SubgameError, match=message) as caught:
+        openspiel.load(name, **parameters)
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_loaded_game_takes_no_parameters() -> None:
+    with pytest.raises(SubgameError, match=r"'kuhn_poker.*' is loaded already"):
+        openspiel.load(pyspiel.load_game("kuhn_poker"), players=2)
+
+
+def test_without_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    with pytest.raises(SubgameError, match=r"pip install subgame\[openspiel\]"):
+        openspiel.load("kuhn_poker")
+
+
+def test_importing_the_module_does_not_need_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspiel", None)
+    # A second copy under another name: the module that others hold stays as it is.
+    spec = importlib.util.spec_from_file_location("openspiel_again", openspiel.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    again = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(again)
+    with pytest.raises(SubgameError, match="OpenSpiel is not installed"):
+        again.load("kuhn_poker")

@@ -1,0 +1,59 @@
+"""Our exploitability of any policy is OpenSpiel's, for games loaded from there and for our own."""
+
+from __future__ import annotations
+
+import pytest
+
+import subgame as sg
+
+pyspiel = pytest.importorskip("pyspiel")
+
+GAMES = {
+    "kuhn": "kuhn_poker",
+    "leduc": "leduc_poker",
+    "liars-dice(dice=1, faces=4)": "liars_dice(numdice=1,dice_sides=4)",
+    "goofspiel(cards=4)": "goofspiel(imp_info=True,num_cards=4,points_order=descending)",
+}
+CASES = [(name, home) for pair in GAMES.items() for name, home in zip(pair, "ab", strict=True)]
+
+
+@pytest.mark.parametrize(("name", "home"), CASES)
+def test_exploitability_is_openspiels(name: str, home: str) -> None:
+    game = sg.games.load(name) if home == "a" else sg.openspiel.load(name)
+    tree = sg.compile(game)
+    theirs = sg.openspiel.pyspiel_game(tree)
+    for strategy in (
+        sg.Strategy.uniform(tree),
+        sg.Strategy.random(tree, seed=7),
+        sg.solve(tree, iterations=50).strategy,
+    ):
+        policy = sg.openspiel.policy(strategy)
+        wanted = pyspiel.exploitability(theirs, policy)
+        assert sg.exploitability(tree, strategy).mean == pytest.approx(wanted, abs=1e-9)
+        back = sg.openspiel.strategy(tree, policy)
+        for p in (0, 1):
+            assert back.probs[p] == pytest.approx(strategy.probs[p], abs=1e-12)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), GAMES.items())
+def test_both_loaders_give_one_game(ours: str, theirs: str) -> None:
+    """The same game through two doors: as many infosets, the same value, the same CFR run."""
+    one, two = sg.compile(sg.games.load(ours)), sg.compile(sg.openspiel.load(theirs))
+    assert [len(p.names) for p in one.players] == [len(p.names) for p in two.players]
+    a, b = sg.solve(one, iterations=20), sg.solve(two, iterations=20)
+    assert a.exploitability.per_seat == pytest.approx(b.exploitability.per_seat, abs=1e-9)
+
+
+def test_a_python_policy_comes_in() -> None:
+    policies = pytest.importorskip("open_spiel.python.policy")
+    tree = sg.compile(sg.openspiel.load("kuhn_poker"))
+    strategy = sg.openspiel.strategy(
+        tree, policies.UniformRandomPolicy(pyspiel.load_game("kuhn_poker"))
+    )
+    assert sg.exploitability(tree, strategy).mean == pytest.approx(11 / 24)
+
+
+def test_games_openspiel_lacks() -> None:
+    tree = sg.compile(sg.games.load("coin-toss"))
+    with pytest.raises(sg.SubgameError, match="no game that OpenSpiel has too called 'coin-toss'"):
+        sg.openspiel.policy(sg.Strategy.uniform(tree))
