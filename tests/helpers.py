@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from oracle import Oracle, Profile
 
 import subgame as sg
+from oracle import Oracle, Profile
 
 SMALL = [
     "coin-toss", "coin-toss-two", "rps", "rps-plus", "kuhn", "leduc",

@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 import pytest
-from oracle import PLAYERS, RULES, Oracle, Profile, Rule, Strategy
 
+from oracle import PLAYERS, RULES, Oracle, Profile, Rule, Strategy
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.kuhn import Kuhn
 

@@ -13,9 +13,22 @@ subgame) and `Agent` (something that acts).
 
 from __future__ import annotations
 
-from subgame import games, gambit, openspiel
+from subgame import gambit, games, openspiel
 from subgame.errors import MemoryLimitError, SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.refine.gadgets import (
+    Distributional,
+    Estimate,
+    Gadget,
+    Maxmargin,
+    ReachEstimateDistributional,
+    ReachMaxmargin,
+    ReachResolve,
+    Resolve,
+    Unsafe,
+)
+from subgame.refine.refine import Refinement, blueprint, refine
+from subgame.refine.subgame import Subgame, combine, cut
 from subgame.solve.judge import (
     BestResponse,
     Exploitability,
@@ -40,3 +53,53 @@ from subgame.solve.solver import solve
 from subgame.tree.compile import compile
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+__all__ = [
+    "CFR",
+    "CHANCE",
+    "DCFR",
+    "LCFR",
+    "MCCFR",
+    "TERMINAL",
+    "BestResponse",
+    "CFRPlus",
+    "Distributional",
+    "Estimate",
+    "Exploitability",
+    "Gadget",
+    "Game",
+    "Maxmargin",
+    "MemoryLimitError",
+    "PCFRPlus",
+    "PDCFRPlus",
+    "Point",
+    "PublicTree",
+    "ReachEstimateDistributional",
+    "ReachMaxmargin",
+    "ReachResolve",
+    "Refinement",
+    "Resolve",
+    "Result",
+    "Schedule",
+    "State",
+    "Step",
+    "Strategy",
+    "Subgame",
+    "SubgameError",
+    "Unsafe",
+    "best_response",
+    "blueprint",
+    "combine",
+    "compile",
+    "cut",
+    "expected_value",
+    "exploitability",
+    "gambit",
+    "games",
+    "head_to_head",
+    "openspiel",
+    "refine",
+    "solve",
+    "solve_lp",
+]
+__version__ = "0.1.0"

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from helpers import RANDOM, SMALL, array_of, oracle_of, profile_of, strategy_of, tree_of
-from oracle import RULES
 
 import subgame as sg
+from helpers import RANDOM, SMALL, array_of, oracle_of, profile_of, strategy_of, tree_of
+from oracle import RULES
 from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run

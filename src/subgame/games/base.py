@@ -13,7 +13,7 @@ A whole game fits in about thirty lines; see `subgame.games.kuhn` for the smalle
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 CHANCE = -1
@@ -79,12 +79,19 @@ class Game(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What distinguishes this game from others of its name, e.g. ``{"dice": 1, "faces": 6}``."""
+        """What distinguishes this game from others of its name: ``{"dice": 1, "faces": 6}``."""
         return {}
 
     @abstractmethod
     def new_initial_state(self) -> State:
         """The state before anything happened."""
+
+    def frontiers(self) -> dict[str, Callable[[State], bool]]:
+        """Named places to cut the game: a subgame starts where the function first answers true.
+
+        It must depend on what both players know alone, e.g. ``{"after round 1": ...}``.
+        """
+        return {}
 
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """Strategies that the literature gives for this game: name -> infoset -> action -> prob."""

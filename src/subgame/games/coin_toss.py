@@ -20,8 +20,9 @@ what its text leaves open we chose:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
@@ -80,6 +81,9 @@ class CoinToss(Game):
     def new_initial_state(self) -> CoinTossState:
         return CoinTossState()
 
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        return {"after Play": lambda s: s.public[:1] == ("Play",)}
+
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """`paper`: Fig. 2."""
         return {
@@ -96,6 +100,9 @@ class CoinTossTwo(Game):
 
     def new_initial_state(self) -> CoinTossState:
         return CoinTossState(subgames=2)
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        return {"after Play": lambda s: s.public[:1] == ("Play",) and len(s.public) == 2}
 
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """`paper`: Section 5, with P1 as in Fig. 2."""

@@ -11,6 +11,7 @@ the mean of both, which is half the difference, as OpenSpiel's ``point_differenc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -112,3 +113,6 @@ class Goofspiel(Game):
 
     def new_initial_state(self) -> GoofspielState:
         return GoofspielState(self).with_next_prize()
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        return {"after trick 1": lambda s: len(s.bids[1]) == 1}

@@ -8,8 +8,9 @@ suits are told apart, hence 936 infosets rather than 288.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
@@ -88,3 +89,10 @@ class Leduc(Game):
 
     def new_initial_state(self) -> LeducState:
         return LeducState()
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        """Burch et al. 2014 cut after the first round, before the card: five subgames."""
+        return {
+            "after round 1": lambda s: s.first in ROUND_OVER and not s.first.endswith("f"),
+            "after the board card": lambda s: bool(s.board),
+        }

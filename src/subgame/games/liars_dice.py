@@ -13,6 +13,7 @@ infosets merge.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from subgame.errors import SubgameError
@@ -123,3 +124,6 @@ class LiarsDice(Game):
 
     def new_initial_state(self) -> LiarsDiceState:
         return LiarsDiceState(self._table)
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        return {"after the first bid": lambda s: " " in s.public_state()}

@@ -6,7 +6,7 @@ compiles games and reads strategies without Numba.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,9 +16,10 @@ from subgame.errors import SubgameError
 from subgame.tree.public_tree import PublicTree
 
 if TYPE_CHECKING:
-    from subgame.solve.kernels import Memory
+    from subgame.solve.kernels import Memory, Root
 
 Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
 
 
 class Response(NamedTuple):
@@ -26,6 +27,7 @@ class Response(NamedTuple):
 
     slots: Floats  # [s] value of each root slot, unnormalised (Burch et al. 2014)
     values: Floats  # [i] the same at every infoset
+    sequences: Floats  # [q] and for every action there
     choice: NDArray[np.int32]  # [i] the action that attains it
 
 
@@ -38,6 +40,8 @@ class Engine:
         self.tree, self.kernels = tree, kernels
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)
+        self._walk: tuple[Any, ...] = ()
+        self._places: tuple[Any, ...] = ()
 
     def memory(self, p: int, *, predictive: bool = False) -> Memory:
         """A blank memory for player `p`: no regrets, no average."""
@@ -52,17 +56,64 @@ class Engine:
         )  # fmt: skip
 
     def iterate(
-        self, memories: tuple[Memory, Memory], discounts: Floats, alternating: bool
+        self,
+        memories: tuple[Memory, Memory],
+        discounts: Floats,
+        alternating: bool,
+        root: Root | None = None,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`."""
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         pair = (tuple(memories[0]), tuple(memories[1]))
-        self.kernels.run_iterations(self.plexes, self.terminals, pair, discounts, alternating)
+        self.kernels.run_iterations(
+            self.plexes, self.terminals, pair, discounts, alternating, tuple(root or self.root(-1))
+        )
 
-    def plan(self, p: int, sigma: Floats) -> Floats:
-        """[q] realisation plan of a strategy: the product of the player's own probabilities."""
+    def root(
+        self,
+        player: int,
+        *,
+        rule: str = "fixed",
+        mean: Floats | None = None,
+        spread: Floats | None = None,
+        weight: Floats | None = None,
+        tremble: Floats | None = None,
+    ) -> Root:
+        """What chooses a player's reach at the root; see `kernels.Root`."""
+        none = np.zeros(0)
+        mean = none if mean is None else mean
+        return self.kernels.Root(
+            player=player,
+            rule={"fixed": 0, "respond": 1, "hedge": 2}[rule],
+            tremble=none if tremble is None else tremble,
+            mean=mean,
+            spread=none if spread is None else spread,
+            weight=none if weight is None else weight,
+            seen=np.zeros((3, len(mean))),
+        )
+
+    def sample(
+        self, memories: tuple[Memory, Memory], discounts: Floats, kind: str, random: Words
+    ) -> None:
+        """Run ``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
+        from subgame.solve import sampling
+
+        pair = (tuple(memories[0]), tuple(memories[1]))
+        if kind == "public":
+            self._places = self._places or tuple(sampling.places_of(self.tree))
+            sampling.run_places(self.plexes, pair, self._places, discounts, random)
+        else:
+            self._walk = self._walk or tuple(sampling.walk_of(self.tree))
+            outer = kind == "external"
+            sampling.run_walks(self.plexes, pair, self._walk, discounts, outer, random)
+
+    def plan(self, p: int, sigma: Floats, slots: Floats | None = None) -> Floats:
+        """[q] realisation plan of a strategy: the product of the player's own probabilities.
+
+        It starts from the reach at the root `slots`, by default the tree's own.
+        """
         player = self.tree.players[p]
         reach = np.empty(player.num_sequences)
-        reach[: len(player.slots)] = player.reach
+        reach[: len(player.slots)] = player.reach if slots is None else slots
         self.kernels.run_propagate(self.plexes[p], sigma, reach)
         return reach
 
@@ -87,7 +138,7 @@ class Engine:
         self.kernels.run_best_response(
             self.plexes[p], self.terminals, p, opponent_plan, value, best, choice
         )
-        return Response(value[: len(player.slots)].copy(), best, choice)
+        return Response(value[: len(player.slots)].copy(), best, value, choice)
 
 
 _ENGINES: WeakKeyDictionary[PublicTree, Engine] = WeakKeyDictionary()

@@ -147,5 +147,6 @@ def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -
     side, h = tree.players[player], tree.histories
     here = h.player == player
     weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]
-    by_origin = np.bincount(h.infoset[here], weights=weight, minlength=len(h.tables[player].names))
+    by_origin = np.zeros(len(h.tables[player].names))
+    np.add.at(by_origin, h.infoset[here], weight)
     return by_origin[side.origin]

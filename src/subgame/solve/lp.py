@@ -1,14 +1,14 @@
 """The sequence-form linear program, through SciPy's HiGHS, for any compiled tree.
 
-von Stengel 1996, "Efficient computation of behavior strategies". Player 0 chooses a realisation
-plan x; player 1's best reply to it is bounded by values u, one per infoset and root slot of hers:
+von Stengel 1996, "Efficient computation of behavior strategies". Player p chooses a realisation
+plan x; the other player's best reply is bounded by values u, one per infoset and root slot of hers:
 
-    max  r1 . u_slots
-    s.t. x_slots = r0,  sum_a x(I a) = x(parent of I)               player 0's plan
-         u(I) <= (A' x)(I a) + sum of u(J) over her infosets J right below (I a)
+    max  r . u_slots
+    s.t. x_slots = r_p,  sum_a x(I a) = x(parent of I)               player p's plan
+         u(I) <= (A x)(I a) + sum of u(J) over her infosets J right below (I a)
 
-with A player 0's payoffs. The duals of the last line are player 1's plan. Root slots make it serve
-subgames as well: r0 and r1 are then the players' reaches there.
+with A player p's payoffs. The duals of the last line are the other player's plan. Root slots make
+it serve subgames as well: r_p and r are then the players' reaches there.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Floats = NDArray[np.float64]
 
 
 class Constraints(NamedTuple):
-    """The parts from which the programs of this field are put together."""
+    """The parts from which the programs of this field are put together, for player p's plan x."""
 
-    plan: csr_array  # [i + s, q] player 0: E x = e
-    start: Floats  # [i + s] e
-    payoff: csr_array  # [q1, q0] A': what each sequence of player 1 is worth to player 0
-    bound: csr_array  # [q1, i + s] u(I) - sum of u(J) below, for each sequence of player 1
+    plan: csr_array  # [s + i, q] flow of player p: E x = e
+    start: Floats  # [s + i] e
+    payoff: csr_array  # [q', q] A: what each sequence of the other player is worth to p
+    bound: csr_array  # [q', s' + i'] u(I) - sum of u(J) below, for each sequence of hers
 
 
 def flow(player: Treeplex) -> csr_array:
@@ -54,21 +54,27 @@ def flow(player: Treeplex) -> csr_array:
     return csr_array(coo_array((values, (rows, cols)), shape=(slots + count, player.num_sequences)))
 
 
-def constraints(tree: PublicTree) -> Constraints:
-    """The matrices of the program above for a tree."""
+def constraints(tree: PublicTree, p: int = 0, reach: Floats | None = None) -> Constraints:
+    """The matrices of the program above; `reach` is p's at the root slots, else the tree's own."""
     from scipy.sparse import coo_array, csr_array
 
-    one, two = tree.players
-    entries = tree.entries
-    shape = (two.num_sequences, one.num_sequences)
-    payoff = csr_array(coo_array((entries.value, (entries.col, entries.row)), shape=shape))
-    start = np.zeros(len(one.slots) + len(one.names))
-    start[: len(one.slots)] = one.reach
-    return Constraints(flow(one), start, payoff, csr_array(flow(two).T))
+    own, other, entries = tree.players[p], tree.players[1 - p], tree.entries
+    mine, hers = (entries.row, entries.col) if p == 0 else (entries.col, entries.row)
+    value = entries.value if p == 0 else -entries.value
+    shape = (other.num_sequences, own.num_sequences)
+    payoff = csr_array(coo_array((value, (hers, mine)), shape=shape))
+    start = np.zeros(len(own.slots) + len(own.names))
+    start[: len(own.slots)] = own.reach if reach is None else reach
+    return Constraints(flow(own), start, payoff, csr_array(flow(other).T))
 
 
-def solve_lp(tree: PublicTree, *, method: str = "highs") -> Result:
+def solve_lp(
+    tree: PublicTree, *, method: str = "highs", tremble: tuple[int, float] | None = None
+) -> Result:
     """Solve a tree exactly, both players from one linear program.
+
+    With `tremble` (player, probability) that player keeps every action of her first choices at
+    least that likely.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -80,25 +86,35 @@ def solve_lp(tree: PublicTree, *, method: str = "highs") -> Result:
 
     began = time.perf_counter()
     run = engine(tree)
-    one, two = tree.players
-    parts = constraints(tree)
-    n0, bounds = one.num_sequences, parts.bound.shape[1]
-    objective = np.zeros(n0 + bounds)
-    objective[n0 : n0 + len(two.slots)] = -two.reach
+    p, least = tremble or (0, 0.0)
+    own, other = tree.players[p], tree.players[1 - p]
+    parts = constraints(tree, p)
+    size, bounds = own.num_sequences, parts.bound.shape[1]
+    objective = np.zeros(size + bounds)
+    objective[size : size + len(other.slots)] = -other.reach
+    floor = np.zeros(size)
+    if least and len(own.names):
+        start = own.plex.block_sequence[0]
+        floor[start : start + own.plex.block_actions[0] * own.plex.block_infoset[1]] = least
     none = csr_array((parts.plan.shape[0], bounds))
     found = linprog(
         objective,
         A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
-        b_ub=np.zeros(two.num_sequences),
+        b_ub=np.zeros(other.num_sequences),
         A_eq=hstack([parts.plan, none], format="csr"),
         b_eq=parts.start,
-        bounds=[(0, None)] * n0 + [(None, None)] * bounds,
+        bounds=np.concatenate(
+            [
+                np.stack([floor, np.full(size, np.inf)], axis=1),
+                np.full((bounds, 2), [-np.inf, np.inf]),
+            ]
+        ),
         method=method,
     )
     if found.status != 0:
         raise SubgameError(f"The linear program of {tree.game} was not solved: {found.message}")
-    plan0 = np.maximum(found.x[:n0], 0)
-    plan1 = np.maximum(-found.ineqlin.marginals, 0)
+    plans = [np.maximum(found.x[:size], 0), np.maximum(-found.ineqlin.marginals, 0)]
+    plan0, plan1 = plans if p == 0 else plans[::-1]
     strategy = Strategy(
         tree, (run.behaviour(0, plan0), run.behaviour(1, plan1)), {"schedule": "lp"}
     )

@@ -52,6 +52,11 @@ class Schedule:
         for field in ("alpha", "beta", "gamma", "decay"):
             if not isinstance(getattr(self, field), int | float) or np.isnan(getattr(self, field)):
                 raise SubgameError(f"A schedule's {field} is a number, not {getattr(self, field)}.")
+        for field in ("predictive", "alternating"):
+            if not isinstance(getattr(self, field), bool):
+                raise SubgameError(
+                    f"A schedule's {field} is true or false, not {getattr(self, field)}."
+                )
         if self.gamma < 0:
             raise SubgameError(f"A schedule's gamma is at least 0, not {self.gamma:g}.")
         if not 0 <= self.decay < 1:
@@ -64,7 +69,7 @@ class Schedule:
             raise SubgameError("A predictive schedule cannot be sampled; choose one of the two.")
 
     def discounts(self, first: int, count: int) -> NDArray[np.float64]:
-        """(positive, negative, kept) for iterations ``first .. first + count - 1``, counted from 1."""
+        """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
         t = np.arange(first, first + count, dtype=np.float64)
         out = np.empty((count, 3))
         out[:, 0] = _weight(t - 1, self.alpha)
@@ -87,7 +92,8 @@ class Schedule:
 
 
 def _plain(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def _weight(t: NDArray[np.float64], power: float) -> NDArray[np.float64]:
@@ -108,13 +114,12 @@ def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Sched
         options = {"decay": 0.01, **options}
     elif average is not None:
         if average not in AVERAGES:
-            raise did_you_mean("average", average, (*AVERAGES, "exponential"))
+            raise did_you_mean("average", str(average), (*AVERAGES, "exponential"))
         options = {"gamma": AVERAGES[average], **options}
-    unknown = set(options) - {field.name for field in fields(Schedule)}
+    known = {field.name for field in fields(Schedule)} - {"name"}
+    unknown = set(options) - known
     if unknown:
-        raise did_you_mean(
-            "schedule option", min(unknown), ["average", *(f.name for f in fields(Schedule))]
-        )
+        raise did_you_mean("schedule option", min(unknown), ["average", *known])
     return replace(base, **options)
 
 
@@ -173,11 +178,14 @@ ALIASES = {
 }  # fmt: skip
 
 
+SHAPE = re.compile(r"\s*([\w+-]+)\s*(?:\((.*)\))?\s*")
+
+
 def parse(text: str | Schedule) -> Schedule:
     """A schedule from its name with options, as typed on the command line.
 
-    >>> parse("dcfr(alpha=2, average=linear)")
-    Schedule(name='dcfr', alpha=2.0, beta=0.0, gamma=1.0, decay=0.0, predictive=False, alternating=True, sampling='none')
+    >>> str(parse("dcfr(alpha=2, average=linear)"))
+    'dcfr(alpha=2, gamma=1)'
     """
     if isinstance(text, Schedule):
         return text
@@ -185,18 +193,20 @@ def parse(text: str | Schedule) -> Schedule:
         raise SubgameError(
             f"A schedule is made by CFR(), CFRPlus(), ... or named by a string, not {text!r}."
         )
-    text = ALIASES.get(text.strip().lower(), text)
-    shape = re.fullmatch(r"\s*([\w+-]+)\s*(?:\((.*)\))?\s*", text)
-    if shape is None or shape[1].lower() not in NAMED:
+    shape = SHAPE.fullmatch(text)
+    full = shape and SHAPE.fullmatch(ALIASES.get(shape[1].lower(), shape[1].lower()))
+    if full and full[1] == "lp":
+        raise SubgameError("The linear program is no schedule; subgame.solve_lp(tree) solves it.")
+    if shape is None or full is None or full[1] not in NAMED:
         raise did_you_mean("schedule", shape[1] if shape else text, [*NAMED, "lp"])
     options: dict[str, Any] = {}
-    for part in filter(None, (shape[2] or "").split(",")):
+    for part in filter(str.strip, f"{full[2] or ''},{shape[2] or ''}".split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise SubgameError(f"Schedule options are written name=value, not '{part.strip()}'.")
         options[key] = _value(value)
     try:
-        return NAMED[shape[1].lower()](**options)
+        return NAMED[full[1]](**options)
     except TypeError as error:
         raise SubgameError(f"The schedule '{text}' is not understood: {error}.") from None
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,17 @@ from subgame.solve.judge import Exploitability, expected_value, exploitability
 from subgame.solve.result import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.strategy import Strategy, check_made_for, describe, read_tensors
+from subgame.tree.strategy import (
+    Strategy,
+    check_made_for,
+    check_writable,
+    describe,
+    read_tensors,
+    write_tensors,
+)
 
 if TYPE_CHECKING:
-    from subgame.solve.kernels import Memory
+    from subgame.solve.kernels import Memory, Root
 
 FORMAT = "subgame-checkpoint-1"
 SLICE = 0.1
@@ -63,19 +70,27 @@ def solve(
     ('target', -0.06)
     """
     plan = parse(schedule)
-    _check_numbers(iterations, seconds, target, seed, check_every)
-    if iterations is None and seconds is None and target is None:
-        iterations = 1000
-    run = Run(tree, plan, seed)
+    limits = Limits(iterations, seconds, target, check_every)
+    if not (_whole(seed) and 0 <= seed < 2**63):
+        raise SubgameError(f"seed is a whole number from 0 to 2^63 - 1, not {seed}.")
+    if checkpoint is not None:
+        check_writable(Path(checkpoint))
+    run = Run(tree, plan, int(seed))
     if resume is not None:
         run.load(resume)
-    stop = _Stop(iterations, seconds, target, check_every)
-    stopped = _drive(run, stop, Path(checkpoint) if checkpoint is not None else None, progress)
-    strategy = run.strategy()
+    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+
+
+def complete(
+    run: Run, limits: Limits, checkpoint: Path | None = None, progress: Progress | None = None
+) -> Result:
+    """Drive a run to its limits and say what came of it."""
+    stopped = _drive(run, limits, checkpoint, progress)
+    tree, strategy = run.tree, run.strategy()
     return Result(
         game=tree.game,
-        schedule=str(plan),
-        seed=seed,
+        schedule=str(run.schedule),
+        seed=run.seed,
         strategy=strategy,
         iterations=run.iteration,
         seconds=run.seconds,
@@ -86,25 +101,26 @@ def solve(
     )
 
 
-def _check_numbers(
-    iterations: int | None, seconds: float | None, target: float | None, seed: int,
-    check_every: int | None,
-) -> None:  # fmt: skip
-    for name, value in (("iterations", iterations), ("check_every", check_every)):
-        if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
-            raise SubgameError(f"{name} is a whole number of at least 1, not {value}.")
-    for name, limit in (("seconds", seconds), ("target", target)):
-        if limit is not None and not limit > 0:
-            raise SubgameError(f"{name} is a number above 0, not {limit}.")
-    if not 0 <= seed < 2**63:
-        raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Real) and _number(value) and bool(value // 1 == value)
 
 
 class Run:
     """A solve in progress: two memories, a count, and what has been measured so far."""
 
-    def __init__(self, tree: PublicTree, schedule: Schedule, seed: int = 0) -> None:
+    def __init__(
+        self,
+        tree: PublicTree,
+        schedule: Schedule,
+        seed: int = 0,
+        roots: Callable[[Engine, int, int], Root] | None = None,
+    ) -> None:
         self.tree, self.schedule, self.seed = tree, schedule, seed
+        self.roots = roots  # (engine, first iteration, count) -> what stands at the root
         self.engine: Engine = engine(tree)
         self.memories: tuple[Memory, Memory] = (
             self.engine.memory(0, predictive=schedule.predictive),
@@ -119,9 +135,10 @@ class Run:
         """Run `count` iterations."""
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
-            self.engine.iterate(self.memories, discounts, self.schedule.alternating)
+            root = self.roots and self.roots(self.engine, self.iteration + 1, count + 1)
+            self.engine.iterate(self.memories, discounts, self.schedule.alternating, root)
         else:
-            self.engine.sample(self.memories, discounts, self.schedule, self.random)
+            self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
         self.iteration += count
 
     def strategy(self) -> Strategy:
@@ -144,8 +161,6 @@ class Run:
     # Checkpoints -----------------------------------------------------------------------------
     def save(self, path: Path) -> None:
         """Write everything needed to continue bit for bit; the old file stays until it is done."""
-        from safetensors.numpy import save_file
-
         tensors: dict[str, Any] = {
             f"{name}{p}": getattr(memory, name)
             for p, memory in enumerate(self.memories)
@@ -159,9 +174,7 @@ class Run:
             "seed": str(self.seed),
             "curve": json.dumps(self.curve),
         }
-        beside = path.with_name(path.name + ".part")
-        save_file(tensors, str(beside), metadata=describe(self.tree, FORMAT) | state)
-        os.replace(beside, path)
+        write_tensors(path, tensors, describe(self.tree, FORMAT) | state)
 
     def load(self, path: str | Path) -> None:
         """Continue from a checkpoint."""
@@ -175,7 +188,7 @@ class Run:
             )
         if int(header["seed"]) != self.seed:
             raise SubgameError(
-                f"{path} was made with seed {header['seed']}, not {self.seed}; resume with the same."
+                f"{path} was made with seed {header['seed']}, not {self.seed}; resume with it."
             )
         for p, memory in enumerate(self.memories):
             for name in KEPT:
@@ -187,19 +200,31 @@ class Run:
         self.advance(0)  # the current strategy follows from the regrets
 
 
-@dataclass(slots=True)
-class _Stop:
-    """When to stop, and when to measure next."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop, and when to measure: 1,000 iterations if nothing is said."""
 
-    iterations: int | None
-    seconds: float | None
-    target: float | None
-    check_every: int | None
+    iterations: int | None = None
+    seconds: float | None = None
+    target: float | None = None
+    check_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "check_every"):
+            count = getattr(self, name)
+            if count is not None and not (_whole(count) and count >= 1):
+                raise SubgameError(f"{name} is a whole number of at least 1, not {count}.")
+        for name in ("seconds", "target"):
+            limit = getattr(self, name)
+            if limit is not None and not (_number(limit) and limit > 0):
+                raise SubgameError(f"{name} is a number above 0, not {limit}.")
+        if self.iterations is None and self.seconds is None and self.target is None:
+            object.__setattr__(self, "iterations", 1000)
 
     def next_check(self, t: int) -> int:
         """The first iteration after `t` at which exploitability is measured: fixed numbers."""
         if self.check_every:
-            return (t // self.check_every + 1) * self.check_every
+            return (t // int(self.check_every) + 1) * int(self.check_every)
         step = 1
         while step <= t:
             step = step * 2 if step < 32 else step + step // 8
@@ -238,7 +263,7 @@ def _asked_to_stop() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _drive(run: Run, stop: _Stop, checkpoint: Path | None, progress: Progress | None) -> str:
+def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
     """Run in short slices until something says stop; returns what did."""
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
@@ -246,7 +271,7 @@ def _drive(run: Run, stop: _Stop, checkpoint: Path | None, progress: Progress | 
         while not stopped:
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
             if stop.iterations is not None:
-                count = max(0, min(count, stop.iterations - run.iteration))
+                count = max(0, min(count, int(stop.iterations) - run.iteration))
             before = time.perf_counter()
             run.advance(count)
             now = time.perf_counter()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +32,17 @@ def parse_bytes(text: str | float | None) -> float:
     """
     if text is None:
         return math.inf
-    if isinstance(text, str):
-        number = text.strip().rstrip("BbIiGgMmKk ")
-        unit = text.strip()[len(number) :].strip().upper()
-        try:
-            return float(number) * UNITS[unit]
-        except (ValueError, KeyError):
-            raise SubgameError(
-                f"A memory limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
-            ) from None
-    return float(text)
+    number = text.strip().rstrip("BbIiGgMmKk ") if isinstance(text, str) else text
+    unit = text.strip()[len(str(number)) :].strip().upper() if isinstance(text, str) else ""
+    try:
+        count = float(number) * UNITS[unit]
+    except (ValueError, KeyError, TypeError):
+        count = math.nan
+    if not count > 0 or isinstance(text, bool):
+        raise SubgameError(
+            f"A memory limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
+        )
+    return count
 
 
 def compile(
@@ -64,7 +66,7 @@ def compile(
         raise SubgameError(
             f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
         )
-    return assemble(whole(walk(game, parse_bytes(memory_limit), progress)))
+    return assemble(form_of(walk(game, parse_bytes(memory_limit), progress)))
 
 
 @dataclass(frozen=True)
@@ -99,34 +101,47 @@ class Form:
     located: tuple[Index, Index] | None = None  # [h] each player's sequence there, -1 outside
 
 
-def whole(histories: Histories) -> Form:
-    """The sequence form of the whole game: one root slot each, the empty sequence."""
+def form_of(
+    histories: Histories,
+    slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",)),
+    reach: tuple[Floats, Floats] | None = None,
+) -> Form:
+    """The sequence form of the histories walked.
+
+    A whole game has one root slot a player, the empty sequence; a subgame one per augmented
+    infoset at its top, entered with the given `reach`.
+    """
     ends = np.flatnonzero(histories.player == TERMINAL)
-    players = []
+    players, located = [], []
     for p in (0, 1):
-        table = histories.tables[p]
+        table, size = histories.tables[p], len(slots[p])
         players.append(
             FormPlayer(
-                slots=("start",),
-                reach=np.ones(1),
+                slots=slots[p],
+                reach=np.ones(size) if reach is None else reach[p],
                 names=table.names,
                 actions=table.actions,
-                parent=table.parent + 1,
+                parent=_from_slots(table.parent, size),
                 node=histories.node[table.first],
                 origin=np.arange(len(table.names), dtype=np.int32),
             )
         )
+        located.append(_from_slots(histories.sequence[p], size))
     entries = Entries(
         histories.node[ends],
-        histories.sequence[0][ends] + 1,
-        histories.sequence[1][ends] + 1,
+        located[0][ends],
+        located[1][ends],
         histories.chance[ends] * histories.payoff[ends],
     )
     return Form(
         str(histories.game), (players[0], players[1]), entries,
-        histories.node_names, histories.node_parent, histories,
-        (histories.sequence[0] + 1, histories.sequence[1] + 1),
+        histories.node_names, histories.node_parent, histories, (located[0], located[1]),
     )  # fmt: skip
+
+
+def _from_slots(sequence: Index, slots: int) -> Index:
+    """Histories number sequences from 0 and slots as -1 - s; a form puts the slots first."""
+    return np.where(sequence < 0, -1 - sequence, sequence + slots).astype(np.int32)
 
 
 def assemble(form: Form) -> PublicTree:
@@ -216,7 +231,7 @@ def _group(entries: Entries) -> Terminals:
     node, row, col, value = node[keep], row[keep], col[keep], value[keep]
     bounds = np.flatnonzero(np.diff(node, prepend=-1, append=-1)) if len(node) else [0]
     groups: dict[bytes, _Group] = {}
-    for lo, hi in zip(bounds[:-1], bounds[1:], strict=True):
+    for lo, hi in pairwise(bounds):
         rows, local_row = np.unique(row[lo:hi], return_inverse=True)
         cols, local_col = np.unique(col[lo:hi], return_inverse=True)
         scale = float(value[lo])

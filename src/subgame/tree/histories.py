@@ -1,16 +1,18 @@
-"""Every history of a game, walked once and kept as arrays.
+"""The histories of a game, or of a part of it, walked once and kept as arrays.
 
 This is the only place that talks to a `Game`. It walks depth first, checks the rules as it goes
 (each complaint is a sentence naming the infoset and the two histories at fault) and leaves a
-frozen table from which public trees, whole or cut, are compiled without touching the rules again.
+frozen table from which public trees are compiled. A walk may start from the top of a subgame
+(`Top`) instead of the start of the game, and may stop at a frontier.
 """
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,20 @@ BYTES_PER_INFOSET = 400
 """A generous figure for one infoset: its name, its actions and the engine's arrays."""
 
 
+FRONTIER = -2
+"""`Histories.player` where a walk was told to stop."""
+
+
+class Top(NamedTuple):
+    """A history at the top of the part of the game that is walked (S_top)."""
+
+    state: State
+    chance: float = 1.0
+    """Probability of all chance moves on the way to it."""
+    slots: tuple[int, int] = (0, 0)
+    """Each player's augmented infoset there, as a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class InfosetTable:
     """The infosets of one player in order of first visit. Axis: i = infoset."""
@@ -34,7 +50,7 @@ class InfosetTable:
     names: Sequence[str]
     actions: Sequence[tuple[str, ...]]
     first: Ints  # [i] the first history seen in it
-    parent: Ints  # [i] the player's own sequence leading to it, -1 for none
+    parent: Ints  # [i] the player's own sequence leading to it, -1 - s below root slot s
     sequence: Ints  # [i + 1] where its sequences start in the player's numbering
 
 
@@ -49,10 +65,10 @@ class Histories:
     game: Game
     parent: Ints  # [h] -1 at the start
     edge: Ints  # [h] index into labels: the action or outcome that led here
-    player: NDArray[np.int8]  # [h] 0, 1, CHANCE or TERMINAL
+    player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
     action: NDArray[np.int16]  # [h] index of that action among its siblings
     infoset: Ints  # [h] index into tables[player], -1 where nobody acts
-    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 for none
+    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root slot s
     chance: Floats  # [h] probability of all chance moves on the way
     payoff: Floats  # [h] to player 0; 0 inside the tree
     node: Ints  # [h] public state
@@ -60,11 +76,12 @@ class Histories:
     tables: tuple[InfosetTable, InfosetTable]
     node_names: Sequence[str]
     node_parent: Ints  # [n] -1 at the root
+    frontier: Mapping[int, State]  # history -> state where the walk was told to stop
 
     def path(self, h: int) -> list[str]:
         """The actions and outcomes that lead to history `h`."""
         out = []
-        while h > 0:
+        while self.parent[h] >= 0:
             out.append(self.labels[self.edge[h]])
             h = int(self.parent[h])
         return out[::-1]
@@ -105,8 +122,10 @@ def _ints(values: array[int]) -> Ints:
 class _Walk:
     """The state of one walk: growing arrays, and the checks that need to see them."""
 
-    def __init__(self, game: Game, limit: float) -> None:
-        self.game, self.limit = game, limit
+    def __init__(
+        self, game: Game, limit: float, stop: Callable[[State], bool] | None = None
+    ) -> None:
+        self.game, self.limit, self.stop = game, limit, stop
         self.parent, self.edge, self.infoset, self.node = (array("i") for _ in range(4))
         self.player, self.action = array("b"), array("h")
         self.sequence = (array("i"), array("i"))
@@ -119,11 +138,13 @@ class _Walk:
         self.tokens: tuple[list[int], list[int]] = ([], [])
         self.token_index: tuple[dict[object, int], dict[object, int]] = ({}, {})
         self.derive: bool = False
+        self.public_of: list[str] = []
+        self.frontier: dict[int, State] = {}
 
     # Naming things in complaints -------------------------------------------------------------
     def name(self, h: int) -> str:
         labels, out = list(self.label_index), []
-        while h > 0:
+        while h >= 0 and self.parent[h] >= 0:
             out.append(labels[self.edge[h]])
             h = self.parent[h]
         return f"'{' '.join(reversed(out))}'" if out else "the start"
@@ -136,7 +157,9 @@ class _Walk:
             seq: tuple[int, int]) -> int:  # fmt: skip
         h = len(self.parent)
         player = state.current_player()
-        if player not in (0, 1, CHANCE, TERMINAL):
+        if self.stop is not None and parent >= 0 and self.stop(state):
+            player, self.frontier[h] = FRONTIER, state
+        elif player not in (0, 1, CHANCE, TERMINAL):
             raise self.fail(
                 f"player {player} acts at history {self.name(parent)} and what follows; "
                 "only two players (0 and 1), chance (-1) and the end (-4) are known."
@@ -194,14 +217,12 @@ class _Walk:
         above = self.node[parent] if parent >= 0 else -1
         if parent >= 0 and self.public_of[above] == public:
             return above
-        key = (above, public)
+        key = (above, public if parent >= 0 else None)  # all tops are one public state
         if key not in self.node_index:
             self.node_index[key] = len(self.node_parent)
             self.node_parent.append(above)
             self.public_of.append(public or "")
         return self.node_index[key]
-
-    public_of: list[str]
 
     def _infoset(self, state: State, h: int, player: int, seq: tuple[int, int]) -> int:
         name = state.information_state(player)
@@ -276,23 +297,29 @@ def walk(
     game: Game,
     memory_limit: float = math.inf,
     progress: Callable[[int], None] | None = None,
+    *,
+    tops: Sequence[Top] | None = None,
+    stop: Callable[[State], bool] | None = None,
 ) -> Histories:
-    """Walk all histories of `game`; see `subgame.compile` for the arguments."""
+    """Walk the histories of `game`; see `subgame.compile` for the arguments.
+
+    From `tops` on, if given, which form one public state; no further than where `stop` says so.
+    """
     if game.num_players != 2:
         raise SubgameError(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
-    w = _Walk(game, memory_limit)
-    w.public_of = []
+    w = _Walk(game, memory_limit, stop)
     labels = w.label_index
     # One entry: state, parent, edge label, action index, chance reach, last own sequences.
     stack: list[tuple[State, int, int, int, float, tuple[int, int]]] = [
-        (game.new_initial_state(), -1, -1, 0, 1.0, (-1, -1))
+        (top.state, -1, -1, 0, top.chance, (-1 - top.slots[0], -1 - top.slots[1]))
+        for top in reversed(tops or [Top(game.new_initial_state())])
     ]
     while stack:
-        state, *rest = stack.pop()
-        chance, seq = rest[3], rest[4]
-        h = w.add(state, *rest)
+        item = stack.pop()
+        state, chance, seq = item[0], item[4], item[5]
+        h = w.add(*item)
         if progress is not None and h % 16384 == 0:
             progress(h)
         player = w.player[h]
@@ -309,12 +336,13 @@ def walk(
                 own = (base + a, seq[1]) if player == 0 else (seq[0], base + a)
                 children.append((state.child(action), h, edge, a, chance, own))
         stack.extend(reversed(children))
+    w._memory()
     return _freeze(w)
 
 
 def _outcomes(w: _Walk, state: State, h: int) -> Sequence[tuple[str, float]]:
     outcomes = state.chance_outcomes()
-    total = math.fsum(prob for _, prob in outcomes)
+    total = sum(prob for _, prob in outcomes)
     if any(not prob >= 0 for _, prob in outcomes) or not abs(total - 1) <= 1e-9:
         raise w.fail(
             f"the chance probabilities at history {w.name(h)} are "
@@ -346,6 +374,7 @@ def _freeze(w: _Walk) -> Histories:
         tables=(w.tables[0].frozen(), w.tables[1].frozen()),
         node_names=names,
         node_parent=node_parent,
+        frontier=w.frontier,
     )
 
 
@@ -357,14 +386,15 @@ def derive_public(parent: Ints, tokens: tuple[list[int], list[int]]) -> tuple[In
     history's class, each class's first history and each class's parent, parents first.
     """
     size = len(parent)
-    link = np.arange(size)
+    link = np.where(parent < 0, 0, np.arange(size))  # all tops are one public state
     for known in tokens:  # a history and the first one with the same knowledge are one class
         ids = np.array(known)
         first = np.full(ids.max() + 1, size)
         np.minimum.at(first, ids, np.arange(size))
         link = _join(link, np.arange(size), first[ids])
+    inner = np.flatnonzero(parent >= 0)
     while True:
-        above, below = link[parent[1:]], link[1:]
+        above, below = link[parent[inner]], link[inner]
         cross = above != below
         above, below = above[cross], below[cross]
         first_above = np.full(size, size)
@@ -378,7 +408,7 @@ def derive_public(parent: Ints, tokens: tuple[list[int], list[int]]) -> tuple[In
         link = joined
     firsts, node = np.unique(link, return_inverse=True)
     node_parent = np.full(len(firsts), -1)
-    node_parent[node[1:][cross]] = node[parent[1:]][cross]
+    node_parent[node[inner[cross]]] = node[parent[inner[cross]]]
     return node.astype(np.int32), firsts.astype(np.int32), node_parent.astype(np.int32)
 
 
@@ -394,4 +424,5 @@ def _join(link: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -
     _, label = connected_components(graph, directed=False)
     least = np.full(label.max() + 1, size)
     np.minimum.at(least, label, np.arange(size))
-    return least[label]
+    joined: NDArray[np.int64] = least[label]
+    return joined

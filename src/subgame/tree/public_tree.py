@@ -95,7 +95,8 @@ class Treeplex:
 
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
-        return self.first[i] + self.stride[i] * np.arange(len(self.actions[i]))
+        count = len(self.actions[i])
+        return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -156,9 +157,9 @@ class PublicTree:
             rows.append(row[local_row].ravel())
             cols.append(col[t.row_col[at]].ravel())
             values.append(np.outer(t.row_value[at], scale).ravel())
-        if not rows:
-            return Entries(*(np.zeros(0, np.int32) for _ in range(3)), np.zeros(0))
-        row, col, value = map(np.concatenate, (rows, cols, values))
+        row = np.concatenate([*rows, np.zeros(0, np.int32)])
+        col = np.concatenate([*cols, np.zeros(0, np.int32)])
+        value = np.concatenate([*values, np.zeros(0)])
         return Entries(np.full(len(row), -1, np.int32), row, col, value)
 
     @cached_property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +19,10 @@ from subgame.tree.public_tree import PublicTree, Treeplex
 
 Floats = NDArray[np.float64]
 FORMAT = "subgame-strategy-1"
-SLACK = 1e-6
-"""Probabilities read from outside may miss one by this much; they are then normalised."""
+SLACK = 1e-5
+"""Written probabilities may miss one by this much (thirds of six digits); they are normalised."""
+EXACT = 1e-9
+"""By how much those in a file may; they are used as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,10 @@ class Strategy:
         for action in row:
             if action not in actions:
                 raise did_you_mean(f"action at infoset '{name}'", str(action), actions)
-        values = np.array([float(row.get(action, 0.0)) for action in actions])
+        try:
+            values = np.array([float(row.get(action, 0.0)) for action in actions])
+        except (TypeError, ValueError):
+            values = np.full(len(actions), np.nan)
         if not (np.all(values >= 0) and abs(values.sum() - 1) <= SLACK):
             raise SubgameError(
                 f"The probabilities at infoset '{name}' are {dict(row)}; "
@@ -137,36 +144,37 @@ class Strategy:
     # Files -----------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
         """Write a safetensors file that carries its game, its tree's hash and its notes."""
-        from safetensors.numpy import save_file
-
         tensors = {f"player{p}": np.ascontiguousarray(probs) for p, probs in enumerate(self.probs)}
-        save_file(tensors, str(path), metadata=describe(self.tree, FORMAT) | dict(self.notes))
+        write_tensors(path, tensors, dict(self.notes) | describe(self.tree, FORMAT))
 
     @classmethod
     def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
         """Memory-map a saved strategy; refuses a file made for another tree."""
         header, mapped = read_tensors(path)
         check_made_for(path, header, tree, FORMAT)
-        probs = (mapped["player0"], mapped["player1"])
-        for p, (player, values) in enumerate(zip(tree.players, probs, strict=True)):
+        probs = []
+        for p, player in enumerate(tree.players):
+            values = mapped.get(f"player{p}", np.zeros(0, np.int32))
+            if values.shape != (player.num_sequences,) or values.dtype != np.float64:
+                raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
+            probs.append(values)
             if not np.all(np.isfinite(values)) or np.any(values < 0):
                 raise SubgameError(f"{path} holds probabilities of player {p} that are no numbers.")
-            if np.abs(sums(player, values) - 1).max(initial=0) > SLACK:
+            if np.abs(sums(player, values) - 1).max(initial=0) > EXACT:
                 raise SubgameError(
                     f"{path} holds probabilities of player {p} that do not sum to 1."
                 )
         own = describe(tree, FORMAT)
-        return cls(tree, probs, {k: v for k, v in header.items() if k not in own})
+        return cls(tree, (probs[0], probs[1]), {k: v for k, v in header.items() if k not in own})
 
 
 def sums(player: Treeplex, weights: Floats) -> Floats:
     """[i] the sum of each infoset's weights."""
-    counts = np.bincount(
+    return np.bincount(
         player.infoset_of[len(player.slots) :],
         weights=weights[len(player.slots) :],
         minlength=len(player.names),
-    )
-    return counts
+    ).astype(np.float64)
 
 
 def normalise(player: Treeplex, weights: Floats) -> Floats:
@@ -217,6 +225,27 @@ def check_made_for(
         )
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a place where no file can be written, before the work is done."""
+    if path.is_dir():
+        raise SubgameError(f"{path} is a folder, not a file.")
+    if not path.parent.is_dir():
+        raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def write_tensors(
+    path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
+) -> None:
+    """Write a safetensors file; an old one, and whoever has it mapped, is kept until it is done."""
+    from safetensors.numpy import save_file
+
+    path = Path(path)
+    check_writable(path)
+    beside = path.with_name(path.name + ".part")
+    save_file(dict(tensors), str(beside), metadata=metadata)
+    os.replace(beside, path)
+
+
 def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Metadata and memory-mapped arrays of a safetensors file."""
     path = Path(path)
@@ -232,19 +261,20 @@ def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[An
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():
             lo, hi = info["data_offsets"]
-            shape, dtype = tuple(info["shape"]), kinds[info["dtype"]]
-            if 8 + size + hi > path.stat().st_size:
+            shape, dtype = tuple(info["shape"]), np.dtype(kinds[info["dtype"]])
+            whole = hi - lo == dtype.itemsize * math.prod(shape)
+            if not whole or not 0 <= lo <= hi <= path.stat().st_size - 8 - size:
                 raise ValueError
             if hi == lo:
                 out[name] = np.zeros(shape, dtype)
             else:
                 out[name] = np.memmap(path, dtype, "r", offset=8 + size + lo, shape=shape)
-        return meta, out
+        return {str(key): str(value) for key, value in meta.items()}, out
     except FileNotFoundError:
         raise SubgameError(f"There is no file {path}.") from None
     except IsADirectoryError:
         raise SubgameError(f"{path} is a folder, not a file.") from None
-    except PermissionError:
-        raise SubgameError(f"{path} may not be read.") from None
-    except (ValueError, KeyError, TypeError):
+    except OSError as error:
+        raise SubgameError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SubgameError(f"{path} is not a safetensors file, or was cut short.") from None

@@ -1,0 +1,353 @@
+"""`refine`: improve a blueprint in its subgames, safely if the technique is safe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.refine.gadgets import Gadget, Stakes, gadget_form
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.payoffs import Trunk, Vector, normalised, vector
+from subgame.refine.subgame import At, Subgame, combine, cut
+from subgame.solve.engine import Engine, engine
+from subgame.solve.judge import Exploitability, exploitability
+from subgame.solve.lp import solve_lp
+from subgame.solve.result import Result
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits, Run, complete
+from subgame.tree.compile import assemble
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from subgame.solve.kernels import Root
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One subgame refined for one player. Axis: s = root infoset of her opponent."""
+
+    subgame: Subgame
+    player: int
+    sigma: Floats  # [q] her strategy inside
+    infosets: tuple[str, ...]  # [s]
+    weight: Floats  # [s] pi_{-i}: how often she and chance bring the opponent there
+    cbv: Floats  # [s] what the opponent could get inside against the blueprint
+    gifts: Floats  # [s]
+    alternatives: Floats  # [s] what the gadget paid her for staying out, gifts included
+    values: Floats  # [s] what she can get inside now
+    gap: float | None  # NashConv of the gadget game; None where it is no finite game
+    iterations: int
+    seconds: float
+
+    @property
+    def margins(self) -> Floats:
+        """[s] CBV + gifts - what she can get now (2017, eq. 1; eq. 2 without gifts)."""
+        return self.cbv + self.gifts - self.values
+
+    @property
+    def margin(self) -> float:
+        """The smallest margin over root infosets that can be reached: the subgame margin."""
+        reached = self.weight > 0
+        return float(self.margins[reached].min()) if reached.any() else 0.0
+
+    @property
+    def bound(self) -> float:
+        """How much more a best response can win in the whole game because of this part, at most.
+
+        She reaches each root infoset with probability one at most, so no more than the sum of
+        what she gained there, weighted by pi_{-i}.
+        """
+        return float(np.maximum(self.values - self.cbv, 0) @ self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """A blueprint with refined subgames, and the account of it."""
+
+    game: str
+    technique: Gadget
+    schedule: str
+    strategy: Strategy
+    parts: tuple[Part, ...]
+    before: Exploitability
+    after: Exploitability
+    seconds: float
+
+    @property
+    def margin(self) -> float:
+        """The smallest margin of all parts."""
+        return min((part.margin for part in self.parts), default=0.0)
+
+    @property
+    def bound(self) -> float:
+        """How much the exploitability can have grown at most, by the margins alone."""
+        return sum(part.bound for part in self.parts) / 2
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per root infoset: what `table` prints."""
+        out = []
+        for part in self.parts:
+            columns = (part.weight, part.cbv, part.gifts, part.alternatives, part.values)
+            for s, name in enumerate(part.infosets):
+                reach, cbv, gift, alternative, value = (float(c[s]) for c in columns)
+                out.append({
+                    "subgame": part.subgame.name, "player": part.player, "infoset": name,
+                    "reach": reach, "cbv": cbv, "gift": gift, "alternative": alternative,
+                    "value": value, "margin": cbv + gift - value,
+                })  # fmt: skip
+        return out
+
+    def table(self, limit: int = 60) -> str:
+        """What was promised and kept at every root infoset, as text."""
+        from subgame.refine.report import as_text
+
+        return as_text(self, limit)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The margin of every root infoset as bars; below zero is where safety would be lost."""
+        from subgame.refine.report import draw
+
+        return draw(self, ax)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that ``subgame refine --json`` prints."""
+        rows = self.rows()
+        many = len({(row["subgame"], row["player"]) for row in rows}) > 1
+
+        def column(key: str) -> dict[str, float]:
+            return {
+                (f"{row['subgame']} | {row['infoset']}" if many else row["infoset"]): row[key]
+                for row in rows
+            }
+
+        inside = {
+            name for part in self.parts for name in part.subgame.tree.players[part.player].names
+        }
+        return {
+            "game": self.game,
+            "technique": self.technique.name,
+            "schedule": self.schedule,
+            "strategy": {n: r for n, r in self.strategy.table().items() if n in inside},
+            "margins": column("margin"),
+            "alternatives": column("alternative"),
+            "gifts": column("gift"),
+            "exploitability_before": self.before.mean,
+            "exploitability_after": self.after.mean,
+            "exploitability_per_seat_before": list(self.before.per_seat),
+            "exploitability_per_seat_after": list(self.after.per_seat),
+            "bound": self.bound,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Refinement of {self.game} by {self.technique.name} in {len(self.parts)} parts: "
+            f"exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
+        )
+
+
+def refine(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    at: At | list[Subgame],
+    technique: Gadget | str = "resolve",
+    schedule: Schedule | str = "cfr+",
+    player: int | None = None,
+    iterations: int | None = None,
+    seconds: float | None = None,
+    gap: float | None = None,
+    estimate: Strategy | None = None,
+    alternatives: Mapping[str, Vector] | Vector | None = None,
+    uncertainty: Mapping[str, Vector] | Vector | float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Refinement:
+    """Re-solve the subgames of a blueprint, each on its own, and put the results together.
+
+    `at` is a frontier (see `subgame.cut`) or the subgames that `cut` gave. For each of them and
+    for each player (or `player` alone) the technique's gadget game is solved by `schedule` (or
+    ``"lp"``) until `iterations` per gadget, `seconds` in all, or a NashConv of `gap`; 1,000
+    iterations if none is given. Each subgame is solved as if it were the only one: playing the
+    result is playing whatever subgame is reached.
+
+    Estimates come from `estimate`, a strategy whose opponent's value in the subgame is taken (a
+    best response found in an abstraction, or the last CFR iterate; by default the blueprint
+    itself), or from `alternatives`, numbers per root infoset of the opponent in the paper's
+    normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
+    standard deviation of the distributional techniques, by default the distance between the
+    estimate and the blueprint's CBV.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("coin-toss"))
+    >>> blueprint = sg.blueprint(tree, "paper")
+    >>> refined = sg.refine(tree, blueprint, at="Play", technique=sg.Maxmargin(), schedule="lp")
+    >>> {action: round(p, 6) for action, p in refined.strategy["Play"].items()}
+    {'Heads': 0.625, 'Tails': 0.375, 'Forfeit': 0.0}
+    """
+    began = time.perf_counter()
+    gadget = technique_named(technique)
+    before = exploitability(tree, blueprint)
+    given = isinstance(at, list) and at and isinstance(at[0], Subgame)
+    subgames: list[Subgame] = at if given else cut(tree, at)  # type: ignore[assignment, arg-type]
+    jobs = [
+        (subgame, p)
+        for p in ((0, 1) if player is None else (player,))
+        for subgame in subgames
+        if subgame.tree.players[p].names
+    ]
+    if player is not None and player not in (0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    each = seconds / max(len(jobs), 1) if seconds is not None else None
+    solver = schedule if schedule == "lp" else parse(schedule)
+    limits = Limits(iterations, each, None if gap is None else gap / 2)
+    trunks: dict[int, Trunk] = {}
+    parts = []
+    for done, (subgame, p) in enumerate(jobs):
+        if progress is not None:
+            progress(done, len(jobs))
+        trunk = trunks.get(1 - p)
+        if trunk is None:
+            trunk = trunks[1 - p] = Trunk.of(blueprint, 1 - p, gadget, estimate)
+        payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
+        spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
+        parts.append(_refine_one(trunk, subgame, gadget, solver, limits, estimate, payoff, spread))
+    if progress is not None:
+        progress(len(jobs), len(jobs))
+    strategy = combine(blueprint, ((part.subgame, part.player, part.sigma) for part in parts))
+    return Refinement(
+        game=tree.game,
+        technique=gadget,
+        schedule=str(solver),
+        strategy=strategy,
+        parts=tuple(parts),
+        before=before,
+        after=exploitability(tree, strategy),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
+    """The user's vector for one subgame, from whatever shape it was given in."""
+    if given is None:
+        return None
+    if isinstance(given, int | float):
+        return np.full(len(subgame.tree.players[o].slots), float(given))
+    if isinstance(given, Mapping) and subgame.name in given:
+        given = given[subgame.name]
+    elif len({job[0].name for job in jobs}) > 1:
+        raise SubgameError(
+            f"There are several subgames: give the {what} as a mapping from subgame to numbers; "
+            f"'{subgame.name}' is missing."
+        )
+    return vector(subgame, o, given, what)
+
+
+def _refine_one(
+    trunk: Trunk,
+    subgame: Subgame,
+    gadget: Gadget,
+    solver: Schedule | str,
+    limits: Limits,
+    estimate: Strategy | None,
+    alternatives: Floats | None,
+    uncertainty: Floats | None,
+) -> Part:
+    """Solve one gadget game and measure what it left the opponent."""
+    o = trunk.opponent
+    if alternatives is None and gadget.estimate:
+        alternatives = trunk.value_of(subgame, estimate or trunk.blueprint)
+    stakes, gifts = trunk.stakes(subgame, gadget, alternatives)
+    run = engine(subgame.tree)
+    sigma = subgame.restrict(trunk.blueprint, 1 - o)
+    result: Result | None = None
+    if (stakes.weight > 0).any():  # otherwise we never come here: the blueprint may stay
+        if uncertainty is None:
+            uncertainty = np.abs(stakes.alternative - gifts - stakes.cbv)
+        result = solve_gadget(gadget, subgame, stakes, solver, limits, uncertainty)
+        sigma = _inside(result.strategy, subgame, 1 - o)
+    plan = run.plan(1 - o, sigma, stakes.our_reach)
+    finite = gadget.door != "random" and result is not None
+    return Part(
+        subgame=subgame,
+        player=1 - o,
+        sigma=sigma,
+        infosets=tuple(subgame.tree.players[o].slots),
+        weight=stakes.weight,
+        cbv=stakes.cbv,
+        gifts=gifts,
+        alternatives=stakes.alternative,
+        values=normalised(run.respond(o, plan).slots, stakes.weight),
+        gap=2 * float(result.exploitability) if finite and result else None,
+        iterations=result.iterations if result else 0,
+        seconds=result.seconds if result else 0.0,
+    )
+
+
+def solve_gadget(
+    gadget: Gadget,
+    subgame: Subgame,
+    stakes: Stakes,
+    solver: Schedule | str,
+    limits: Limits,
+    uncertainty: Floats | None = None,
+) -> Result:
+    """Solve a gadget game, by CFR or by linear program."""
+    tree = assemble(gadget_form(gadget, subgame.form, stakes))
+    o = stakes.opponent
+    if isinstance(solver, str):
+        if gadget.door == "random":
+            raise SubgameError(
+                f"{gadget.name} is no finite game, so there is no linear program for it; "
+                "solve it by a CFR schedule."
+            )
+        return solve_lp(tree, tremble=(o, gadget.refined) if gadget.refined else None)
+    roots = None
+    if gadget.door == "random":
+        if solver.sampling != "none":
+            raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
+        kept: list[Root] = []
+
+        def distribution(run: Engine, first: int, count: int) -> Root:
+            if not kept:
+                kept.append(run.root(o, rule=gadget.form, mean=stakes.alternative,
+                                     spread=uncertainty, weight=stakes.weight))  # fmt: skip
+            return kept[0]
+
+        roots = distribution
+    elif gadget.refined:
+
+        def trembling(run: Engine, first: int, count: int) -> Root:
+            return run.root(o, tremble=gadget.refined / np.sqrt(np.arange(first, first + count)))
+
+        roots = trembling
+    return complete(Run(tree, solver, roots=roots), limits)
+
+
+def _inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
+    """A strategy of the gadget game, laid over the subgame's own tree."""
+    side, found = subgame.tree.players[p], strategy.tree.players[p]
+    sigma = np.ones(side.num_sequences)
+    for i, name in enumerate(side.names):
+        sigma[side.sequences(i)] = strategy.probs[p][found.sequences(found.index[name])]
+    return sigma
+
+
+def blueprint(tree: PublicTree, name: str) -> Strategy:
+    """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
+    from subgame.errors import did_you_mean
+
+    known = tree.histories.game.blueprints() if tree.histories is not None else {}
+    if name not in known:
+        raise did_you_mean(f"blueprint of {tree.game}", name, known)
+    return Strategy.from_table(tree, known[name])

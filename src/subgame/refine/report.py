@@ -1,0 +1,69 @@
+"""What a refinement did, for people: a table and a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from subgame.refine.refine import Refinement
+
+
+def as_text(refinement: Refinement, limit: int) -> str:
+    """The account at every root infoset, and below it what each column means."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, title=repr(refinement).strip("<>"))
+    columns = ("subgame", "player", "infoset", "reach", "cbv", "gift", "alternative", "value",
+               "margin")  # fmt: skip
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("subgame", "infoset") else "right")
+    rows = refinement.rows()
+    for row in rows[:limit]:
+        cells = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
+        table.add_row(*cells)
+    console = Console(width=120, file=None, record=False, color_system=None)
+    with console.capture() as text:
+        console.print(table)
+    more = f"... {len(rows) - limit} more rows\n" if len(rows) > limit else ""
+    return (
+        text.get()
+        + more
+        + EXPLANATION.format(
+            player="refined player", bound=refinement.bound, margin=refinement.margin
+        )
+    )
+
+
+EXPLANATION = """\
+infoset      a root infoset of the opponent of the {player}
+reach        pi_-i: how often we and chance bring her there if she tries
+cbv          what she could get there against the blueprint (counterfactual best response)
+gift         what she gave up on the way, so we may give it back (2017, Sec. 5)
+alternative  what the gadget paid her for staying out
+value        what she can get there now
+margin       cbv + gift - value: not below 0 means no worse than the blueprint
+smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
+"""
+
+
+def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
+    """Margins as bars, one per root infoset, coloured by sign."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.subplots(figsize=(8, 4))[1]
+    rows = refinement.rows()
+    margins = [row["margin"] for row in rows]
+    colours = ["#2563eb" if margin >= -1e-9 else "#dc2626" for margin in margins]
+    ax.bar(range(len(rows)), margins, color=colours)
+    ax.axhline(0, color="black", linewidth=0.8)
+    if len(rows) <= 24:
+        ax.set_xticks(range(len(rows)), [row["infoset"] for row in rows], rotation=60, ha="right")
+    ax.set(ylabel="margin", xlabel="root infoset",
+           title=f"{refinement.game}: margins of {refinement.technique.name}")  # fmt: skip
+    ax.figure.tight_layout()  # type: ignore[union-attr]
+    return ax

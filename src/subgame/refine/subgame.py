@@ -1,0 +1,272 @@
+"""Subgames: a part of a game that both players know they are in, cut out as a tree of its own.
+
+Burch et al. 2014, Def. 1: closed under descendants and under both players' augmented infosets.
+Everything inside is in units of the whole game (chance weights from the very start), so values
+at the root slots are the counterfactual values of Burch et al.: weighted by pi_{-i}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.base import CHANCE, State
+from subgame.tree.compile import Form, assemble, form_of
+from subgame.tree.histories import Histories, Top, knowledge, walk
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.int32]
+At = str | int | Iterable[str | int] | Callable[[State], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Subgame:
+    """A part of `whole`. Axes: s = root slot (augmented infoset at the top), q = sequence."""
+
+    whole: PublicTree
+    name: str
+    form: Form
+    tree: PublicTree
+    top: Index  # histories of the whole game at the top (S_top)
+    sequence: tuple[Index, Index]  # [s] the sequence of the whole game each slot hangs below
+    chance: Floats  # [s0, s1] chance's probability of each pair of slots
+
+    @cached_property
+    def embed(self) -> tuple[Index, Index]:
+        """[q] where each of the subgame's sequences stands in the whole tree."""
+        out = []
+        for p in (0, 1):
+            side, home = self.tree.players[p], self.whole.players[p]
+            where = np.empty(side.num_sequences, dtype=np.int32)
+            where[: len(side.slots)] = self.sequence[p]
+            for i, name in enumerate(side.names):
+                where[side.sequences(i)] = home.sequences(home.index[name])
+            out.append(where)
+        return out[0], out[1]
+
+    def restrict(self, strategy: Strategy, p: int) -> Floats:
+        """[q] a strategy of the whole game, inside."""
+        sigma = strategy.probs[p][self.embed[p]]
+        sigma[: len(self.tree.players[p].slots)] = 1.0
+        return sigma
+
+    def write(self, p: int, sigma: Floats, into: Floats) -> None:
+        """Put a strategy for the subgame into an array of the whole game."""
+        slots = len(self.tree.players[p].slots)
+        into[self.embed[p][slots:]] = sigma[slots:]
+
+    def weight(self, p: int, opponent_reach: Floats) -> Floats:
+        """[s] pi_{-p} of each root slot, given the opponent's reach at hers."""
+        out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
+        return out
+
+    def __repr__(self) -> str:
+        slots = " and ".join(str(len(side.slots)) for side in self.tree.players)
+        return f"<Subgame '{self.name}' of {self.whole.game}: {slots} root infosets>"
+
+
+def cut(tree: PublicTree, at: At) -> list[Subgame]:
+    """The subgames of a tree at a frontier, each ready to be solved.
+
+    `at` is one of
+
+    * a public state, by name or number, or several of them;
+    * a frontier the game names, such as ``"after round 1"`` of Leduc;
+    * ``"depth 2"``: the public states two steps from the root; ``"before chance"`` and
+      ``"after chance"``: right before, or right after, the first public chance event on each path;
+    * a function of a state: the subgame then is everything from the first histories for which it
+      answers true. Refused, naming what leaks, unless closed under augmented infosets.
+    """
+    histories = _histories(tree)
+    if callable(at):
+        return _forest(tree, at)
+    nodes = _nodes(tree, at)
+    below = np.isin(_ancestors(tree, nodes), nodes)
+    if below.any():
+        inner = tree.node_names[int(nodes[np.flatnonzero(below)[0]])]
+        raise SubgameError(
+            f"The public state '{inner}' lies below another one of the frontier; subgames are "
+            "disjoint, so name only one of the two."
+        )
+    parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
+    entered = histories.node != parent_node
+    return [
+        _subgame(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
+        for n in nodes.tolist()
+    ]
+
+
+def _histories(tree: PublicTree) -> Histories:
+    if tree.histories is None:
+        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
+    return tree.histories
+
+
+def _ancestors(tree: PublicTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each node, its nearest proper ancestor among `nodes`, or -1."""
+    chosen = set(nodes.tolist())
+    out = []
+    for n in nodes.tolist():
+        n = int(tree.node_parent[n])
+        while n >= 0 and n not in chosen:
+            n = int(tree.node_parent[n])
+        out.append(n)
+    return np.array(out)
+
+
+# Frontiers -----------------------------------------------------------------------------------
+
+
+def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
+    """The public states that `at` names."""
+    if isinstance(at, int | np.integer):
+        if not 0 <= at < tree.num_nodes:
+            raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
+        return np.array([at])
+    if not isinstance(at, str):
+        found = [_nodes(tree, one) for one in at]
+        if not found:
+            raise SubgameError("The frontier is empty: name at least one public state.")
+        return np.unique(np.concatenate(found))
+    named = [n for n, name in enumerate(tree.node_names) if name == at]
+    if named:
+        return np.array(named)
+    depth = re.fullmatch(r"depth (\d+)", at)
+    frontiers = _histories(tree).game.frontiers()
+    if depth:
+        nodes = np.flatnonzero(_depths(tree) == int(depth[1]))
+    elif at in frontiers:
+        nodes = _first(tree, [frontiers[at](_state(tree, n)) for n in range(tree.num_nodes)])
+    elif at in ("before chance", "after chance"):
+        nodes = _chance_nodes(tree, before=at.startswith("before"))
+    else:
+        known = [*frontiers, "depth 1", "before chance", "after chance", *tree.node_names[:20]]
+        raise did_you_mean("frontier or public state", at, known)
+    if not len(nodes):
+        raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
+    return nodes
+
+
+def _state(tree: PublicTree, node: int) -> State:
+    histories = _histories(tree)
+    return histories.state(int(np.argmax(histories.node == node)))
+
+
+def _depths(tree: PublicTree) -> NDArray[np.int64]:
+    depth = np.zeros(tree.num_nodes, dtype=np.int64)
+    for n in range(1, tree.num_nodes):  # parents first
+        depth[n] = depth[tree.node_parent[n]] + 1
+    return depth
+
+
+def _first(tree: PublicTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The wanted nodes that have no wanted ancestor."""
+    passed = np.zeros(tree.num_nodes, dtype=bool)
+    for n in range(1, tree.num_nodes):
+        parent = tree.node_parent[n]
+        passed[n] = passed[parent] or wanted[parent]
+    return np.flatnonzero(np.asarray(wanted) & ~passed)
+
+
+def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
+    h = _histories(tree)
+    inner = np.flatnonzero(h.parent >= 0)
+    step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
+    wanted = np.zeros(tree.num_nodes, dtype=bool)
+    wanted[h.node[h.parent[step]] if before else h.node[step]] = True
+    return _first(tree, wanted)
+
+
+# Cutting -------------------------------------------------------------------------------------
+
+
+def _subgame(tree: PublicTree, top: NDArray[np.int64], name: str) -> Subgame:
+    """Walk the game from the histories `top` on and compile what is found."""
+    histories = _histories(tree)
+    states = [histories.state(h) for h in top.tolist()]
+    slots: tuple[list[str], list[str]] = ([], [])
+    sequence: tuple[list[int], list[int]] = ([], [])
+    index: tuple[dict[object, int], dict[object, int]] = ({}, {})
+    tops = []
+    for h, state in zip(top.tolist(), states, strict=True):
+        mine = []
+        for p in (0, 1):
+            q = int(tree.located[p][h])  # type: ignore[index]
+            key = (knowledge(state, p, *_acting(histories, h, p)), q)
+            if key not in index[p]:
+                index[p][key] = len(slots[p])
+                slots[p].append(_slot_name(tree, state, p, q))
+                sequence[p].append(q)
+            mine.append(index[p][key])
+        tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
+    chance = np.zeros((len(slots[0]), len(slots[1])))
+    for item in tops:
+        chance[item.slots] += item.chance
+    form = form_of(walk(histories.game, tops=tops), slots)
+    places = (np.array(sequence[0], dtype=np.int32), np.array(sequence[1], dtype=np.int32))
+    return Subgame(tree, name, form, assemble(form), top.astype(np.int32), places, chance)
+
+
+def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
+    """Who acts, in which infoset, and `p`'s last sequence: what `knowledge` asks for."""
+    return int(histories.player[h]), int(histories.infoset[h]), int(histories.sequence[p][h])
+
+
+def _slot_name(tree: PublicTree, state: State, p: int, sequence: int) -> str:
+    name = state.information_state(p)
+    if name is not None:
+        return name
+    side = tree.players[p]
+    i = int(side.infoset_of[sequence])
+    if i < 0:
+        return side.slots[-1 - i]
+    action = side.actions[i][(sequence - side.first[i]) // side.stride[i]]
+    return f"{side.names[i]} · {action}"
+
+
+def _forest(tree: PublicTree, at: Callable[[State], bool]) -> list[Subgame]:
+    """A cut by a function of the state: one subgame, checked to be closed."""
+    h = _histories(tree)
+    states: list[State] = []
+    inside = np.zeros(len(h), dtype=bool)
+    top = []
+    known: tuple[dict[object, tuple[bool, int]], dict[object, tuple[bool, int]]] = ({}, {})
+    for k in range(len(h)):  # depth first, so the parent's state is already there
+        parent = int(h.parent[k])
+        state = (
+            h.game.new_initial_state() if parent < 0 else states[parent].child(h.labels[h.edge[k]])
+        )
+        states.append(state)
+        inside[k] = parent >= 0 and inside[parent]
+        if not inside[k] and at(state):
+            inside[k] = True
+            top.append(k)
+        for p in (0, 1):
+            token = (knowledge(state, p, *_acting(h, k, p)), int(h.sequence[p][k]))
+            was, first = known[p].setdefault(token, (bool(inside[k]), k))
+            if was != inside[k]:
+                what = _slot_name(tree, state, p, int(tree.located[p][k]))  # type: ignore[index]
+                raise SubgameError(
+                    f"The cut is not closed: in '{what}' player {p} cannot tell history "
+                    f"'{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
+                    "but only one of them is inside."
+                )
+    if not top:
+        raise SubgameError("The function answers true nowhere, so there is no subgame.")
+    return [_subgame(tree, np.array(top), "forest")]
+
+
+def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -> Strategy:
+    """A trunk strategy with refined subgames: (subgame, player, her strategy there)."""
+    probs = (blueprint.probs[0].copy(), blueprint.probs[1].copy())
+    for subgame, p, sigma in parts:
+        subgame.write(p, sigma, probs[p])
+    return Strategy(blueprint.tree, probs)

@@ -1,0 +1,165 @@
+"""Schedules: names, options and the discounts they stand for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import subgame as sg
+from subgame.solve.schedule import ALIASES, AVERAGES, NAMED, Schedule, parse
+
+VARIANTS = [
+    *(make() for make in NAMED.values()),
+    *(make(average=average) for make in NAMED.values() for average in (*AVERAGES, "exponential")),
+    sg.CFR(alternating=True),
+    sg.CFRPlus(alternating=False, decay=0.125),
+    sg.DCFR(alpha=2, beta=-0.5, gamma=0),
+    sg.DCFR(alpha=math.inf, beta=-math.inf),
+    sg.DCFR(alpha=1 / 3, beta=1e-9, gamma=1234567.891),
+    sg.PDCFRPlus(alpha=2.5, gamma=4),
+    sg.LCFR(predictive=True),
+    sg.MCCFR("chance"),
+    sg.MCCFR("public", beta=-math.inf, average="linear"),
+    sg.MCCFR("none"),
+]
+
+
+@pytest.mark.parametrize("schedule", VARIANTS, ids=str)
+def test_written_and_read_back(schedule: Schedule) -> None:
+    """What a result or a strategy's notes say can be given to `solve` again."""
+    assert parse(str(schedule)) == schedule
+    assert Schedule(**schedule.as_dict()) == schedule
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_defaults_are_written_without_options(name: str) -> None:
+    assert str(parse(name)) == name
+    assert parse(f" {name.upper()}( ) ") == parse(name)
+
+
+def test_the_named_schedules() -> None:
+    """As their papers define them: alpha, beta, gamma, predictive, alternating."""
+    inf = math.inf
+    wanted = {
+        "cfr": (inf, inf, 0, False, False),
+        "cfr+": (inf, -inf, 1, False, True),
+        "lcfr": (1, 1, 1, False, True),
+        "dcfr": (1.5, 0, 2, False, True),
+        "pcfr+": (inf, -inf, 2, True, True),
+        "pdcfr+": (2.3, -inf, 5, True, True),
+        "mccfr": (inf, inf, 0, False, True),
+    }
+    found = {
+        name: (s.alpha, s.beta, s.gamma, s.predictive, s.alternating)
+        for name, s in ((name, parse(name)) for name in NAMED)
+    }
+    assert found == wanted
+    assert [s.sampling for s in map(parse, NAMED)] == ["none"] * 6 + ["external"]
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_aliases(alias: str, name: str) -> None:
+    assert parse(alias) == parse(name)
+    assert parse(f"{alias.upper()}(average=last)").gamma == math.inf
+    assert parse(f"{alias}(average=last)").sampling == parse(name).sampling
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("dcfr(alpha=2)", sg.DCFR(alpha=2)),
+        ("dcfr( alpha = 2 , gamma=1e1 )", sg.DCFR(alpha=2, gamma=10)),
+        ("dcfr(beta=-inf)", sg.DCFR(beta=-math.inf)),
+        ("cfr(alternating=TRUE)", sg.CFR(alternating=True)),
+        ("mccfr(sampling=public)", sg.MCCFR("public")),
+        ("cfr+(average=exponential, decay=0.1)", sg.CFRPlus(decay=0.1)),
+        ("pdcfr+(average=quadratic)", sg.PDCFRPlus(gamma=2)),
+    ],
+)
+def test_options(text: str, wanted: Schedule) -> None:
+    assert parse(text) == wanted
+
+
+def test_averages() -> None:
+    gammas = {name: sg.CFR(average=name).gamma for name in AVERAGES}
+    assert gammas == {
+        "uniform": 0, "linear": 1, "quadratic": 2, "last": math.inf, "none": math.inf,
+    }  # fmt: skip
+    assert sg.CFR(average="exponential").decay == 0.01
+
+
+def test_a_schedule_is_itself() -> None:
+    schedule = sg.DCFR(alpha=3)
+    assert parse(schedule) is schedule
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("dcfrr", "There is no schedule called 'dcfrr'; did you mean 'dcfr'? Known: cfr, cfr+, "),
+        ("", "There is no schedule called ''. Known: cfr, "),
+        ("dcfr(alpha=1", "There is no schedule called 'dcfr(alpha=1'; did you mean 'dcfr'?"),
+        ("cfr(gama=1)", "There is no schedule option called 'gama'; did you mean 'gamma'?"),
+        ("cfr(name=mine)", "There is no schedule option called 'name'. Known: alpha, "),
+        ("cfr(average=lineer)", "There is no average called 'lineer'; did you mean 'linear'?"),
+        ("cfr(average=5)", "There is no average called '5.0'. Known: exponential, last, "),
+        ("mccfr(sampling=externl)", "There is no sampling called 'externl'; did you mean 'exter"),
+        ("dcfr(alpha)", "Schedule options are written name=value, not 'alpha'."),
+        ("dcfr(alpha=much)", "A schedule's alpha is a number, not much."),
+        ("dcfr(alpha=nan)", "A schedule's alpha is a number, not nan."),
+        ("dcfr(alpha=)", "A schedule's alpha is a number, not ."),
+        ("cfr(gamma=-1)", "A schedule's gamma is at least 0, not -1."),
+        ("cfr(decay=1)", "A schedule's decay lies in [0, 1), not at 1."),
+        ("cfr(decay=-0.5)", "A schedule's decay lies in [0, 1), not at -0.5."),
+        ("cfr(alternating=2)", "A schedule's alternating is true or false, not 2.0."),
+        ("cfr(predictive=yes)", "A schedule's predictive is true or false, not yes."),
+        ("mccfr(predictive=true)", "A predictive schedule cannot be sampled; choose one of the"),
+        ("lp", "The linear program is no schedule; subgame.solve_lp(tree) solves it."),
+        (7, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not 7."),
+        (None, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not None."),
+    ],
+)
+def test_bad_schedules(text: Any, sentence: str) -> None:
+    with pytest.raises(sg.SubgameError) as error:
+        parse(text)
+    assert str(error.value).startswith(sentence)
+    assert str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("t", [2, 3, 10, 1000, 10**6])
+def test_discounts(t: int) -> None:
+    """(positive, negative, kept) of iteration t, from the papers' formulas."""
+
+    def weight(power: float) -> float:
+        return (t - 1) ** power / ((t - 1) ** power + 1)
+
+    def check(schedule: Schedule, *wanted: float) -> None:
+        (found,) = schedule.discounts(t, 1).tolist()
+        assert found == pytest.approx(wanted, rel=1e-14)
+
+    check(sg.CFR(), 1, 1, 1)
+    check(sg.CFRPlus(), 1, 0, (t - 1) / t)
+    check(sg.LCFR(), (t - 1) / t, (t - 1) / t, (t - 1) / t)
+    check(sg.DCFR(), weight(1.5), 0.5, ((t - 1) / t) ** 2)
+    check(sg.DCFR(alpha=3, beta=-2, gamma=0.5), weight(3), weight(-2), ((t - 1) / t) ** 0.5)
+    check(sg.PCFRPlus(), 1, 0, ((t - 1) / t) ** 2)
+    check(sg.PDCFRPlus(), weight(2.3), 0, ((t - 1) / t) ** 5)
+    check(sg.CFR(average="last"), 1, 1, 0)
+    check(sg.CFR(average="exponential"), 1, 1, 0.99)
+    check(sg.MCCFR(decay=0.25), 1, 1, 0.75)
+
+
+@pytest.mark.parametrize("schedule", VARIANTS, ids=str)
+def test_discounts_do_not_depend_on_the_slice(schedule: Schedule) -> None:
+    whole = schedule.discounts(1, 100)
+    assert ((whole >= 0) & (whole <= 1)).all()
+    for first, count in ((1, 1), (2, 5), (37, 64)):
+        part = schedule.discounts(first, count)
+        assert part.tobytes() == whole[first - 1 : first - 1 + count].tobytes()
+
+
+def test_enormous_powers_are_no_accident() -> None:
+    """A power that overflows keeps all; one that underflows keeps nothing."""
+    assert sg.DCFR(alpha=1e6, beta=-1e6).discounts(100, 1)[0, :2].tolist() == [1, 0]
