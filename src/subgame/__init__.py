@@ -16,6 +16,7 @@ from __future__ import annotations
 from subgame import gambit, games, openspiel
 from subgame.errors import MemoryLimitError, SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.refine.decompose import Compact, cfr_d, compact, trunk_of
 from subgame.refine.gadgets import (
     Distributional,
     Estimate,
@@ -41,6 +42,7 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.result import Point, Result, Step
 from subgame.solve.schedule import (
     CFR,
+    CFRBR,
     DCFR,
     LCFR,
     MCCFR,
@@ -56,6 +58,7 @@ from subgame.tree.strategy import Strategy
 
 __all__ = [
     "CFR",
+    "CFRBR",
     "CHANCE",
     "DCFR",
     "LCFR",
@@ -63,6 +66,7 @@ __all__ = [
     "TERMINAL",
     "BestResponse",
     "CFRPlus",
+    "Compact",
     "Distributional",
     "Estimate",
     "Exploitability",
@@ -89,7 +93,9 @@ __all__ = [
     "Unsafe",
     "best_response",
     "blueprint",
+    "cfr_d",
     "combine",
+    "compact",
     "compile",
     "cut",
     "expected_value",
@@ -101,5 +107,6 @@ __all__ = [
     "refine",
     "solve",
     "solve_lp",
+    "trunk_of",
 ]
 __version__ = "0.1.0"

@@ -20,6 +20,7 @@ VARIANTS = [
     sg.DCFR(alpha=1 / 3, beta=1e-9, gamma=1234567.891),
     sg.PDCFRPlus(alpha=2.5, gamma=4),
     sg.LCFR(predictive=True),
+    parse("cfr-br(responder=0)"),
     sg.MCCFR("chance"),
     sg.MCCFR("public", beta=-math.inf, average="linear"),
     sg.MCCFR("none"),
@@ -49,6 +50,7 @@ def test_the_named_schedules() -> None:
         "dcfr": (1.5, 0, 2, False, True),
         "pcfr+": (inf, -inf, 2, True, True),
         "pdcfr+": (2.3, -inf, 5, True, True),
+        "cfr-br": (inf, -inf, 1, False, True),
         "mccfr": (inf, inf, 0, False, True),
     }
     found = {
@@ -56,7 +58,8 @@ def test_the_named_schedules() -> None:
         for name, s in ((name, parse(name)) for name in NAMED)
     }
     assert found == wanted
-    assert [s.sampling for s in map(parse, NAMED)] == ["none"] * 6 + ["external"]
+    assert {name for name in NAMED if parse(name).sampling != "none"} == {"mccfr"}
+    assert {name for name in NAMED if parse(name).responder >= 0} == {"cfr-br"}
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
@@ -116,6 +119,8 @@ def test_a_schedule_is_itself() -> None:
         ("cfr(alternating=2)", "A schedule's alternating is true or false, not 2.0."),
         ("cfr(predictive=yes)", "A schedule's predictive is true or false, not yes."),
         ("mccfr(predictive=true)", "A predictive schedule cannot be sampled; choose one of the"),
+        ("cfr-br(responder=2)", "The responder is player 0 or 1, or -1, not 2"),
+        ("cfr(responder=1)", "A best responder needs an alternating schedule without sampling."),
         ("lp", "The linear program is no schedule; subgame.solve_lp(tree) solves it."),
         (7, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not 7."),
         (None, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not None."),
@@ -133,7 +138,7 @@ def test_discounts(t: int) -> None:
     """(positive, negative, kept) of iteration t, from the papers' formulas."""
 
     def weight(power: float) -> float:
-        return (t - 1) ** power / ((t - 1) ** power + 1)
+        return math.pow(t - 1, power) / (math.pow(t - 1, power) + 1)
 
     def check(schedule: Schedule, *wanted: float) -> None:
         (found,) = schedule.discounts(t, 1).tolist()

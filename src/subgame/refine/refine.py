@@ -131,14 +131,14 @@ class Refinement:
                 for row in rows
             }
 
-        inside = {
+        within = {
             name for part in self.parts for name in part.subgame.tree.players[part.player].names
         }
         return {
             "game": self.game,
             "technique": self.technique.name,
             "schedule": self.schedule,
-            "strategy": {n: r for n, r in self.strategy.table().items() if n in inside},
+            "strategy": {n: r for n, r in self.strategy.table().items() if n in within},
             "margins": column("margin"),
             "alternatives": column("alternative"),
             "gifts": column("gift"),
@@ -275,7 +275,7 @@ def _refine_one(
         if uncertainty is None:
             uncertainty = np.abs(stakes.alternative - gifts - stakes.cbv)
         result = solve_gadget(gadget, subgame, stakes, solver, limits, uncertainty)
-        sigma = _inside(result.strategy, subgame, 1 - o)
+        sigma = inside(result.strategy, subgame, 1 - o)
     plan = run.plan(1 - o, sigma, stakes.our_reach)
     finite = gadget.door != "random" and result is not None
     return Part(
@@ -334,7 +334,7 @@ def solve_gadget(
     return complete(Run(tree, solver, roots=roots), limits)
 
 
-def _inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
+def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
     """A strategy of the gadget game, laid over the subgame's own tree."""
     side, found = subgame.tree.players[p], strategy.tree.players[p]
     sigma = np.ones(side.num_sequences)

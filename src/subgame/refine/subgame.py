@@ -99,7 +99,7 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
     entered = histories.node != parent_node
     return [
-        _subgame(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
+        cut_at_histories(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
         for n in nodes.tolist()
     ]
 
@@ -188,8 +188,8 @@ def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
 # Cutting -------------------------------------------------------------------------------------
 
 
-def _subgame(tree: PublicTree, top: NDArray[np.int64], name: str) -> Subgame:
-    """Walk the game from the histories `top` on and compile what is found."""
+def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> Subgame:
+    """The subgame below the histories `top` of a tree; the game is walked from there on."""
     histories = _histories(tree)
     states = [histories.state(h) for h in top.tolist()]
     slots: tuple[list[str], list[str]] = ([], [])
@@ -261,7 +261,7 @@ def _forest(tree: PublicTree, at: Callable[[State], bool]) -> list[Subgame]:
                 )
     if not top:
         raise SubgameError("The function answers true nowhere, so there is no subgame.")
-    return [_subgame(tree, np.array(top), "forest")]
+    return [cut_at_histories(tree, np.array(top), "forest")]
 
 
 def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -> Strategy:

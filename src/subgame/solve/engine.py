@@ -53,6 +53,7 @@ class Engine:
         return self.kernels.Memory(
             regret=np.zeros(q), average=np.zeros(q), instant=np.zeros(q if predictive else 0),
             sigma=np.ones(q), reach=reach, value=np.zeros(q), total=np.zeros(widest),
+            lanes=self.kernels.scratch(self.tree.terminals),
         )  # fmt: skip
 
     def iterate(
@@ -61,12 +62,26 @@ class Engine:
         discounts: Floats,
         alternating: bool,
         root: Root | None = None,
+        responder: int = -1,
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         pair = (tuple(memories[0]), tuple(memories[1]))
         self.kernels.run_iterations(
-            self.plexes, self.terminals, pair, discounts, alternating, tuple(root or self.root(-1))
+            self.plexes,
+            self.terminals,
+            pair,
+            discounts,
+            alternating,
+            responder,
+            tuple(root or self.root(-1)),
         )
+
+    def update(
+        self, memories: tuple[Memory, Memory], given: tuple[Floats, Floats], discounts: Floats
+    ) -> None:
+        """One simultaneous iteration, with values `given` [q] from outside the tree added."""
+        pair = (tuple(memories[0]), tuple(memories[1]))
+        self.kernels.run_update(self.plexes, self.terminals, pair, given, discounts)
 
     def root(
         self,

@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.tree.public_tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 
-LANES = 32
+LANES = 64
 """Terminals of one group evaluated together; their vectors stay in the first-level cache."""
+TINY = 1e-280
 HERMITE_X, _weights = np.polynomial.hermite.hermgauss(64)
 HERMITE_W = _weights / math.sqrt(math.pi)
 _nodes, _weights = np.polynomial.legendre.leggauss(64)
@@ -40,6 +42,7 @@ class Memory(NamedTuple):
     reach: Floats  # [q] current realisation plan
     value: Floats  # [q] counterfactual values
     total: Floats  # [widest block] scratch
+    lanes: Floats  # scratch of `evaluate`
 
 
 class Root(NamedTuple):
@@ -62,143 +65,179 @@ FIXED, RESPOND, HEDGE = 0, 1, 2
 
 
 @njit(cache=True, fastmath={"contract"}, error_model="numpy")
-def evaluate(t: Terminals, player: int, reach: Floats, value: Floats) -> None:
-    """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1."""
+def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
+    """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
+
+    The lanes of a group lie side by side in the scratch `x` (see `scratch`), so that one entry of
+    M meets many of them in one stretch of memory. Unsigned indices spare Numba's check for
+    negative ones.
+    """
     if player == 0:
-        m, n = t.rows, t.cols
+        rows, cols, sign = t.rows, t.cols, 1.0
         out, out_at, into, into_at = (
             t.row_sequence,
             t.row_sequence_at,
             t.col_sequence,
             t.col_sequence_at,
         )
-        ptr, ptr_at, index, weight, sign = t.row_ptr, t.row_ptr_at, t.row_col, t.row_value, 1.0
+        ptr, ptr_at, index, weight = t.row_ptr, t.row_ptr_at, t.row_col, t.row_value
     else:
-        m, n = t.cols, t.rows
+        rows, cols, sign = t.cols, t.rows, -1.0
         out, out_at, into, into_at = (
             t.col_sequence,
             t.col_sequence_at,
             t.row_sequence,
             t.row_sequence_at,
         )
-        ptr, ptr_at, index, weight, sign = t.col_ptr, t.col_ptr_at, t.col_row, t.col_value, -1.0
-    widest = 1
-    for g in range(len(n)):
-        widest = max(widest, n[g])
-    x = np.empty((widest, LANES))
-    y = np.empty(LANES)
-    for g in range(len(m)):
-        lanes = t.lanes[g]
-        for lo in range(0, lanes, LANES):
-            size = min(LANES, lanes - lo)
-            for j in range(n[g]):
-                at = into_at[g] + j * lanes + lo
+        ptr, ptr_at, index, weight = t.col_ptr, t.col_ptr_at, t.col_row, t.col_value
+    y = x[-LANES:]
+    for g in range(len(rows)):
+        lanes, m, n = U(t.lanes[g]), U(rows[g]), U(cols[g])
+        start, scale_at = U(ptr_at[g]), U(t.scale_at[g])
+        if lanes == U(1):  # a matrix of its own: plain sparse rows
+            at, scale = U(into_at[g]), sign * t.scale[scale_at]
+            for j in range(n):
+                x[j] = reach[U(into[at + j])] * scale
+            at, e = U(out_at[g]), U(ptr[start])
+            for i in range(m):
+                stop, total = U(ptr[start + i + U(1)]), 0.0
+                while e < stop:
+                    total += weight[e] * x[U(index[e])]
+                    e += U(1)
+                value[U(out[at + i])] += total
+            continue
+        for lo in range(U(0), lanes, U(LANES)):
+            size = min(U(LANES), lanes - lo)
+            at = U(into_at[g]) + lo
+            for j in range(n):
                 for k in range(size):
-                    x[j, k] = reach[into[at + k]] * (sign * t.scale[t.scale_at[g] + lo + k])
-            for i in range(m[g]):
-                y[:size] = 0.0
-                for e in range(ptr[ptr_at[g] + i], ptr[ptr_at[g] + i + 1]):
-                    w, j = weight[e], index[e]
+                    scale = sign * t.scale[scale_at + lo + k]
+                    x[j * U(LANES) + k] = reach[U(into[at + k])] * scale
+                at += lanes
+            at, e = U(out_at[g]) + lo, U(ptr[start])
+            for i in range(m):
+                stop = U(ptr[start + i + U(1)])
+                for k in range(size):
+                    y[k] = 0.0
+                while e < stop:
+                    w, row = weight[e], U(index[e]) * U(LANES)
                     for k in range(size):
-                        y[k] += w * x[j, k]
-                at = out_at[g] + i * lanes + lo
+                        y[k] += w * x[row + k]
+                    e += U(1)
                 for k in range(size):
-                    value[out[at + k]] += y[k]
+                    value[U(out[at + k])] += y[k]
+                at += lanes
+
+
+@njit(cache=True)
+def scratch(t: Terminals) -> Floats:
+    """Room for the lanes of the widest matrix, and one row of results after them."""
+    widest = 0
+    for g in range(len(t.rows)):
+        widest = max(widest, t.rows[g], t.cols[g])
+    return np.empty((widest + 1) * LANES)
 
 
 @njit(cache=True, error_model="numpy")
 def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
     """Realisation plan of a strategy; the root slots of `reach` are given."""
     for b in range(len(plex.block_actions)):
-        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
-        q = plex.block_sequence[b]
+        lo, hi = U(plex.block_infoset[b]), U(plex.block_infoset[b + 1])
+        q = U(plex.block_sequence[b])
         for _ in range(plex.block_actions[b]):
             for i in range(lo, hi):
-                reach[q] = reach[plex.parent[i]] * sigma[q]
-                q += 1
+                reach[q + i - lo] = reach[U(plex.parent[i])] * sigma[q + i - lo]
+            q += hi - lo
 
 
 @njit(cache=True, error_model="numpy")
-def match(plex: Plex, m: Memory, positive: float, negative: float, tremble: float = 0.0) -> None:
-    """Regret matching, and the reach that follows.
+def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremble: float) -> None:
+    """Regret matching in block `b`.
 
     With a prediction (Farina et al. 2021) the regrets are first carried to the next iteration:
     discounted as it will discount them, plus the last instantaneous regret. Actions of the first
     block are played with probability `tremble` at least.
     """
     predict = len(m.instant) > 0
-    for b in range(len(plex.block_actions)):
-        lo, actions = plex.block_infoset[b], plex.block_actions[b]
-        size = plex.block_infoset[b + 1] - lo
-        start = plex.block_sequence[b]
-        total = m.total[:size]
-        total[:] = 0.0
-        for a in range(actions):
-            regret = m.regret[start + a * size : start + (a + 1) * size]
-            sigma = m.sigma[start + a * size : start + (a + 1) * size]
-            if predict:
-                instant = m.instant[start + a * size : start + (a + 1) * size]
-                for k in range(size):
-                    r = regret[k]
-                    r = r * (positive if r > 0.0 else negative) + instant[k]
-                    sigma[k] = max(r, 0.0)
-                    total[k] += sigma[k]
-            else:
-                for k in range(size):
-                    sigma[k] = max(regret[k], 0.0)
-                    total[k] += sigma[k]
-        uniform = 1.0 / actions
-        least = tremble if b == 0 else 0.0
-        for a in range(actions):
-            sigma = m.sigma[start + a * size : start + (a + 1) * size]
-            reach = m.reach[start + a * size : start + (a + 1) * size]
+    regret, instant, sigma, total = m.regret, m.instant, m.sigma, m.total
+    actions = U(plex.block_actions[b])
+    size = U(plex.block_infoset[b + 1] - plex.block_infoset[b])
+    start = U(plex.block_sequence[b])
+    for k in range(size):
+        total[k] = 0.0
+    for a in range(actions):
+        q = start + a * size
+        if predict:
             for k in range(size):
-                p = sigma[k] / total[k] if total[k] > 0.0 else uniform
-                sigma[k] = least + (1.0 - least * actions) * p
-                reach[k] = m.reach[plex.parent[lo + k]] * sigma[k]
+                r = regret[q + k]
+                r = max(r * (positive if r > 0.0 else negative) + instant[q + k], 0.0)
+                sigma[q + k] = r
+                total[k] += r
+        else:
+            for k in range(size):
+                r = max(regret[q + k], 0.0)
+                sigma[q + k] = r
+                total[k] += r
+    least = tremble if b == 0 else 0.0
+    uniform, rest = 1.0 / actions, 1.0 - least * actions
+    for k in range(size):  # one division an infoset; what is below TINY is rounding
+        total[k] = 1.0 / total[k] if total[k] > TINY else 0.0
+    for a in range(actions):
+        q = start + a * size
+        for k in range(size):
+            p = sigma[q + k] * total[k] if total[k] > 0.0 else uniform
+            sigma[q + k] = least + rest * p
+
+
+@njit(cache=True, error_model="numpy")
+def begin(plex: Plex, m: Memory, positive: float, negative: float, tremble: float) -> None:
+    """The current strategy and its reach from the regrets alone."""
+    for b in range(len(plex.block_actions)):
+        match(plex, m, b, positive, negative, tremble)
+    propagate(plex, m.sigma, m.reach)
 
 
 @njit(cache=True, error_model="numpy")
 def learn(
-    plex: Plex, m: Memory, positive: float, negative: float, kept: float, tremble: float = 0.0
+    plex: Plex, m: Memory, now: Floats, then: Floats, tremble: float, next_tremble: float
 ) -> None:
-    """Walk up: values, then regrets and average, discounted as the schedule says.
+    """Walk up: values, regrets and average, discounted as the schedule says; the next strategy.
 
+    `now` and `then` are this and the next iteration's (positive, negative, kept):
     ``R <- d R + r`` with d by the sign of R (Brown & Sandholm 2019); ``S <- kept S + reach``.
     Regrets are those of the choice left to the player, without its tremble.
     """
-    predict = len(m.instant) > 0
+    positive, negative, kept = now[0], now[1], now[2]
+    regret, instant, average, parent = m.regret, m.instant, m.average, plex.parent
+    sigma, reach, value, total = m.sigma, m.reach, m.value, m.total
     for b in range(len(plex.block_actions) - 1, -1, -1):
-        lo, actions = plex.block_infoset[b], plex.block_actions[b]
-        size = plex.block_infoset[b + 1] - lo
-        start = plex.block_sequence[b]
-        total = m.total[:size]
-        total[:] = 0.0
-        for a in range(actions):
-            sigma = m.sigma[start + a * size : start + (a + 1) * size]
-            value = m.value[start + a * size : start + (a + 1) * size]
-            for k in range(size):
-                total[k] += sigma[k] * value[k]
+        lo, actions = U(plex.block_infoset[b]), U(plex.block_actions[b])
+        size = U(plex.block_infoset[b + 1]) - lo
+        start = U(plex.block_sequence[b])
         for k in range(size):
-            m.value[plex.parent[lo + k]] += total[k]
+            total[k] = 0.0
+        for a in range(actions):
+            q = start + a * size
+            for k in range(size):
+                total[k] += sigma[q + k] * value[q + k]
+        for k in range(size):
+            value[U(parent[lo + k])] += total[k]
         if b == 0 and tremble > 0.0:
             for k in range(size):
                 for a in range(actions):
-                    total[k] -= tremble * m.value[start + a * size + k]
+                    total[k] -= tremble * value[start + a * size + k]
                 total[k] /= 1.0 - tremble * actions
         for a in range(actions):
-            at = start + a * size
-            value, regret = m.value[at : at + size], m.regret[at : at + size]
-            average, reach = m.average[at : at + size], m.reach[at : at + size]
+            q = start + a * size
             for k in range(size):
-                r = value[k] - total[k]
-                old = regret[k]
-                regret[k] = old * (positive if old > 0.0 else negative) + r
-                average[k] = average[k] * kept + reach[k]
-            if predict:
-                instant = m.instant[at : at + size]
+                old = regret[q + k]
+                old *= positive if old > 0.0 else negative
+                regret[q + k] = old + (value[q + k] - total[k])
+                average[q + k] = average[q + k] * kept + reach[q + k]
+            if len(instant) > 0:
                 for k in range(size):
-                    instant[k] = value[k] - total[k]
+                    instant[q + k] = value[q + k] - total[k]
+        match(plex, m, b, then[0], then[1], next_tremble)
 
 
 @njit(cache=True, error_model="numpy")
@@ -283,47 +322,97 @@ def enter(root: Root, m: Memory) -> None:
 
 
 @njit(cache=True, error_model="numpy")
+def respond(plex: Plex, m: Memory) -> None:
+    """Instead of learning: play a best response from now on (CFR-BR, Johanson et al. 2012)."""
+    for b in range(len(plex.block_actions) - 1, -1, -1):
+        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
+        size, start = hi - lo, plex.block_sequence[b]
+        for k in range(size):
+            top, best = m.value[start + k], 0
+            for a in range(1, plex.block_actions[b]):
+                if m.value[start + a * size + k] > top:
+                    top, best = m.value[start + a * size + k], a
+            for a in range(plex.block_actions[b]):
+                m.sigma[start + a * size + k] = 1.0 if a == best else 0.0
+            m.value[plex.parent[lo + k]] += top
+    propagate(plex, m.sigma, m.reach)
+
+
+@njit(cache=True, error_model="numpy")
+def values_against(t: Terminals, player: int, reach: Floats, m: Memory) -> None:
+    """Counterfactual values of the player's sequences where the game ends, from nothing."""
+    m.value[:] = 0.0
+    evaluate(t, player, reach, m.value, m.lanes)
+
+
+@njit(cache=True, error_model="numpy")
 def run_iterations(  # type: ignore[no-untyped-def]
-    plexes, terminals, memories, discounts: Floats, alternating: bool, root
+    plexes, terminals, memories, discounts: Floats, alternating: bool, responder: int, root
 ) -> None:
-    """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept)."""
+    """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept).
+
+    Player `responder`, if any, plays a best response on each of them instead of learning.
+    """
+    ends, door = Terminals(*terminals), Root(*root)
     plex0, plex1 = Plex(*plexes[0]), Plex(*plexes[1])
-    one, two, ends = Memory(*memories[0]), Memory(*memories[1]), Terminals(*terminals)
-    door = Root(*root)
-    shake = len(door.tremble) > 0
-    now0 = door.tremble[0] if shake and door.player == 0 else 0.0
-    now1 = door.tremble[0] if shake and door.player == 1 else 0.0
-    match(plex0, one, discounts[0, 0], discounts[0, 1], now0)
-    match(plex1, two, discounts[0, 0], discounts[0, 1], now1)
+    one, two = Memory(*memories[0]), Memory(*memories[1])
+    shake = np.zeros((2, len(discounts)))  # each player's tremble on each iteration
+    if len(door.tremble) > 0:
+        shake[door.player] = door.tremble
+    begin(plex0, one, discounts[0, 0], discounts[0, 1], shake[0, 0])
+    begin(plex1, two, discounts[0, 0], discounts[0, 1], shake[1, 0])
+    if responder == 1:
+        values_against(ends, 1, one.reach, two)
+        respond(plex1, two)
     for t in range(len(discounts) - 1):
-        positive, negative, kept = discounts[t]
-        then, below = discounts[t + 1, 0], discounts[t + 1, 1]
-        was0, was1 = now0, now1
-        now0 = door.tremble[t + 1] if shake and door.player == 0 else 0.0
-        now1 = door.tremble[t + 1] if shake and door.player == 1 else 0.0
-        one.value[:] = 0.0
-        evaluate(ends, 0, two.reach, one.value)
+        now, then, kept = discounts[t], discounts[t + 1], discounts[t, 2]
+        values_against(ends, 0, two.reach, one)
         if not alternating:
-            two.value[:] = 0.0
-            evaluate(ends, 1, one.reach, two.value)
-        learn(plex0, one, positive, negative, kept, was0)
-        if door.rule != FIXED and door.player == 0:
-            enter(door, one)
-        match(plex0, one, then, below, now0)
+            values_against(ends, 1, one.reach, two)
+        if responder == 0:
+            respond(plex0, one)
+            one.average[:] = one.average * kept + one.reach
+        else:
+            learn(plex0, one, now, then, shake[0, t], shake[0, t + 1])
+            if door.rule != FIXED and door.player == 0:
+                enter(door, one)
+            propagate(plex0, one.sigma, one.reach)
         if alternating:
-            two.value[:] = 0.0
-            evaluate(ends, 1, one.reach, two.value)
-        learn(plex1, two, positive, negative, kept, was1)
-        if door.rule != FIXED and door.player == 1:
-            enter(door, two)
-        match(plex1, two, then, below, now1)
+            values_against(ends, 1, one.reach, two)
+        if responder == 1:
+            two.average[:] = two.average * kept + two.reach
+            respond(plex1, two)
+        else:
+            learn(plex1, two, now, then, shake[1, t], shake[1, t + 1])
+            if door.rule != FIXED and door.player == 1:
+                enter(door, two)
+            propagate(plex1, two.sigma, two.reach)
+
+
+@njit(cache=True, error_model="numpy")
+def run_update(  # type: ignore[no-untyped-def]
+    plexes, terminals, memories, given, discounts: Floats
+) -> None:
+    """One simultaneous iteration with `given` values [q] already paid at some sequences."""
+    ends = Terminals(*terminals)
+    plex0, plex1 = Plex(*plexes[0]), Plex(*plexes[1])
+    one, two = Memory(*memories[0]), Memory(*memories[1])
+    one.value[:] = given[0]
+    two.value[:] = given[1]
+    evaluate(ends, 0, two.reach, one.value, one.lanes)
+    evaluate(ends, 1, one.reach, two.value, two.lanes)
+    learn(plex0, one, discounts[0], discounts[1], 0.0, 0.0)
+    learn(plex1, two, discounts[0], discounts[1], 0.0, 0.0)
+    propagate(plex0, one.sigma, one.reach)
+    propagate(plex1, two.sigma, two.reach)
 
 
 @njit(cache=True, error_model="numpy")
 def run_best_response(plex, terminals, player, reach, value, best, choice):  # type: ignore[no-untyped-def]
     """Counterfactual best-response values of `player` against the opponent's `reach`."""
     value[:] = 0.0
-    evaluate(Terminals(*terminals), player, reach, value)
+    ends = Terminals(*terminals)
+    evaluate(ends, player, reach, value, scratch(ends))
     best_response(Plex(*plex), value, best, choice)
 
 
@@ -331,7 +420,8 @@ def run_best_response(plex, terminals, player, reach, value, best, choice):  # t
 def run_values(plex, terminals, player, reach, sigma, value):  # type: ignore[no-untyped-def]
     """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
     value[:] = 0.0
-    evaluate(Terminals(*terminals), player, reach, value)
+    ends = Terminals(*terminals)
+    evaluate(ends, player, reach, value, scratch(ends))
     strategy_values(Plex(*plex), sigma, value)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.solve.kernels import Memory, match
+from subgame.solve.kernels import Memory, begin
 from subgame.tree.public_tree import Plex, PublicTree
 
 Floats = NDArray[np.float64]
@@ -178,11 +178,11 @@ def run_walks(plexes, memories, walk, discounts, outer, random):  # type: ignore
             if outer:
                 external(w, me, one, two, start, random)
             else:
-                match(Plex(*plexes[0]), one, 1.0, 1.0)
-                match(Plex(*plexes[1]), two, 1.0, 1.0)
+                begin(Plex(*plexes[0]), one, 1.0, 1.0, 0.0)
+                begin(Plex(*plexes[1]), two, 1.0, 1.0, 0.0)
                 chance_sampled(w, me, one, two, start, 1.0, 1.0, random)
-    match(Plex(*plexes[0]), one, 1.0, 1.0)
-    match(Plex(*plexes[1]), two, 1.0, 1.0)
+    begin(Plex(*plexes[0]), one, 1.0, 1.0, 0.0)
+    begin(Plex(*plexes[1]), two, 1.0, 1.0, 0.0)
 
 
 @njit(cache=True)
@@ -262,8 +262,8 @@ def run_places(plexes, memories, places, discounts, random):  # type: ignore[no-
             count = sample_places(pl, visited, weight, random)
             me, other = (one, two) if p == 0 else (two, one)
             learn_places(pl, p, me, other, parents, visited, weight, count)
-    match(plex0, one, 1.0, 1.0)
-    match(plex1, two, 1.0, 1.0)
+    begin(plex0, one, 1.0, 1.0, 0.0)
+    begin(plex1, two, 1.0, 1.0, 0.0)
 
 
 # Tables ---------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ class Schedule:
     """Regret matching on R plus the last instantaneous regret (Farina et al. 2021)."""
     alternating: bool = True
     """Player 1 answers player 0's new strategy within the iteration."""
+    responder: int = -1
+    """This player best-responds on every iteration instead of learning (CFR-BR); -1: neither."""
     sampling: Sampling = "none"
     """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
 
@@ -67,6 +69,10 @@ class Schedule:
             )
         if self.predictive and self.sampling != "none":
             raise SubgameError("A predictive schedule cannot be sampled; choose one of the two.")
+        if self.responder not in (-1, 0, 1):
+            raise SubgameError(f"The responder is player 0 or 1, or -1, not {self.responder}.")
+        if self.responder >= 0 and (not self.alternating or self.sampling != "none"):
+            raise SubgameError("A best responder needs an alternating schedule without sampling.")
 
     def discounts(self, first: int, count: int) -> NDArray[np.float64]:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
@@ -160,6 +166,15 @@ def PDCFRPlus(
     return _make(base, average, options)
 
 
+def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> Schedule:
+    """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
+
+    One-sided: only the learner's strategy is of use; it approaches the least exploitable one she
+    can play on this tree.
+    """
+    return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), average, options)
+
+
 def MCCFR(
     sampling: Sampling = "external", *, average: str | None = None, **options: Any
 ) -> Schedule:
@@ -169,7 +184,7 @@ def MCCFR(
 
 NAMED = {
     "cfr": CFR, "cfr+": CFRPlus, "lcfr": LCFR, "dcfr": DCFR, "pcfr+": PCFRPlus,
-    "pdcfr+": PDCFRPlus, "mccfr": MCCFR,
+    "pdcfr+": PDCFRPlus, "cfr-br": CFRBR, "mccfr": MCCFR,
 }  # fmt: skip
 ALIASES = {
     "cfrplus": "cfr+", "pcfrplus": "pcfr+", "pdcfrplus": "pdcfr+", "linear-cfr": "lcfr",

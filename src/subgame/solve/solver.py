@@ -136,7 +136,9 @@ class Run:
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
             root = self.roots and self.roots(self.engine, self.iteration + 1, count + 1)
-            self.engine.iterate(self.memories, discounts, self.schedule.alternating, root)
+            self.engine.iterate(
+                self.memories, discounts, self.schedule.alternating, root, self.schedule.responder
+            )
         else:
             self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
         self.iteration += count

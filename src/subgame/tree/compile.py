@@ -60,7 +60,7 @@ def compile(
 
     >>> import subgame as sg
     >>> sg.compile(sg.games.load("kuhn"))
-    <PublicTree of kuhn: 9 public states, 6 + 6 infosets, 2.3 KiB>
+    <PublicTree of kuhn: 9 public states, 6 + 6 infosets, 828 B>
     """
     if not isinstance(game, Game):
         raise SubgameError(

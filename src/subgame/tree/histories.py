@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -76,7 +76,6 @@ class Histories:
     tables: tuple[InfosetTable, InfosetTable]
     node_names: Sequence[str]
     node_parent: Ints  # [n] -1 at the root
-    frontier: Mapping[int, State]  # history -> state where the walk was told to stop
 
     def path(self, h: int) -> list[str]:
         """The actions and outcomes that lead to history `h`."""
@@ -139,7 +138,6 @@ class _Walk:
         self.token_index: tuple[dict[object, int], dict[object, int]] = ({}, {})
         self.derive: bool = False
         self.public_of: list[str] = []
-        self.frontier: dict[int, State] = {}
 
     # Naming things in complaints -------------------------------------------------------------
     def name(self, h: int) -> str:
@@ -158,7 +156,7 @@ class _Walk:
         h = len(self.parent)
         player = state.current_player()
         if self.stop is not None and parent >= 0 and self.stop(state):
-            player, self.frontier[h] = FRONTIER, state
+            player = FRONTIER
         elif player not in (0, 1, CHANCE, TERMINAL):
             raise self.fail(
                 f"player {player} acts at history {self.name(parent)} and what follows; "
@@ -374,7 +372,6 @@ def _freeze(w: _Walk) -> Histories:
         tables=(w.tables[0].frozen(), w.tables[1].frozen()),
         node_names=names,
         node_parent=node_parent,
-        frontier=w.frontier,
     )
 
 

@@ -1,0 +1,132 @@
+"""The command `subgame`: every verb of the package from a terminal.
+
+The result is on stdout and nothing else is; progress and errors are on stderr. With ``--json``
+the result is one JSON object. What goes wrong is one sentence and exit code 2; Ctrl-C is 130.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from subgame.cli.bench import bench_command
+from subgame.cli.demo import demo_command
+from subgame.cli.exploit import exploit_command
+from subgame.cli.games import games_command
+from subgame.cli.solve import solve_command
+from subgame.errors import SubgameError, did_you_mean
+
+__all__ = ["app", "main"]
+
+# Typer brings its own copy of Click or uses the one installed, depending on its version; the base
+# of its BadParameter is the right UsageError in both.
+UsageError = cast("type[Exception]", typer.BadParameter.__base__)
+
+
+class NoResultError(Exception):
+    """Ctrl-C where there is no result to show yet."""
+
+
+class Commands(TyperGroup):
+    """The group of commands, with our own words for an unknown command and for Ctrl-C."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            raise did_you_mean("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise NoResultError from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"subgame {version('subgame')}")
+        raise typer.Exit
+
+
+@app.callback()
+def subgame(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say which version."),
+    ] = False,
+) -> None:
+    """Solve two-player zero-sum imperfect-information games, and judge strategies for them.
+
+    New here? [bold]subgame demo[/] shows what it does, [bold]subgame games[/] what there is to
+    solve, and [bold]subgame solve kuhn[/] solves a first game.
+    """
+
+
+app.command("games")(games_command)
+app.command("solve")(solve_command)
+app.command("exploit")(exploit_command)
+app.command("demo")(demo_command)
+app.command("bench")(bench_command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code is returned."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign still gets the rest
+    words = list(sys.argv[1:] if args is None else args)
+    try:
+        code = app(words or ["--help"], prog_name="subgame", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (NoResultError, typer.Abort):
+        return _fail("Interrupted before there was a result.", 130)
+    except BrokenPipeError:  # `subgame games | head -1`: nobody reads on, and that is fine
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except UsageError as error:
+        return _fail(_usage(error))
+    except SubgameError as error:
+        return _fail(str(error))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}.")
+    except MemoryError:
+        return _fail("There is not enough memory; --memory-limit refuses such games early.")
+
+
+def _fail(sentence: str, code: int = 2) -> int:
+    """One line on stderr."""
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return code
+
+
+def _usage(error: Exception) -> str:
+    """A usage error of Typer's in a sentence, with the nearest option if one was misspelt."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "subgame"
+    wrong = getattr(error, "option_name", None)
+    if type(error).__name__ == "NoSuchOption" and context is not None:
+        known = [name for option in context.command.params for name in option.opts]
+        options = [name for name in known if name.startswith("--")]
+        return str(did_you_mean(f"option of '{path}'", str(wrong), [*options, "--help"]))
+    said = cast("typer.BadParameter", error).format_message().strip().rstrip(".")
+    return f"{said}; see '{path} --help'."

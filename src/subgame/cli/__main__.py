@@ -1,0 +1,7 @@
+"""``python -m subgame.cli``."""
+
+import sys
+
+from subgame.cli import main
+
+sys.exit(main())

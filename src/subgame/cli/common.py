@@ -1,0 +1,323 @@
+"""What the commands share: options, consoles, JSON, progress, files and games by name."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from subgame.games.base import Game
+    from subgame.solve.result import Step
+    from subgame.tree.public_tree import PublicTree
+
+PATIENCE = 2.0
+"""Seconds after which a progress bar appears."""
+REPEAT = 10.0
+"""Seconds between lines of progress where stderr is no terminal."""
+WIDTH = 100
+"""Columns where stdout is no terminal."""
+
+GAME_HELP = (
+    "A name such as leduc, with parameters if you like: 'liars-dice(dice=1, faces=5)'; "
+    "openspiel:NAME for a game of OpenSpiel; or a Gambit file FILE.efg."
+)
+
+
+def _complete_game(incomplete: str) -> list[str]:
+    from subgame import games
+
+    return [name for name in games.names() if name.startswith(incomplete)]
+
+
+GameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=_complete_game
+    ),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object instead of tables.")
+]
+MemoryOption = Annotated[
+    str,
+    typer.Option(
+        "--memory-limit", metavar="BYTES", help="Refuse games that need more, e.g. 500MB or 8GiB."
+    ),
+]
+
+
+# Output --------------------------------------------------------------------------------------
+def stdout() -> Console:
+    """Where results go."""
+    return _console(sys.stdout)
+
+
+def stderr() -> Console:
+    """Where everything else goes."""
+    return _console(sys.stderr)
+
+
+def _console(file: Any) -> Console:
+    narrow = file.isatty() or "COLUMNS" in os.environ
+    return Console(file=file, highlight=False, width=None if narrow else WIDTH)
+
+
+def emit(answer: Mapping[str, Any]) -> None:
+    """Print one JSON object, the whole answer of a command with ``--json``."""
+    print(json.dumps(finite(answer), allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """The value as JSON can hold it: what is no finite number becomes null.
+
+    >>> finite({"value": float("nan"), "per_seat": (1.0, float("inf"))})
+    {'value': None, 'per_seat': [1.0, None]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration as people read it.
+
+    >>> seconds_text(0.0123), seconds_text(3.14159), seconds_text(72)
+    ('12 ms', '3.1 s', '1 min 12 s')
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def number_text(number: float) -> str:
+    """A value in six digits; what is only rounding is zero.
+
+    >>> number_text(-1 / 18), number_text(3e-17)
+    ('-0.0555556', '0')
+    """
+    return f"{0.0 if abs(number) < 1e-12 else number:.6g}"
+
+
+def row_text(probabilities: Mapping[str, float]) -> Text:
+    """An infoset's actions with their probabilities, the likely ones bright."""
+    text = Text()
+    for action, probability in probabilities.items():
+        style = "bold" if probability > 0.5 else "dim" if probability < 0.005 else ""
+        text.append(f"{one_line(action)} {probability:.3f}", style=style)
+        text.append("   ")
+    text.rstrip()
+    return text
+
+
+def one_line(name: str) -> str:
+    """A name of an infoset or action without line breaks, which OpenSpiel's have.
+
+    >>> one_line("P0 hand: 1 2\\nPoints: 0")
+    'P0 hand: 1 2 / Points: 0'
+    """
+    return " / ".join(part for part in name.splitlines() if part) or "(empty)"
+
+
+def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) -> Table:
+    """A table in the house style; the columns named in `numbers` are set to the right."""
+    from rich import box
+
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    right = set(numbers)
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left")
+    return made
+
+
+def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
+    """Where to go from here: commands, each with what it does."""
+    listed = list(steps)
+    width = min(60, max(len(command) for command, _ in listed))
+    console.print()
+    console.print(Text("Where to go next", style="bold"))
+    for command, what in listed:
+        line = Text.assemble((f"  {command:<{width}}", "cyan"), (f"  # {what}", "dim"))
+        console.print(line, soft_wrap=True)
+
+
+# Games and files -----------------------------------------------------------------------------
+def load_game(text: str) -> Game:
+    """The game that a GAME argument names."""
+    import subgame as sg
+
+    prefix, colon, rest = text.partition(":")
+    if colon and prefix.strip().lower() == "openspiel":
+        return sg.openspiel.load(rest.strip())
+    if text.lower().endswith(".efg"):
+        return sg.gambit.load(text)
+    return sg.games.load(text)
+
+
+def compile_game(game: Game, memory_limit: str, meter: Meter) -> PublicTree:
+    """Compile a game with a progress bar."""
+    import subgame as sg
+
+    return sg.compile(game, memory_limit=memory_limit, progress=meter.histories)
+
+
+def check_writable(option: str, path: Path | None) -> None:
+    """Refuse a file that could not be written, before any work is done for it."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir():
+        reason = "it is a folder"
+    elif not folder.exists():
+        reason = f"there is no folder {folder}"
+    elif not folder.is_dir():
+        reason = f"{folder} is not a folder"
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = "it is write-protected"
+    else:
+        return
+    raise SubgameError(f"{option} {path} cannot be written: {reason}.")
+
+
+def check_readable(option: str, path: Path | None) -> None:
+    """Refuse a file that is not there, before any work is done."""
+    if path is not None and not path.exists():
+        raise SubgameError(f"{option} {path} cannot be read: there is no such file.")
+
+
+# Progress ------------------------------------------------------------------------------------
+class Meter:
+    """Progress on stderr: a bar that appears only if the work lasts; lines if no terminal."""
+
+    def __init__(self, game: str, patience: float = PATIENCE) -> None:
+        self.game = game
+        self.console = stderr()
+        self._began = time.monotonic()
+        self._said = self._began + patience - REPEAT  # the first line comes with the bar
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(patience, self._show)
+        self._timer.daemon = True
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._now: tuple[str, str, float | None] = (f"Reading {game}", "", None)
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        self._timer.cancel()
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+            self._bar = None
+
+    def histories(self, count: int) -> None:
+        """For `subgame.compile`."""
+        self.update(f"Reading {self.game}", f"{count:,} histories", None)
+
+    def step(self, step: Step) -> None:
+        """For `subgame.solve`."""
+        gap = f", exploitability {step.exploitability:.3g}"
+        note = f"{step.iteration:,} iterations{'' if math.isnan(step.exploitability) else gap}"
+        self.update(f"Solving {self.game}", note, step.share)
+
+    def update(self, what: str, note: str = "", share: float | None = None) -> None:
+        """Say what is being done, how far it is, and which share of it is done if that is known."""
+        with self._lock:
+            self._now = (what, note, share)
+            if self._bar is not None and self._task is not None:
+                self._bar.update(self._task, **self._fields())
+                return
+        if not self.console.is_terminal and time.monotonic() - self._said >= REPEAT:
+            self._said = time.monotonic()
+            done = "" if share is None else f"{share:.0%}"
+            self.say(": ".join(filter(None, (what, ", ".join(filter(None, (note, done)))))))
+
+    def say(self, line: str) -> None:
+        """A line on stderr, above the bar if there is one."""
+        self.console.print(Text(line, style="dim"), soft_wrap=True)
+
+    def _fields(self) -> dict[str, Any]:
+        what, note, share = self._now
+        total = None if share is None else 1.0
+        return {"description": what, "note": note, "total": total, "completed": share or 0.0}
+
+    def _show(self) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False), BarColumn(bar_width=30),
+                TextColumn("{task.fields[note]}", markup=False), TimeElapsedColumn(),
+                console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False,
+            )  # fmt: skip
+            fields = self._fields()
+            self._task = self._bar.add_task(fields.pop("description"), **fields)
+            self._bar.start()
+
+
+@contextmanager
+def told_of_compiling(meter: Meter) -> Iterator[None]:
+    """Say on stderr when Numba compiles kernels, which it does once per machine."""
+    try:
+        from numba.core import event
+    except ImportError:
+        yield
+        return
+
+    class Tell(event.Listener):
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                meter.say("Compiling kernels for this machine, once; later runs start at once.")
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Tell()):
+        yield
+
+
+def warm_up(meter: Meter, schedule: str = "cfr+") -> None:
+    """Have the kernels ready before any clock runs, by solving Kuhn poker for a moment."""
+    import subgame as sg
+
+    meter.update("Getting the kernels ready")
+    tree = sg.compile(sg.games.load("kuhn"))
+    with told_of_compiling(meter):
+        if schedule == "lp":
+            sg.exploitability(tree, sg.Strategy.uniform(tree))
+        # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
+        elif sg.solve(tree, schedule, iterations=2).stopped == "interrupted":
+            raise KeyboardInterrupt

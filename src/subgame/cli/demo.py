@@ -1,0 +1,157 @@
+"""``subgame demo``: what the package does, in under two minutes.
+
+The body is a list of sections. To add one, write a function that takes a `Meter` and returns a
+`Section`, and put it into `SECTIONS`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from subgame.cli.common import (
+    JsonOption,
+    Meter,
+    emit,
+    next_steps,
+    number_text,
+    seconds_text,
+    stdout,
+    table,
+    warm_up,
+)
+
+if TYPE_CHECKING:
+    from subgame.tree.public_tree import PublicTree
+
+SCHEDULES = {
+    "cfr": 1000, "cfr+": 1000, "lcfr": 1000, "dcfr": 1000, "pcfr+": 1000, "pdcfr+": 1000,
+    "mccfr": 20000,
+}  # fmt: skip
+"""Iterations of each; those of MCCFR only touch a sample of the game."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the demo: what people see, and the same as rows for ``--json``."""
+
+    name: str
+    title: str
+    body: RenderableType
+    rows: list[dict[str, Any]]
+
+
+def demo_command(json: JsonOption = False) -> None:
+    """Show what subgame does, in under two minutes.
+
+    Solves Kuhn and Leduc poker with every schedule and exactly, and judges strategies.
+    """
+    console, began = stdout(), time.perf_counter()
+    rows: dict[str, Any] = {}
+    for number, make in enumerate(SECTIONS, 1):
+        with Meter("the demo") as meter:
+            section = make(meter)
+        rows[section.name] = section.rows
+        if not json:
+            console.print(Text(f"{number}. {section.title}", style="bold"))
+            console.print(section.body)
+    took = time.perf_counter() - began
+    if json:
+        emit({"sections": rows, "seconds": took})
+        return
+    console.print(Text(f"All of this took {seconds_text(took)}."))
+    next_steps(
+        console,
+        [
+            ("subgame games", "what else there is to solve"),
+            ("subgame solve leduc --target 1e-6", "solve a game yourself"),
+            ("subgame exploit kuhn uniform", "see where a strategy can be beaten"),
+            ("subgame --help", "everything else"),
+        ],
+    )
+
+
+# Sections ------------------------------------------------------------------------------------
+def schedules(meter: Meter) -> Section:
+    """Every schedule on Kuhn and Leduc, beside the linear program."""
+    import subgame as sg
+
+    rows: list[dict[str, Any]] = []
+    parts: list[RenderableType] = []
+    for schedule in SCHEDULES:
+        warm_up(meter, schedule)
+    for name in ("kuhn", "leduc"):
+        meter.game = name
+        tree = sg.compile(sg.games.load(name))
+        exact = sg.solve_lp(tree)
+        results = [
+            sg.solve(tree, schedule, iterations=count, progress=meter.step)
+            for schedule, count in SCHEDULES.items()
+        ]
+        numbers = ("iterations", "exploitability", "value", "time")
+        shown = table("schedule", "what it is", *numbers, numbers=numbers, title=_title(tree))
+        for result in [*results, exact]:
+            answer = result.as_dict()
+            keys = ("game", "schedule", "iterations", "seconds", "value", "exploitability")
+            rows.append({key: answer[key] for key in keys})
+            shown.add_row(
+                result.schedule,
+                Text(_what(result.schedule), style="dim"),
+                f"{result.iterations:,}",
+                f"{max(result.exploitability.mean, 0.0):.2g}",
+                number_text(result.value),
+                seconds_text(result.seconds),
+                end_section=result is results[-1],
+            )
+        parts.append(shown)
+    title = "One engine for every kind of counterfactual regret minimisation, and a linear program"
+    return Section("schedules", title, Group(*parts), rows)
+
+
+def judging(meter: Meter) -> Section:
+    """The same strategy after more and more iterations, judged by best responses."""
+    import subgame as sg
+
+    tree = sg.compile(sg.games.load("leduc"))
+    candidates = {
+        "uniform": sg.Strategy.uniform(tree),
+        "random": sg.Strategy.random(tree),
+        **{
+            f"cfr+, {count:,} iterations": sg.solve(tree, "cfr+", iterations=count).strategy
+            for count in (10, 100, 1000, 10000)
+        },
+        "linear program": sg.solve_lp(tree).strategy,
+    }
+    numbers = ("exploitability", "against player 0", "against player 1")
+    shown = table("strategy", *numbers, numbers=numbers, title="What a best response wins in Leduc")
+    rows = []
+    for name, strategy in candidates.items():
+        gap = sg.exploitability(tree, strategy)
+        rows.append({"game": tree.game, "strategy": name, "exploitability": gap.mean,
+                     "exploitability_per_seat": list(gap.per_seat)})  # fmt: skip
+        shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
+    return Section("judging", "Any strategy is judged exactly, by a best response", shown, rows)
+
+
+SECTIONS: list[Callable[[Meter], Section]] = [schedules, judging]
+
+
+def _title(tree: PublicTree) -> str:
+    infosets = " + ".join(f"{len(player.names):,}" for player in tree.players)
+    return f"{tree.game.capitalize()}: {tree.num_nodes:,} public states, {infosets} infosets"
+
+
+def _what(schedule: str) -> str:
+    """A schedule's name and year, out of its documentation."""
+    from subgame.solve.schedule import NAMED
+
+    if schedule not in NAMED:
+        return "Linear program, exact"
+    words = re.match(r"(.+?) \(.*?(\d{4})", NAMED[schedule].__doc__ or "")
+    return f"{words[1]}, {words[2]}" if words else ""

@@ -1,0 +1,312 @@
+"""``subgame solve``: find an equilibrium of a game."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from subgame.cli.common import (
+    GameArgument,
+    JsonOption,
+    MemoryOption,
+    Meter,
+    check_readable,
+    check_writable,
+    compile_game,
+    emit,
+    load_game,
+    next_steps,
+    number_text,
+    one_line,
+    row_text,
+    seconds_text,
+    stdout,
+    table,
+    warm_up,
+)
+from subgame.errors import SubgameError
+from subgame.solve.schedule import NAMED, parse
+
+if TYPE_CHECKING:
+    from subgame.solve.result import Result
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+SHOWN = 4
+"""Infosets of each player that are shown."""
+STOPPED = {
+    "iterations": "all iterations done",
+    "seconds": "the time is up",
+    "target": "the target is reached",
+    "interrupted": "interrupted by Ctrl-C",
+    "optimal": "solved exactly",
+}
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def _complete_schedule(incomplete: str) -> list[str]:
+    return [name for name in (*NAMED, "lp") if name.startswith(incomplete)]
+
+
+def solve_command(
+    game: GameArgument,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            "--schedule",
+            metavar="NAME",
+            help=f"One of {', '.join(NAMED)}, with options if you like: 'dcfr(alpha=2)'; "
+            "or lp, a linear program, exact but for small games only.",
+            autocompletion=_complete_schedule,
+        ),
+    ] = "cfr+",
+    iterations: Annotated[
+        int | None,
+        typer.Option("--iterations", metavar="N", help="Stop after N iterations in all."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in all.")
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option("--target", metavar="E", help="Stop when exploitability is at most E."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="F.safetensors", help="Save the strategy."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint", metavar="F", help="Save the run every 30 s, at the end and on Ctrl-C."
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="F", help="Continue a checkpoint, bit for bit."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Matters to schedules that sample.")
+    ] = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="F.png", help="Draw the exploitability curve."),
+    ] = None,
+    memory_limit: MemoryOption = "8GiB",
+    json: JsonOption = False,
+) -> None:
+    """Solve a game and say how good the strategy is.
+
+    It runs until the first of --iterations, --seconds and --target is met, and for 1,000
+    iterations if none is given. Exploitability is what a best response wins, the mean over both
+    seats; 0 is an equilibrium. Ctrl-C stops early and still gives the result so far.
+
+    [bold]Examples[/]
+
+    subgame solve kuhn
+
+    subgame solve leduc --schedule dcfr --target 1e-4 --out leduc.safetensors
+
+    subgame solve 'liars-dice(faces=5)' --seconds 60 --checkpoint run.ckpt
+
+    subgame solve 'liars-dice(faces=5)' --seconds 120 --resume run.ckpt
+
+    subgame solve leduc --schedule lp --json
+    """
+    exact = schedule.strip().lower() == "lp"
+    if exact:
+        _check_exact(
+            {"iterations": iterations, "seconds": seconds, "target": target, "resume": resume,
+             "checkpoint": checkpoint, "plot": plot, "seed": seed or None}
+        )  # fmt: skip
+    else:
+        _check_run(schedule, iterations, seconds, target)
+    _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
+
+    import subgame as sg
+
+    rules = load_game(game)
+    with Meter(str(rules)) as meter:
+        tree = compile_game(rules, memory_limit, meter)
+        warm_up(meter, "lp" if exact else schedule)
+        meter.update(f"Solving {rules}")
+        if exact:
+            result = sg.solve_lp(tree)
+        else:
+            result = sg.solve(
+                tree, schedule, iterations=iterations, seconds=seconds, target=target, seed=seed,
+                checkpoint=checkpoint, resume=resume, progress=meter.step,
+            )  # fmt: skip
+    failure = _write(result, out, plot)
+    if json:
+        emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
+    else:
+        _show(result, game, checkpoint, out)
+    if failure:
+        raise failure
+    if result.stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+# Before and after ----------------------------------------------------------------------------
+def _check_exact(given: dict[str, object]) -> None:
+    """Refuse what makes no sense for a linear program."""
+    for name, value in given.items():
+        if value is not None:
+            raise SubgameError(
+                f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
+            )
+
+
+def _check_run(
+    schedule: str, iterations: int | None, seconds: float | None, target: float | None
+) -> None:
+    """Refuse what the solver will refuse, before a game is read that may take a while."""
+    from subgame.solve.solver import Limits
+
+    parse(schedule)
+    Limits(iterations, seconds, target)
+
+
+def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
+    for option, path in files.items():
+        check_writable(option, path)
+    check_readable("--resume", resume)
+    for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
+        if (one, two) == ("--checkpoint", "--resume"):
+            continue  # going on in the same file is as it should be
+        if a is not None and b is not None and a.absolute() == b.absolute():
+            raise SubgameError(f"{one} and {two} name the same file, {a}; give each its own.")
+    out, plot = files["--out"], files["--plot"]
+    if out is not None and out.suffix != ".safetensors":
+        raise SubgameError(f"--out wants a name that ends in .safetensors, not {out.name}.")
+    if plot is not None:
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        kinds = FigureCanvasBase.get_supported_filetypes()
+        if plot.suffix[1:].lower() not in kinds:
+            raise SubgameError(
+                f"--plot wants a name that ends in .png, .svg or .pdf, not {plot.name}."
+            )
+
+
+def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError | None:
+    """Write the files; what fails is told after the result, which is not to be lost for it."""
+    from safetensors import SafetensorError
+
+    path = out
+    try:
+        if out is not None:
+            result.strategy.save(out)
+        if plot is not None:
+            from matplotlib.figure import Figure
+
+            path, figure = plot, Figure(figsize=(7, 4.5), layout="constrained")
+            result.plot(figure.subplots())
+            figure.savefig(plot, dpi=150)
+    except (OSError, SafetensorError) as error:
+        return SubgameError(f"{path} could not be written: {error}.")
+    return None
+
+
+# What people see -----------------------------------------------------------------------------
+def _show(result: Result, game: str, checkpoint: Path | None, out: Path | None) -> None:
+    console = stdout()
+    console.print(Text(f"{result.game}, solved by {result.schedule}", style="bold"))
+    console.print(summary(result))
+    shown = strategy_table(result)
+    console.print(shown, end="")
+    more = result.strategy.tree.num_infosets - shown.row_count
+    if more > 0:
+        console.print(Text(f"  … and {more:,} infosets more", style="dim"))
+    _lead_on(console, result, game, checkpoint, out)
+
+
+def summary(result: Result) -> Table:
+    """The figures of a result."""
+    gap, grid = result.exploitability, Table.grid(padding=(0, 2))
+    grid.add_column(justify="left")
+    grid.add_column(justify="right", style="bold")
+    grid.add_column(style="dim")
+
+    def add(name: str, value: str, note: str = "") -> None:
+        grid.add_row(f"  {name}", value, Text(note))
+
+    add("value", number_text(result.value), "what player 0 wins per game when both play it")
+    add("exploitability", f"{max(gap.mean, 0.0):.3g}",
+        "what a best response wins, mean of both seats; 0 is an equilibrium")  # fmt: skip
+    for seat, wins in enumerate(gap.per_seat):
+        add(f"  seat {seat}", number_text(wins), f"what a best response wins against player {seat}")
+    add("iterations", f"{result.iterations:,}")
+    add("time", seconds_text(result.seconds))
+    add("stopped", "", STOPPED.get(result.stopped, result.stopped))
+    points = [(point.iteration, point.exploitability) for point in result.curve]
+    if len(points) > 1:
+        (first, high), (last, low) = points[0], points[-1]
+        bars = sparkline([y for _, y in points])
+        add("curve", "", f"{bars}  {high:.3g} at {first:,} to {low:.3g} at {last:,}, log scale")
+    return grid
+
+
+def sparkline(values: Sequence[float], width: int = 32) -> str:
+    """Positive numbers as a row of bars, on a logarithmic scale.
+
+    >>> sparkline([1, 0.1, 0.01, 0.001])
+    '█▆▃▁'
+    """
+    if len(values) > width:
+        values = [values[round(i * (len(values) - 1) / (width - 1))] for i in range(width)]
+    logs = [math.log(max(value, 1e-300)) for value in values]
+    low, high = min(logs), max(logs)
+    scale = (len(BARS) - 1) / (high - low) if high > low else 0.0
+    return "".join(BARS[round((log - low) * scale)] for log in logs)
+
+
+def strategy_table(result: Result) -> Table:
+    """The first infosets of both players."""
+    import numpy as np
+
+    strategy, tree = result.strategy, result.strategy.tree
+    shown = table("player", "infoset", "plays", numbers=["player"])
+    for p, player in enumerate(tree.players):
+        for i in np.argsort(player.origin, kind="stable")[:SHOWN].tolist():
+            name = Text(one_line(player.names[i]))
+            shown.add_row(str(p), name, row_text(strategy.row(p, i)))
+    return shown
+
+
+def _lead_on(
+    console: Console, result: Result, game: str, checkpoint: Path | None, out: Path | None
+) -> None:
+    again = f"subgame solve {shlex.quote(game)}"
+    steps = []
+    if result.stopped == "interrupted" and checkpoint is not None:
+        file = shlex.quote(str(checkpoint))
+        named = "" if result.schedule == "cfr+" else f" --schedule {shlex.quote(result.schedule)}"
+        seeded = "" if result.seed == 0 else f" --seed {result.seed}"
+        command = f"{again}{named}{seeded} --checkpoint {file} --resume {file}"
+        steps.append((command, "go on from here"))
+    if out is None:
+        steps.append((f"{again} --out strategy.safetensors", "keep the strategy"))
+    else:
+        judge = f"subgame exploit {shlex.quote(game)} {shlex.quote(str(out))}"
+        steps.append((judge, "see where it can be beaten"))
+    if result.schedule != "lp":
+        steps.append((f"{again} --target {_nice_target(result)}", "solve it more closely"))
+        steps.append((f"{again} --schedule lp", "solve it exactly, if it is small"))
+    next_steps(console, steps)
+
+
+def _nice_target(result: Result) -> str:
+    """A power of ten below the exploitability reached."""
+    reached = max(result.exploitability.mean, 1e-12)
+    return f"1e{math.floor(math.log10(reached) - 0.5):d}"

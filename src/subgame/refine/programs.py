@@ -1,0 +1,78 @@
+"""The linear programs of Moravcik et al. 2016, on the same subgame object as the gadgets.
+
+With x our plan in the subgame and v the opponent's counterfactual best-response values,
+
+    LP1 (endgame solving)  min  sum of her blueprint reach times v
+    LP2 (re-solving)       find x with  v(I) <= CBV(I) at every root infoset I
+    LP3 (max-margin)       max  m  with  CBV(I) - v(I) >= m
+
+They share nothing with the gadget games but the subgame, and so are their oracle.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.refine.gadgets import Stakes
+from subgame.refine.payoffs import normalised
+from subgame.refine.subgame import Subgame
+from subgame.solve.engine import engine
+from subgame.solve.lp import constraints
+
+Floats = NDArray[np.float64]
+
+
+class Programme(NamedTuple):
+    """A solved program: our strategy inside, the objective and the opponent's values."""
+
+    sigma: Floats  # [q] our strategy, over the subgame's own tree
+    objective: float  # LP1: her expected value; LP2: 0; LP3: the subgame margin
+    values: Floats  # [s] what she can get at each root infoset, normalised
+
+
+def program(kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, stakes: Stakes) -> Programme:
+    """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the stakes' alternative payoffs."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, csr_array, hstack, vstack
+
+    o = stakes.opponent
+    us, her = subgame.tree.players[1 - o], subgame.tree.players[o]
+    parts = constraints(subgame.tree, 1 - o, stakes.our_reach)
+    size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(her.slots)
+    # Variables: our plan x, our payoff u = -v per infoset and slot of hers, the margin m.
+    objective = np.zeros(size + bounds + 1)
+    reached = np.flatnonzero(stakes.weight > 0)
+    rows, right = None, np.zeros(0)
+    if kind == "lp1":
+        objective[size : size + slots] = -stakes.her_reach
+    elif kind in ("lp2", "lp3"):  # -u(I) / pi_{-i}(I) + m <= CBV(I), with m = 0 in LP2
+        objective[-1] = -1.0 if kind == "lp3" else 0.0
+        count = len(reached)
+        entry = np.concatenate([-1 / stakes.weight[reached], np.full(count, kind == "lp3")])
+        row = np.tile(np.arange(count), 2)
+        col = np.concatenate([size + reached, np.full(count, size + bounds)])
+        rows = coo_array((entry, (row, col)), shape=(count, size + bounds + 1))
+        right = stakes.alternative[reached]
+    else:
+        raise SubgameError(f"The programs are lp1, lp2 and lp3, not '{kind}'.")
+    replies = hstack([-parts.payoff, parts.bound, csr_array((her.num_sequences, 1))])
+    found = linprog(
+        objective,
+        A_ub=replies if rows is None else vstack([replies, rows]),
+        b_ub=np.concatenate([np.zeros(her.num_sequences), right]),
+        A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds + 1))]),
+        b_eq=parts.start,
+        bounds=[(0, None)] * size + [(None, None)] * (bounds + 1),
+        method="highs",
+    )
+    if found.status != 0:
+        raise SubgameError(f"{kind.upper()} of '{subgame.name}' was not solved: {found.message}")
+    run = engine(subgame.tree)
+    sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
+    plan = run.plan(1 - o, sigma, stakes.our_reach)
+    values = normalised(run.respond(o, plan).slots, stakes.weight)
+    return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

@@ -1,0 +1,86 @@
+"""Ctrl-C: the result so far, a checkpoint to go on from, and exit code 130."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_helpers import runner
+
+import subgame as sg
+
+COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
+def test_ctrl_c_gives_the_result_and_a_checkpoint(tmp_path: Path) -> None:
+    file = str(tmp_path / "run.ckpt")
+    process = subprocess.Popen(
+        [*COMMAND, "--seconds", "60", "--checkpoint", file, "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "iterations" in line:  # it is solving
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    found = json.loads(out)
+    assert found["stopped"] == "interrupted"
+    assert found["iterations"] > 0
+    assert "Traceback" not in err
+
+    more = str(found["iterations"] + 100)
+    resumed = subprocess.run(
+        [*COMMAND, "--iterations", more, "--resume", file, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    after = json.loads(resumed.stdout)
+    assert after["iterations"] == found["iterations"] + 100
+    assert after["seconds"] > found["seconds"]
+
+
+def test_ctrl_c_before_there_is_a_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sg, "compile", interrupted)
+    answer = runner(capsys, monkeypatch)("solve", "kuhn", "--json")
+    assert answer == (130, "", "Interrupted before there was a result.\n")
+
+
+def test_an_interrupted_result_says_how_to_go_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    solve = sg.solve
+    presses = iter([signal.SIGINT])
+
+    def press(step: sg.Step) -> None:
+        for number in presses:  # once: a second Ctrl-C would be meant
+            signal.raise_signal(number)
+
+    def interrupted(tree: sg.PublicTree, schedule: str, **options: object) -> sg.Result:
+        if "checkpoint" not in options:  # the warm-up
+            return solve(tree, schedule, iterations=1)
+        options["progress"] = press
+        return solve(tree, schedule, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sg, "solve", interrupted)
+    file = str(tmp_path / "run.ckpt")
+    answer = runner(capsys, monkeypatch)(
+        "solve", "kuhn", "--schedule", "dcfr", "--seconds", "30", "--checkpoint", file
+    )
+    assert answer.code == 130
+    assert "interrupted by Ctrl-C" in answer.out
+    assert f"--schedule dcfr --checkpoint {file} --resume {file}" in answer.out

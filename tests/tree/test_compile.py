@@ -1,0 +1,606 @@
+"""The compiler: it refuses broken rules in a sentence, and what it accepts it lays out rightly."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import FrozenInstanceError, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from helpers import RANDOM, SMALL, tree_of
+from subgame import gambit
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.tree.compile import parse_bytes
+
+History = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A sound game: chance deals x or y, seen by player 0 alone; she acts, player 1 answers.
+
+    Each test replaces one rule by a broken one.
+    """
+
+    player: Callable[[History], int] = lambda h: (CHANCE, 0, 1, TERMINAL)[len(h)]
+    actions: Callable[[History], Sequence[Any]] = lambda h: ("l", "r")
+    outcomes: Callable[[History], Sequence[tuple[str, float]]] = lambda h: (("x", 0.5), ("y", 0.5))
+    returns: Callable[[History], Any] = lambda h: (1.0, -1.0)
+    known: Callable[[History, int], Any] = lambda h, p: f"P{p} {' '.join(h if p == 0 else h[1:])}"
+    public: Callable[[History], Any] = lambda h: None
+    players: int = 2
+
+
+@dataclass(frozen=True)
+class ToyState(State):
+    rules: Rules
+    history: History = ()
+
+    def current_player(self) -> int:
+        return self.rules.player(self.history)
+
+    def legal_actions(self) -> Sequence[str]:
+        return self.rules.actions(self.history)
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        return self.rules.outcomes(self.history)
+
+    def child(self, action: str) -> Self:
+        return replace(self, history=(*self.history, action))
+
+    def returns(self) -> tuple[float, float]:
+        paid: tuple[float, float] = self.rules.returns(self.history)
+        return paid
+
+    def information_state(self, player: int) -> str | None:
+        known: str | None = self.rules.known(self.history, player)
+        return known
+
+    def public_state(self) -> str | None:
+        public: str | None = self.rules.public(self.history)
+        return public
+
+
+class Toy(Game):
+    name = "toy"
+
+    def __init__(self, **broken: Any) -> None:
+        self.rules = Rules(**broken)
+        self.num_players = self.rules.players
+
+    def new_initial_state(self) -> State:
+        return ToyState(self.rules)
+
+
+# Refusals ---------------------------------------------------------------------------------------
+
+TWICE = {"player": lambda h: (CHANCE, 0, 0, TERMINAL)[len(h)]}  # player 0 acts twice in a row
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "forgets her card": (
+        {**TWICE, "known": lambda h, p: f"then {h[1]}" if len(h) == 2 else " ".join(h)},
+        "toy: infoset 'then l' of player 0 has imperfect recall: histories 'x l' and 'y l' are "
+        "both in it, but there the player came from 'x' by l and from 'y' by l.",
+    ),
+    "forgets her action": (
+        {**TWICE, "known": lambda h, p: f"{h[:1]} {len(h)}"},
+        "toy: infoset '('x',) 2' of player 0 has imperfect recall: histories 'x l' and 'x r' are "
+        "both in it, but there the player came from '('x',) 1' by l and from '('x',) 1' by r.",
+    ),
+    "absent-minded": (
+        {**TWICE, "known": lambda h, p: " ".join(h[:1])},
+        "toy: infoset 'x' of player 0 has imperfect recall: histories 'x' and 'x l' are both in "
+        "it, but there the player came from no earlier choice and from 'x' by l.",
+    ),
+    "actions differ": (
+        {"actions": lambda h: ("l", "r") if h[:1] == ("x",) else ("l", "m")},
+        "toy: infoset 'P1 l' of player 1 offers ['l', 'r'] at history 'x l' "
+        "but ['l', 'm'] at 'y l'.",
+    ),
+    "actions in another order": (
+        {"actions": lambda h: ("l", "r") if h[:1] == ("x",) else ("r", "l")},
+        "toy: infoset 'P1 r' of player 1 offers ['l', 'r'] at history 'x r' "
+        "but ['r', 'l'] at 'y r'.",
+    ),
+    "no actions": (
+        {"actions": lambda h: ()},
+        "toy: infoset 'P0 x' of player 0 has the actions [] at history 'x'; "
+        "there must be at least one and no two alike.",
+    ),
+    "an action twice": (
+        {"actions": lambda h: ("l", "l")},
+        "toy: infoset 'P0 x' of player 0 has the actions ['l', 'l'] at history 'x'; "
+        "there must be at least one and no two alike.",
+    ),
+    "not zero-sum": (
+        {"returns": lambda h: (1.0, 1.0 if h[-1] == "r" else -1.0)},
+        "toy: history 'x l r' pays 1 and 1, which do not sum to zero; "
+        "only zero-sum games can be solved.",
+    ),
+    "NaN payoff": (
+        {"returns": lambda h: (math.nan, math.nan)},
+        "toy: history 'x l l' pays nan and nan.",
+    ),
+    "infinite payoff": (
+        {"returns": lambda h: (math.inf, -math.inf)},
+        "toy: history 'x l l' pays inf and -inf.",
+    ),
+    "three payoffs": (
+        {"returns": lambda h: (1.0, -1.0, 0.0)},
+        "toy: history 'x l l' pays 3 players instead of two.",
+    ),
+    "chance sums to less": (
+        {"outcomes": lambda h: (("x", 0.5), ("y", 0.25))},
+        "toy: the chance probabilities at history the start are [0.5, 0.25] "
+        "and sum to 0.75 instead of 1.",
+    ),
+    "chance below zero": (
+        {"outcomes": lambda h: (("x", 1.5), ("y", -0.5))},
+        "toy: the chance probabilities at history the start are [1.5, -0.5] ",
+    ),
+    "chance is NaN": (
+        {"outcomes": lambda h: (("x", 1.0), ("y", math.nan))},
+        "toy: the chance probabilities at history the start are [1.0, nan] ",
+    ),
+    "chance is infinite": (
+        {"outcomes": lambda h: (("x", math.inf), ("y", -math.inf))},
+        "toy: the chance probabilities at history the start are [inf, -inf] ",
+    ),
+    "chance has no outcome": (
+        {"outcomes": lambda h: ()},
+        "toy: the chance probabilities at history the start are [] and sum to 0 instead of 1.",
+    ),
+    "outcomes of one name": (
+        {"outcomes": lambda h: (("x", 0.5), ("x", 0.5))},
+        "toy: two chance outcomes at history the start have the same name.",
+    ),
+    "three players": (
+        {"players": 3},
+        "toy: the game has 3 players; only two-player games can be solved.",
+    ),
+    "a third player acts": (
+        {"player": lambda h: (CHANCE, 0, 2, TERMINAL)[len(h)]},
+        "toy: player 2 acts at history 'x' and what follows; only two players (0 and 1), "
+        "chance (-1) and the end (-4) are known.",
+    ),
+    "public state at some histories only": (
+        {"public": lambda h: None if h == ("x", "l") else "p"},
+        "toy: public_state() answers at some histories and not at others ('x l'); "
+        "answer everywhere, or return None everywhere to have it derived.",
+    ),
+    "public state missing at the start only": (
+        {"public": lambda h: "p" if h else None},
+        "toy: public_state() answers at some histories and not at others ('x'); "
+        "answer everywhere, or return None everywhere to have it derived.",
+    ),
+    "infoset crosses public states": (
+        {"public": lambda h: f"card {h[0]}" if h else ""},
+        "toy: infoset 'P1 l' of player 1 crosses public states: history 'x l' is in 'card x' "
+        "and 'y l' in 'card y'.",
+    ),
+    "no information state": (
+        {"known": lambda h, p: None},
+        "toy: player 0 acts at history 'x', but information_state gives no string there.",
+    ),
+    "information state is a number": (
+        {"known": lambda h, p: len(h)},
+        "toy: player 0 acts at history 'x', but information_state gives no string there.",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_broken_rules_are_named(fault: str) -> None:
+    broken, sentence = BROKEN[fault]
+    with pytest.raises(sg.SubgameError) as error:
+        sg.compile(Toy(**broken))
+    assert str(error.value).startswith(sentence)
+    assert str(error.value).endswith(".")
+
+
+def test_the_unbroken_toy_compiles() -> None:
+    """So each refusal above is of the one rule that was replaced."""
+    tree = sg.compile(Toy())
+    assert [list(player.names) for player in tree.players] == [["P0 x", "P0 y"], ["P1 l", "P1 r"]]
+
+
+def test_returning_to_an_earlier_public_name_is_a_new_public_state() -> None:
+    tree = sg.compile(Toy(public=lambda h: ("start", "a", "b", "a")[len(h)]))
+    assert list(tree.node_names) == ["start", "a", "b", "a"]
+    assert tree.node_parent.tolist() == [-1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("wrong", ["kuhn", None, 3, sg.games.load("kuhn").new_initial_state()])
+def test_only_games_are_compiled(wrong: Any) -> None:
+    with pytest.raises(sg.SubgameError, match=r"compile wants a Game such as .*, not \w+\."):
+        sg.compile(wrong)
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc"])
+def test_memory_limit_is_quoted(name: str) -> None:
+    """A game over the limit is refused however small it is."""
+    sentence = (
+        rf"{name}: the tree needs more than .*B \([\d,]+ histories so far\), "
+        r"over the limit of 2.0 KiB; pass a larger memory_limit to compile it anyway\."
+    )
+    with pytest.raises(sg.MemoryLimitError, match=sentence):
+        sg.compile(sg.games.load(name), memory_limit="2KiB")
+    assert sg.compile(sg.games.load(name), memory_limit=None).digest == tree_of(name).digest
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("4GiB", 2**32), ("4 GiB", 2**32), ("1.5mib", 1.5 * 2**20), ("500MB", 5e8), ("2kb", 2e3),
+        ("100", 100), ("7B", 7), (100, 100), (1e9, 1e9), (None, math.inf),
+    ],
+)  # fmt: skip
+def test_memory_limits(text: str | float | None, count: float) -> None:
+    assert parse_bytes(text) == count
+
+
+@pytest.mark.parametrize(
+    "text", ["", "much", "GiB", "4 elephants", "4TiB", "4GiBB", "-1GiB", "nanGiB", math.nan, -1, 0,
+             True, []],
+)  # fmt: skip
+def test_bad_memory_limits(text: Any) -> None:
+    with pytest.raises(sg.SubgameError) as error:
+        sg.compile(sg.games.load("kuhn"), memory_limit=text)
+    assert str(error.value) == (
+        f"A memory limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
+    )
+
+
+# Structure --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "infosets"),
+    [("kuhn", (6, 6)), ("leduc", (468, 468)), ("liars-dice(dice=1, faces=6)", (12288, 12288))],
+)
+def test_number_of_infosets(name: str, infosets: tuple[int, int]) -> None:
+    tree = tree_of(name)
+    assert tuple(len(player.names) for player in tree.players) == infosets
+    assert tree.num_infosets == sum(infosets)
+
+
+Sequence_ = tuple[str, str] | None
+"""A player's sequence by name: her last infoset and the action she took there, or neither."""
+
+
+def terminals(game: Game) -> Iterator[tuple[Sequence_, Sequence_, float]]:
+    """Both players' sequences and chance times payoff at every end, by plain recursion."""
+
+    def walk(
+        state: State, last: tuple[Sequence_, Sequence_], chance: float
+    ) -> Iterator[tuple[Sequence_, Sequence_, float]]:
+        player = state.current_player()
+        if player == TERMINAL:
+            yield *last, chance * state.returns()[0]
+        elif player == CHANCE:
+            for outcome, prob in state.chance_outcomes():
+                yield from walk(state.child(outcome), last, chance * prob)
+        else:
+            infoset = state.information_state(player)
+            assert infoset is not None
+            for action in state.legal_actions():
+                now = (infoset, action)
+                both = (now, last[1]) if player == 0 else (last[0], now)
+                yield from walk(state.child(action), both, chance)
+
+    return walk(game.new_initial_state(), (None, None), 1.0)
+
+
+def sequence_names(tree: sg.PublicTree, p: int) -> list[Sequence_]:
+    """[q] each sequence of a player by name."""
+    side = tree.players[p]
+    out: list[Sequence_] = [None] * side.num_sequences
+    for i, name in enumerate(side.names):
+        for q, action in zip(side.sequences(i).tolist(), side.actions[i], strict=True):
+            assert out[q] is None, "no two actions share a sequence"
+            out[q] = (name, action)
+    assert out.count(None) == 1, "all but the empty sequence belong to an infoset"
+    return out
+
+
+@pytest.mark.parametrize("name", SMALL + RANDOM[:30])
+def test_sequence_form_entries(name: str) -> None:
+    """The payoff matrix is the one that a plain recursion over the rules adds up."""
+    tree = tree_of(name)
+    wanted: dict[tuple[Sequence_, Sequence_], float] = defaultdict(float)
+    for one, two, value in terminals(sg.games.load(name)):
+        wanted[one, two] += value
+    rows, cols = sequence_names(tree, 0), sequence_names(tree, 1)
+    found: dict[tuple[Sequence_, Sequence_], float] = defaultdict(float)
+    for row, col, value in zip(*(x.tolist() for x in tree.entries[1:]), strict=True):
+        found[rows[row], cols[col]] += value
+    assert found.keys() <= wanted.keys()
+    for key, value in wanted.items():
+        assert found[key] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SMALL + RANDOM[:30])
+def test_infosets_hang_below_their_own_sequences(name: str) -> None:
+    """Each infoset's parent is the player's previous infoset and action, and lies before it."""
+    tree = tree_of(name)
+    parents: tuple[dict[str, Sequence_], dict[str, Sequence_]] = ({}, {})
+
+    def walk(state: State, last: tuple[Sequence_, Sequence_]) -> None:
+        player = state.current_player()
+        if player == TERMINAL:
+            return
+        infoset = state.information_state(player) or "" if player >= 0 else ""
+        if player >= 0:
+            parents[player][infoset] = last[player]
+        actions = (
+            [outcome for outcome, _ in state.chance_outcomes()]
+            if player == CHANCE
+            else state.legal_actions()
+        )
+        for action in actions:
+            now = (infoset, action)
+            both = (now, last[1]) if player == 0 else (last[0], now) if player == 1 else last
+            walk(state.child(action), both)
+
+    walk(sg.games.load(name).new_initial_state(), (None, None))
+    for p, side in enumerate(tree.players):
+        names = sequence_names(tree, p)
+        above = {name: names[q] for name, q in zip(side.names, side.plex.parent, strict=True)}
+        assert above == parents[p]
+        assert np.all(side.plex.parent < side.first)
+
+
+def test_digest_is_stable_and_tells_games_apart() -> None:
+    names = [*SMALL, *RANDOM[:20], "goofspiel(cards=3, returns=points)", "liars-dice(faces=4)"]
+    digests = {name: tree_of(name).digest for name in names}
+    assert len(set(digests.values())) == len(names)
+    for name in names:
+        assert sg.compile(sg.games.load(name)).digest == digests[name]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"returns": lambda h: (1.0, -1.0) if h[0] == "x" else (2.0, -2.0)},
+        {"actions": lambda h: ("l", "m")},
+        {"known": lambda h, p: f"Player {p} {' '.join(h if p == 0 else h[1:])}"},
+        {"outcomes": lambda h: (("x", 0.25), ("y", 0.75))},
+    ],
+    ids=["payoffs", "actions", "infosets", "chances"],
+)
+def test_digest_sees_every_change(changed: dict[str, Any]) -> None:
+    assert sg.compile(Toy(**changed)).digest != sg.compile(Toy()).digest
+
+
+def test_public_tree_is_frozen() -> None:
+    tree = tree_of("kuhn")
+    for part, field in (
+        (tree, "game"),
+        (tree, "players"),
+        (tree.players[0], "names"),
+        (tree.histories, "payoff"),
+    ):
+        with pytest.raises(FrozenInstanceError):
+            setattr(part, field, None)
+    with pytest.raises(AttributeError):
+        tree.terminals.scale = np.zeros(1)  # type: ignore[misc]
+
+
+def test_progress_counts_histories() -> None:
+    seen: list[int] = []
+    tree = sg.compile(sg.games.load("goofspiel(cards=4, order=random)"), progress=seen.append)
+    assert tree.histories is not None
+    assert seen == list(range(0, len(tree.histories), 16384))
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize("acts", [0, 1])
+def test_a_player_who_never_acts(acts: int) -> None:
+    """One player's best choice is the value; the other's strategy is empty."""
+    game = Toy(
+        player=lambda h: (CHANCE, acts, TERMINAL)[len(h)],
+        known=lambda h, p: " ".join(h) if p == acts else "",
+        returns=lambda h: (3.0, -3.0) if h in (("x", "l"), ("y", "r")) else (1.0, -1.0),
+    )
+    tree = sg.compile(game)
+    assert len(tree.players[1 - acts].names) == 0
+    best = 3 if acts == 0 else 1
+    assert sg.solve_lp(tree).value == pytest.approx(best)
+    assert sg.solve(tree, "pcfr+", iterations=100).value == pytest.approx(best, abs=1e-2)
+
+
+def test_a_game_that_is_over_at_once() -> None:
+    tree = sg.compile(Toy(player=lambda h: TERMINAL, returns=lambda h: (2.0, -2.0)))
+    assert tree.num_infosets == 0
+    strategy = sg.Strategy.uniform(tree)
+    assert sg.expected_value(tree, strategy) == 2
+    assert sg.exploitability(tree, strategy).per_seat == (-2, 2)
+
+
+# Derived public states --------------------------------------------------------------------------
+
+SEEDS = range(50)
+
+
+def states_of(game: Game) -> list[State]:
+    """All states depth first, which is the order of a tree's histories."""
+    out: list[State] = []
+
+    def walk(state: State) -> None:
+        out.append(state)
+        player = state.current_player()
+        if player == CHANCE:
+            for outcome, _ in state.chance_outcomes():
+                walk(state.child(outcome))
+        elif player != TERMINAL:
+            for action in state.legal_actions():
+                walk(state.child(action))
+
+    walk(game.new_initial_state())
+    return out
+
+
+def hidden(seed: int) -> str:
+    """The random game that does not say its public states."""
+    return f"random(seed={seed}, public=False)"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_derived_public_states_are_closed(seed: int) -> None:
+    """Whatever a player knows at a history tells her the public state, acting or not."""
+    tree = tree_of(hidden(seed))
+    assert tree.histories is not None
+    states = states_of(sg.games.load(hidden(seed)))
+    nodes = tree.histories.node.tolist()
+    assert len(states) == len(nodes)
+    for p in (0, 1):
+        where: dict[str | None, set[int]] = defaultdict(set)
+        for state, node in zip(states, nodes, strict=True):
+            where[state.information_state(p)].add(node)
+        assert all(len(found) == 1 for found in where.values())
+        for name, node in zip(tree.players[p].names, tree.players[p].node, strict=True):
+            assert where[name] == {node}
+
+
+def assert_public_tree(tree: sg.PublicTree) -> None:
+    """Every step of the game stays in its public state or goes to one of its children."""
+    h, above = tree.histories, tree.node_parent
+    assert h is not None
+    assert above[0] == -1
+    assert np.all(above[1:] >= 0)
+    assert np.all(above < np.arange(tree.num_nodes)), "parents come first"
+    assert sorted(set(h.node.tolist())) == list(range(tree.num_nodes)), "none is empty"
+    assert h.node[0] == 0
+    before, after = h.node[h.parent[1:]], h.node[1:]
+    stays = before == after
+    assert np.array_equal(above[after[~stays]], before[~stays])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_derived_public_states_form_a_tree(seed: int) -> None:
+    assert_public_tree(tree_of(hidden(seed)))
+
+
+@dataclass(frozen=True)
+class QuietState(State):
+    """A state of another game that says what a player knows only where she acts."""
+
+    inner: State
+
+    def current_player(self) -> int:
+        return self.inner.current_player()
+
+    def legal_actions(self) -> Sequence[str]:
+        return self.inner.legal_actions()
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        return self.inner.chance_outcomes()
+
+    def child(self, action: str) -> Self:
+        return type(self)(self.inner.child(action))
+
+    def returns(self) -> tuple[float, float]:
+        return self.inner.returns()
+
+    def information_state(self, player: int) -> str | None:
+        return self.inner.information_state(player) if player == self.current_player() else None
+
+
+class Quiet(Game):
+    name = "quiet"
+
+    def __init__(self, inner: Game) -> None:
+        self.inner = inner
+
+    def new_initial_state(self) -> State:
+        return QuietState(self.inner.new_initial_state())
+
+
+@pytest.mark.parametrize("name", SMALL + RANDOM[:50])
+def test_derived_from_infosets_alone(name: str) -> None:
+    """Knowing less, the public states are fewer; they are closed, a tree, and change no value."""
+    quiet, tree = sg.compile(Quiet(sg.games.load(name))), tree_of(name)
+    assert_public_tree(quiet)
+    h = quiet.histories
+    assert h is not None
+    for p in (0, 1):
+        side, here = quiet.players[p], h.player == p
+        of_infoset = dict(zip(side.origin.tolist(), side.node.tolist(), strict=True))
+        assert [of_infoset[i] for i in h.infoset[here].tolist()] == h.node[here].tolist()
+        waiting = ~here & (h.player != TERMINAL)  # between her moves she knows her last sequence
+        known: dict[int, set[int]] = defaultdict(set)
+        for sequence, node in zip(h.sequence[p][waiting], h.node[waiting], strict=True):
+            known[int(sequence)].add(int(node))
+        assert all(len(nodes) == 1 for nodes in known.values())
+    strategy = sg.Strategy.random(tree, 1)
+    same = sg.Strategy.from_table(quiet, strategy.table())
+    assert sg.exploitability(quiet, same).per_seat == pytest.approx(
+        sg.exploitability(tree, strategy).per_seat, abs=1e-10
+    )
+
+
+def test_classes_that_form_no_tree_are_joined() -> None:
+    """After x player 0 acts first, after y she does not; player 1 cannot tell.
+
+    His one infoset is entered from the deal and from her choice, so the three are one.
+    """
+    tree = sg.compile(
+        Toy(
+            player=lambda h: 0 if h == ("x",) else CHANCE if not h else 1 if h in UNSEEN else -4,
+            known=lambda h, p: None if (p == 1) != (h in UNSEEN) else " ".join(h) * (1 - p),
+        )
+    )
+    assert_public_tree(tree)
+    assert tree.histories is not None
+    acting = np.flatnonzero(tree.histories.player == 1)
+    assert set(tree.histories.node[acting].tolist()) == {0}
+    assert len(tree.players[1].names) == 1
+
+
+UNSEEN = {("x", "l"), ("x", "r"), ("y",)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_derived_public_states_are_the_finest(seed: int) -> None:
+    """Those that the game itself would declare are closed as well, so they are no finer."""
+    derived, declared = tree_of(hidden(seed)), tree_of(f"random(seed={seed})")
+    assert derived.histories is not None
+    assert declared.histories is not None
+    pairs = set(zip(derived.histories.node.tolist(), declared.histories.node.tolist(), strict=True))
+    assert len(pairs) == derived.num_nodes
+
+
+def test_deriving_joins_no_more_than_it_must() -> None:
+    """In the toy player 1 does not notice the deal, and sees every action of player 0."""
+    tree = sg.compile(Toy())
+    assert list(tree.node_names) == ["the start", "x l", "x l l", "x l r", "x r", "x r l", "x r r"]
+    assert tree.node_parent.tolist() == [-1, 0, 1, 1, 0, 4, 4]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_values_do_not_depend_on_the_public_states(seed: int) -> None:
+    derived, declared = tree_of(hidden(seed)), tree_of(f"random(seed={seed})")
+    one = sg.Strategy.random(derived, seed)
+    two = sg.Strategy.from_table(declared, one.table())
+    assert sg.expected_value(derived, one) == pytest.approx(
+        sg.expected_value(declared, two), abs=1e-10
+    )
+    assert sg.exploitability(derived, one).per_seat == pytest.approx(
+        sg.exploitability(declared, two).per_seat, abs=1e-10
+    )
+
+
+def test_kuhn_from_a_file_of_infosets_only(tmp_path: Path) -> None:
+    """A Gambit file says what a player knows only where she acts; that is enough."""
+    gambit.save(sg.games.load("kuhn"), tmp_path / "kuhn.efg")
+    game = gambit.load(tmp_path / "kuhn.efg")
+    assert game.new_initial_state().information_state(0) is None
+    tree = sg.compile(game)
+    assert [len(player.names) for player in tree.players] == [6, 6]
+    assert sg.solve_lp(tree).value == pytest.approx(-1 / 18, abs=1e-12)
