@@ -25,8 +25,9 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     "There is no game called 'leducc'; did you mean 'leduc'? Known: kuhn, leduc."
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else "."
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    hint = f"; did you mean '{folded[near[0]]}'?" if near else "."
     return SubgameError(f"There is no {what} called '{name}'{hint} Known: {', '.join(names)}.")
 
 

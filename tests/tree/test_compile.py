@@ -545,25 +545,36 @@ def test_derived_from_infosets_alone(name: str) -> None:
     )
 
 
-def test_classes_that_form_no_tree_are_joined() -> None:
-    """After x player 0 acts first, after y she does not; player 1 cannot tell.
+UNSEEN = {("x", "l"), ("x", "r"), ("y",)}
+"""After x player 0 acts before player 1, after y she does not; player 1 cannot tell."""
 
-    His one infoset is entered from the deal and from her choice, so the three are one.
-    """
-    tree = sg.compile(
-        Toy(
-            player=lambda h: 0 if h == ("x",) else CHANCE if not h else 1 if h in UNSEEN else -4,
-            known=lambda h, p: None if (p == 1) != (h in UNSEEN) else " ".join(h) * (1 - p),
-        )
+
+def unseen(known: Callable[[History], str | None]) -> dict[str, int]:
+    """The public state of each inner history of that game, given what player 0 knows."""
+    game = Toy(
+        player=lambda h: CHANCE if not h else 0 if h == ("x",) else 1 if h in UNSEEN else TERMINAL,
+        known=lambda h, p: known(h) if p == 0 else "?" if h in UNSEEN else f"sees {h}",
     )
+    tree = sg.compile(game)
     assert_public_tree(tree)
     assert tree.histories is not None
-    acting = np.flatnonzero(tree.histories.player == 1)
-    assert set(tree.histories.node[acting].tolist()) == {0}
-    assert len(tree.players[1].names) == 1
+    nodes = zip(states_of(game), tree.histories.node.tolist(), strict=True)
+    return {
+        " ".join(state.history): node
+        for state, node in nodes
+        if isinstance(state, ToyState) and state.current_player() != TERMINAL
+    }
 
 
-UNSEEN = {("x", "l"), ("x", "r"), ("y",)}
+def test_a_public_state_is_entered_from_one() -> None:
+    """That of player 1 follows the deal and her choice, so these two are joined."""
+    assert unseen(" ".join) == {"": 0, "x": 0, "x l": 1, "x r": 1, "y": 1}
+
+
+def test_a_public_state_is_not_entered_again() -> None:
+    """If she does not notice y either, it is one with the deal, and x leads from it back to it."""
+    found = unseen(lambda h: None if h in ((), ("y",)) else " ".join(h))
+    assert found == {"": 0, "x": 0, "x l": 0, "x r": 0, "y": 0}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

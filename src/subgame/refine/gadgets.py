@@ -74,6 +74,8 @@ class Gadget:
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.door not in ("leave", "choose"):
             raise SubgameError(f"{self.name} cannot keep Resolve's conditions.")
+        if self.keep_safe and self.refined:
+            raise SubgameError("refined and keep_safe cannot be had together; choose one of them.")
 
 
 def Unsafe() -> Gadget:
@@ -207,10 +209,10 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
         value.append(form.entries.value * scale[slot_of])
     tolls = [(q, -door.toll) for q, door in zip(enter, doors, strict=True)]
     if gadget.door == "leave":
-        slots, size = len(stakes.weight), len(hers.actions[0])
+        first = len(hers.slots)
         tolls += [
-            (slots + s * size + size - 1, stakes.alternative[s] * stakes.weight[s])
-            for s in range(slots)
+            (first + 2 * s + 1, stakes.alternative[s] * stakes.weight[s])
+            for s in range(len(stakes.weight))
         ]
     node.append(np.full(len(tolls), len(form.node_names), dtype=np.int32))
     her.append(np.array([q for q, _ in tolls], dtype=np.int32))
@@ -233,20 +235,18 @@ def _doors(gadget: Gadget, stakes: Stakes) -> list[_Door]:
 
     Behind "leave" doors values count as they are (weighted by pi_{-i}, as Burch et al.); behind
     "choose" doors they are normalised, for margins of different root infosets are compared.
+    With `keep_safe` there is a second way to every root infoset, and beside all that the gadget
+    pays she wins there PENALTY times whatever exceeds her CBV: an exact penalty function.
     """
-    out = []
-    for s, (w, alternative, cbv) in enumerate(
-        zip(stakes.weight, stakes.alternative, stakes.cbv, strict=True)
-    ):
-        if gadget.door == "leave":
-            out.append(_Door(s, 0, 1.0, 0.0))
-            if gadget.keep_safe:  # entering here wins PENALTY times what exceeds her CBV
-                toll = (PENALTY * cbv - alternative) * w
-                out.append(_Door(s, 1, PENALTY, toll))
-        elif w > 0:
-            out.append(_Door(s, 0, 1 / w, alternative))
-            if gadget.keep_safe:
-                out.append(_Door(s, 1, PENALTY / w, PENALTY * cbv))
+    if gadget.door == "leave":
+        units = dict.fromkeys(range(len(stakes.weight)), 1.0)
+        out = [_Door(s, 0, 1.0, 0.0) for s in units]
+    else:
+        units = {s: 1 / w for s, w in enumerate(stakes.weight.tolist()) if w > 0}
+        out = [_Door(s, 0, unit, stakes.alternative[s]) for s, unit in units.items()]
+    if gadget.keep_safe:
+        lost = PENALTY * stakes.cbv * stakes.weight
+        out += [_Door(s, 1, PENALTY * unit, lost[s] * unit) for s, unit in units.items()]
     return out
 
 
@@ -257,23 +257,23 @@ def _opponent(player: FormPlayer, gadget: Gadget, doors: list[_Door], slots: int
     sequences.
     """
     if gadget.door == "leave":
-        per = 2 + gadget.keep_safe
         names = [f"{name} · enter?" for name in player.slots]
-        choices = ("enter", "insist", "leave") if gadget.keep_safe else ("enter", "leave")
-        actions: list[tuple[str, ...]] = [choices] * slots
-        parents = list(range(slots))
-        slot_names, reach = list(player.slots), np.ones(slots)
+        actions: list[tuple[str, ...]] = [("enter", "leave")] * slots
+        slot_names, parents = list(player.slots), list(range(slots))
     else:
-        names, parents = ["which root infoset?"], [0]
-        actions = [
-            tuple(f"{player.slots[d.slot]}{MARKS[d.copy]} #{k}" for k, d in enumerate(doors))
-        ]
-        slot_names, reach = ["start"], np.ones(1)
+        names, slot_names, parents = ["which root infoset?"], ["start"], [0]
+        actions = [tuple(f"{player.slots[d.slot]} #{k}" for k, d in enumerate(doors) if not d.copy)]
+    if gadget.keep_safe:
+        parents += range(len(slot_names), len(slot_names) + slots)
+        slot_names += [name + MARKS[1] for name in player.slots]
+        names += [f"{name}{MARKS[1]}?" for name in player.slots]
+        actions += [("insist", "pass")] * slots
     first = len(slot_names)
-    if gadget.door == "leave":
-        enter = [first + d.slot * per + d.copy for d in doors]
-    else:
-        enter = [first + k for k in range(len(doors))]
+    plain = len(actions[0]) if gadget.door == "choose" else 2 * slots
+    enter = []
+    for k, door in enumerate(doors):
+        at = k if gadget.door == "choose" else 2 * door.slot
+        enter.append(first + (plain + 2 * door.slot if door.copy else at))
     size = first + sum(len(a) for a in actions)
     inner = sum(len(a) for a in player.actions)
     landing = np.full((2, slots), enter[0])  # where no door leads nothing is paid: anywhere will do
@@ -288,7 +288,7 @@ def _opponent(player: FormPlayer, gadget: Gadget, doors: list[_Door], slots: int
     copies = range(1 + gadget.keep_safe)
     side = FormPlayer(
         slots=slot_names,
-        reach=reach,
+        reach=np.ones(first),
         names=[*names, *(name + MARKS[c] for c in copies for name in player.names)],
         actions=[*actions, *(a for _ in copies for a in player.actions)],
         parent=np.concatenate(
