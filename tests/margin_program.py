@@ -115,7 +115,9 @@ def largest_margin(oracle: Oracle, root: Root, alternative: dict[str, float]) ->
 
     # What o's sequence is worth, minus the bound of its infoset, is at most 0.
     rows: dict[Sequence, int] = {(s,): k for k, s in enumerate(root.weight)}
-    above: list[tuple[int, int, float]] = [(rows[(s,)], bound[f"slot {s}"], -1) for s in root.weight]
+    above: list[tuple[int, int, float]] = [
+        (rows[(s,)], bound[f"slot {s}"], -1) for s in root.weight
+    ]
     for infoset in root.parents[o]:
         for action in oracle.infosets[o][infoset]:
             rows[infoset, action] = len(rows)

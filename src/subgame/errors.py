@@ -28,7 +28,8 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
     hint = f"; did you mean '{folded[near[0]]}'?" if near else "."
-    return SubgameError(f"There is no {what} called '{name}'{hint} Known: {', '.join(names)}.")
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+    return SubgameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
 
 
 def human_bytes(count: float) -> str:

@@ -55,6 +55,12 @@ def test_counterfactual_values(name: str) -> None:
         np.testing.assert_allclose(values[slots:], wanted[slots:], atol=TIGHT)
 
 
+def _forced(tree: sg.PublicTree, p: int) -> list[int]:
+    """The sequences of infosets with a single action."""
+    side = tree.players[p]
+    return [int(side.first[i]) for i, actions in enumerate(side.actions) if len(actions) == 1]
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", SMALL + RANDOM)
 def test_first_ten_iterations(name: str, rule: str) -> None:
@@ -75,6 +81,8 @@ def test_first_ten_iterations(name: str, rule: str) -> None:
                 (average.probs[p], snapshot.average[p]),
             ):
                 wanted = array_of(tree, p, theirs)
+                if ours is memory.average:  # none is kept where there is no choice
+                    wanted[_forced(tree, p)] = 0
                 np.testing.assert_allclose(ours[slots:], wanted[slots:], atol=TIGHT)
         # Where a regret is zero but for rounding, the order of sums decides what is played next;
         # so each iteration starts from the oracle's own numbers, which were just found equal.

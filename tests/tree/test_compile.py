@@ -246,7 +246,7 @@ def test_memory_limits(text: str | float | None, count: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "much", "GiB", "4 elephants", "4TiB", "4GiBB", "-1GiB", "nanGiB", math.nan, -1, 0,
+    "text", ["", "much", "GiB", "4 elephants", "4PiB", "4GiBB", "-1GiB", "nanGiB", math.nan, -1, 0,
              True, []],
 )  # fmt: skip
 def test_bad_memory_limits(text: Any) -> None:

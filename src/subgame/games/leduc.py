@@ -18,6 +18,8 @@ CARDS = ("Js", "Jh", "Qs", "Qh", "Ks", "Kh")
 RANKS = "JQK"
 ROUND_OVER = {"cc", "rc", "crc", "rrc", "crrc", "rf", "crf", "rrf", "crrf"}
 RAISES = (2, 4)
+MERGED = {("J", "Q"): "QK", ("J", "K"): "QK", ("K", "J"): "JQ", ("K", "Q"): "JQ"}
+"""(hand, board) -> the board as `LeducAbstract` shows it, where it hides the card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +98,36 @@ class Leduc(Game):
             "after round 1": lambda s: s.first in ROUND_OVER and not s.first.endswith("f"),
             "after the board card": lambda s: bool(s.board),
         }
+
+
+class LeducAbstractState(LeducState):
+    """A history of Leduc as seen by players who lose sight of some board cards."""
+
+    __slots__ = ()
+
+    def information_state(self, player: int) -> str:
+        hand = self.hands[player] if player < len(self.hands) else ""
+        if not self.board:
+            return f"{hand}:{self.first}"
+        seen = MERGED.get((hand[0], self.board[0]), self.board)
+        return f"{hand}:{self.first}/{seen}/{self.second}"
+
+    def public_state(self) -> str:
+        return f"{self.first}/{self.second}" if self.board else self.first
+
+
+class LeducAbstract(Game):
+    """The card abstraction of Burch et al. 2014, Fig. 5: 576 infosets.
+
+    Who holds a jack cannot tell a queen from a king on the board; who holds a king, a jack from a
+    queen. The histories are those of `Leduc`, in the same order, so that a strategy found here can
+    be played there (`subgame.refine.abstraction.lift`).
+    """
+
+    name = "leduc-abstract"
+
+    def new_initial_state(self) -> LeducAbstractState:
+        return LeducAbstractState()
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        return {"after round 1": lambda s: s.first in ROUND_OVER and not s.first.endswith("f")}

@@ -64,6 +64,10 @@ class Gadget:
     (2017, footnote 6)."""
 
     def __post_init__(self) -> None:
+        if self.door not in ("none", "leave", "choose", "random"):
+            raise did_you_mean("door", str(self.door), ("none", "leave", "choose", "random"))
+        if self.gifts not in ("none", "lower", "estimated"):
+            raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
         if not (np.isfinite(self.scale) and self.scale >= 0):
             raise SubgameError(f"Gifts are scaled by a number of at least 0, not {self.scale}.")
         if not 0 <= self.refined < 0.5:
@@ -189,12 +193,15 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
         return replace(form, players=(players[0], players[1]), histories=None, located=None)
     doors = _doors(gadget, stakes)
     hers, root, enter = _opponent(form.players[o], gadget, doors, len(stakes.weight))
-    ours = _us(form.players[1 - o], stakes.our_reach)
+    # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
+    # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
+    reached = stakes.our_reach > 0
+    unit = np.where(reached, stakes.our_reach, stakes.our_reach[reached].min(initial=1.0))
+    ours = _us(form.players[1 - o], reached.astype(np.float64))
     sign = 1.0 if o == 0 else -1.0  # entries are player 0's payoffs
-    her_sequence = (form.entries.row, form.entries.col)[o]
-    our_sequence = _shift(
-        (form.entries.row, form.entries.col)[1 - o], len(form.players[1 - o].slots), 1
-    )
+    her_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
+    payoff = form.entries.value * unit[_root_slots(form.players[1 - o])[our_sequence]]
+    our_sequence = _shift(our_sequence, len(form.players[1 - o].slots), 1)
     constant = len(form.players[1 - o].slots)  # our extra slot, always reached
     node, her, our, value = [], [], [], []
     slot_of = _root_slots(form.players[o])[her_sequence]
@@ -206,7 +213,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
         node.append(form.entries.node)
         her.append(root(her_sequence, copy))
         our.append(our_sequence)
-        value.append(form.entries.value * scale[slot_of])
+        value.append(payoff * scale[slot_of])
     tolls = [(q, -door.toll) for q, door in zip(enter, doors, strict=True)]
     if gadget.door == "leave":
         first = len(hers.slots)

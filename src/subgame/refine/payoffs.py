@@ -162,14 +162,17 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
         missing = [name for name in slots if name not in given]
         if missing:
             raise SubgameError(f"The {what} of root infoset '{missing[0]}' is missing.")
-        out = np.array([float(given[name]) for name in slots])
-    else:
+        given = [given[name] for name in slots]
+    try:
         out = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        out = np.full(len(slots), np.nan)
+    else:
         if out.shape != (len(slots),):
             raise SubgameError(
                 f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
                 f"{out.size} numbers were given as {what}."
             )
     if not np.all(np.isfinite(out)):
-        raise SubgameError(f"The {what} of a root infoset is a number, not {out.tolist()}.")
+        raise SubgameError(f"The {what} of a root infoset is a number, not {given}.")
     return out

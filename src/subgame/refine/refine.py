@@ -16,7 +16,7 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, normalised, vector
 from subgame.refine.subgame import At, Subgame, combine, cut
 from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import Exploitability, exploitability
+from subgame.solve.judge import Exploitability, expected_value, exploitability
 from subgame.solve.lp import solve_lp
 from subgame.solve.result import Result
 from subgame.solve.schedule import Schedule, parse
@@ -198,16 +198,26 @@ def refine(
     began = time.perf_counter()
     gadget = technique_named(technique)
     before = exploitability(tree, blueprint)
+    if player is not None and player not in (0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    if gap is not None and gadget.door == "random":
+        raise SubgameError(
+            f"{gadget.name} is no finite game and has no gap to reach; "
+            "say how many iterations or seconds instead."
+        )
+    if estimate is not None:
+        expected_value(tree, estimate)  # refuses a strategy of another tree
     given = isinstance(at, list) and at and isinstance(at[0], Subgame)
     subgames: list[Subgame] = at if given else cut(tree, at)  # type: ignore[assignment, arg-type]
+    for subgame in subgames:
+        if subgame.whole is not tree and subgame.whole.digest != tree.digest:
+            raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
     jobs = [
         (subgame, p)
         for p in ((0, 1) if player is None else (player,))
         for subgame in subgames
         if subgame.tree.players[p].names
     ]
-    if player is not None and player not in (0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
     each = seconds / max(len(jobs), 1) if seconds is not None else None
     solver = schedule if schedule == "lp" else parse(schedule)
     limits = Limits(iterations, each, None if gap is None else gap / 2)
@@ -221,6 +231,8 @@ def refine(
             trunk = trunks[1 - p] = Trunk.of(blueprint, 1 - p, gadget, estimate)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
         spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
+        if spread is not None and (spread < 0).any():
+            raise SubgameError(f"An uncertainty is at least 0, not {spread.min():g}.")
         parts.append(_refine_one(trunk, subgame, gadget, solver, limits, estimate, payoff, spread))
     if progress is not None:
         progress(len(jobs), len(jobs))
@@ -241,8 +253,9 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
     """The user's vector for one subgame, from whatever shape it was given in."""
     if given is None:
         return None
-    if isinstance(given, int | float):
-        return np.full(len(subgame.tree.players[o].slots), float(given))
+    if np.isscalar(given) and not isinstance(given, str):
+        given = np.full(len(subgame.tree.players[o].slots), given)
+        return vector(subgame, o, given, what)
     if isinstance(given, Mapping) and subgame.name in given:
         given = given[subgame.name]
     elif len({job[0].name for job in jobs}) > 1:

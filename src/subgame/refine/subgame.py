@@ -86,6 +86,8 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
       answers true. Refused, naming what leaks, unless closed under augmented infosets.
     """
     histories = _histories(tree)
+    if any(tuple(side.slots) != ("start",) for side in tree.players):
+        raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
         return _forest(tree, at)
     nodes = _nodes(tree, at)
@@ -131,6 +133,8 @@ def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.
         if not 0 <= at < tree.num_nodes:
             raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
         return np.array([at])
+    if not isinstance(at, str | Iterable):
+        raise SubgameError(f"A frontier is named, numbered or chosen by a function, not {at!r}.")
     if not isinstance(at, str):
         found = [_nodes(tree, one) for one in at]
         if not found:
@@ -180,8 +184,11 @@ def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
     h = _histories(tree)
     inner = np.flatnonzero(h.parent >= 0)
     step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
+    above, below = h.node[h.parent[step]], h.node[step]
+    seen = np.bincount(tree.node_parent[np.unique(below)], minlength=tree.num_nodes)
+    public = seen[above] > 1  # a deal that nobody can tell from another is no public event
     wanted = np.zeros(tree.num_nodes, dtype=bool)
-    wanted[h.node[h.parent[step]] if before else h.node[step]] = True
+    wanted[above[public] if before else below[public]] = True
     return _first(tree, wanted)
 
 

@@ -7,7 +7,6 @@ compiles games and reads strategies without Numba.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,16 +155,13 @@ class Engine:
         return Response(value[: len(player.slots)].copy(), best, value, choice)
 
 
-_ENGINES: WeakKeyDictionary[PublicTree, Engine] = WeakKeyDictionary()
-
-
 def engine(tree: PublicTree) -> Engine:
     """The engine of a tree, made once."""
     if not isinstance(tree, PublicTree):
         raise SubgameError(
             f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
-    found = _ENGINES.get(tree)
-    if found is None:
-        found = _ENGINES[tree] = Engine(tree)
+    found = tree.engines.get("cpu")
+    if not isinstance(found, Engine):
+        found = tree.engines["cpu"] = Engine(tree)
     return found

@@ -127,7 +127,7 @@ def best_response(tree: PublicTree, strategy: Strategy, player: int) -> BestResp
     pure = np.zeros(side.num_sequences)
     pure[: len(side.slots)] = 1
     pure[side.first + side.stride * response.choice] = 1
-    both = (pure, probs[1]) if player == 0 else (probs[0], pure)
+    both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
     reach = counterfactual_reach(tree, player, plan)
     with np.errstate(divide="ignore", invalid="ignore"):
         normalised = np.where(reach > 0, response.values / reach, 0.0)

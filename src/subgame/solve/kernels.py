@@ -214,6 +214,10 @@ def learn(
         lo, actions = U(plex.block_infoset[b]), U(plex.block_actions[b])
         size = U(plex.block_infoset[b + 1]) - lo
         start = U(plex.block_sequence[b])
+        if actions == U(1):  # no choice: nothing to regret and nothing to average
+            for k in range(size):
+                value[U(parent[lo + k])] += value[start + k]
+            continue
         for k in range(size):
             total[k] = 0.0
         for a in range(actions):
@@ -335,14 +339,6 @@ def respond(plex: Plex, m: Memory) -> None:
             for a in range(plex.block_actions[b]):
                 m.sigma[start + a * size + k] = 1.0 if a == best else 0.0
             m.value[plex.parent[lo + k]] += top
-    propagate(plex, m.sigma, m.reach)
-
-
-@njit(cache=True, error_model="numpy")
-def values_against(t: Terminals, player: int, reach: Floats, m: Memory) -> None:
-    """Counterfactual values of the player's sequences where the game ends, from nothing."""
-    m.value[:] = 0.0
-    evaluate(t, player, reach, m.value, m.lanes)
 
 
 @njit(cache=True, error_model="numpy")
@@ -351,42 +347,45 @@ def run_iterations(  # type: ignore[no-untyped-def]
 ) -> None:
     """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept).
 
-    Player `responder`, if any, plays a best response on each of them instead of learning.
+    Player `responder`, if any, plays a best response on each of them instead of learning. The
+    two players are a loop, not two copies: every kernel has one call site to compile.
     """
     ends, door = Terminals(*terminals), Root(*root)
-    plex0, plex1 = Plex(*plexes[0]), Plex(*plexes[1])
-    one, two = Memory(*memories[0]), Memory(*memories[1])
+    sides = (Plex(*plexes[0]), Plex(*plexes[1]))
+    both = (Memory(*memories[0]), Memory(*memories[1]))
     shake = np.zeros((2, len(discounts)))  # each player's tremble on each iteration
-    if len(door.tremble) > 0:
-        shake[door.player] = door.tremble
-    begin(plex0, one, discounts[0, 0], discounts[0, 1], shake[0, 0])
-    begin(plex1, two, discounts[0, 0], discounts[0, 1], shake[1, 0])
-    if responder == 1:
-        values_against(ends, 1, one.reach, two)
-        respond(plex1, two)
-    for t in range(len(discounts) - 1):
-        now, then, kept = discounts[t], discounts[t + 1], discounts[t, 2]
-        values_against(ends, 0, two.reach, one)
-        if not alternating:
-            values_against(ends, 1, one.reach, two)
-        if responder == 0:
-            respond(plex0, one)
-            one.average[:] = one.average * kept + one.reach
-        else:
-            learn(plex0, one, now, then, shake[0, t], shake[0, t + 1])
-            if door.rule != FIXED and door.player == 0:
-                enter(door, one)
-            propagate(plex0, one.sigma, one.reach)
-        if alternating:
-            values_against(ends, 1, one.reach, two)
-        if responder == 1:
-            two.average[:] = two.average * kept + two.reach
-            respond(plex1, two)
-        else:
-            learn(plex1, two, now, then, shake[1, t], shake[1, t + 1])
-            if door.rule != FIXED and door.player == 1:
-                enter(door, two)
-            propagate(plex1, two.sigma, two.reach)
+    for t in range(len(door.tremble)):
+        shake[door.player, t] = door.tremble[t]
+    for p in range(2):
+        begin(sides[p], both[p], discounts[0, 0], discounts[0, 1], shake[p, 0])
+    # A responder in seat 1 answers before the first iteration what she else answers at its end.
+    for t in range(-1 if responder == 1 else 0, len(discounts) - 1):
+        for p in range(1 if t < 0 else 0, 2):
+            for side in range(2):  # alternating: one's own values now; else both before any moves
+                if side == p if alternating else p == 0:
+                    me = both[side]
+                    for q in range(len(me.value)):
+                        me.value[q] = 0.0
+                    evaluate(ends, side, both[1 - side].reach, me.value, me.lanes)
+            me = both[p]
+            if responder == p:
+                if p == 1 and t >= 0:
+                    collect(me, discounts[t, 2])
+                respond(sides[p], me)
+            else:
+                learn(sides[p], me, discounts[t], discounts[t + 1], shake[p, t], shake[p, t + 1])
+                if door.rule != FIXED and door.player == p:
+                    enter(door, me)
+            propagate(sides[p], me.sigma, me.reach)
+            if responder == p and p == 0:
+                collect(me, discounts[t, 2])
+
+
+@njit(cache=True)
+def collect(m: Memory, kept: float) -> None:
+    """Add the current reach to the average."""
+    for q in range(len(m.average)):
+        m.average[q] = m.average[q] * kept + m.reach[q]
 
 
 @njit(cache=True, error_model="numpy")
@@ -395,22 +394,22 @@ def run_update(  # type: ignore[no-untyped-def]
 ) -> None:
     """One simultaneous iteration with `given` values [q] already paid at some sequences."""
     ends = Terminals(*terminals)
-    plex0, plex1 = Plex(*plexes[0]), Plex(*plexes[1])
-    one, two = Memory(*memories[0]), Memory(*memories[1])
-    one.value[:] = given[0]
-    two.value[:] = given[1]
-    evaluate(ends, 0, two.reach, one.value, one.lanes)
-    evaluate(ends, 1, one.reach, two.value, two.lanes)
-    learn(plex0, one, discounts[0], discounts[1], 0.0, 0.0)
-    learn(plex1, two, discounts[0], discounts[1], 0.0, 0.0)
-    propagate(plex0, one.sigma, one.reach)
-    propagate(plex1, two.sigma, two.reach)
+    sides = (Plex(*plexes[0]), Plex(*plexes[1]))
+    both = (Memory(*memories[0]), Memory(*memories[1]))
+    for p in range(2):
+        for q in range(len(both[p].value)):
+            both[p].value[q] = given[p][q]
+        evaluate(ends, p, both[1 - p].reach, both[p].value, both[p].lanes)
+    for p in range(2):
+        learn(sides[p], both[p], discounts[0], discounts[1], 0.0, 0.0)
+        propagate(sides[p], both[p].sigma, both[p].reach)
 
 
 @njit(cache=True, error_model="numpy")
 def run_best_response(plex, terminals, player, reach, value, best, choice):  # type: ignore[no-untyped-def]
     """Counterfactual best-response values of `player` against the opponent's `reach`."""
-    value[:] = 0.0
+    for q in range(len(value)):
+        value[q] = 0.0
     ends = Terminals(*terminals)
     evaluate(ends, player, reach, value, scratch(ends))
     best_response(Plex(*plex), value, best, choice)
@@ -419,7 +418,8 @@ def run_best_response(plex, terminals, player, reach, value, best, choice):  # t
 @njit(cache=True, error_model="numpy")
 def run_values(plex, terminals, player, reach, sigma, value):  # type: ignore[no-untyped-def]
     """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
-    value[:] = 0.0
+    for q in range(len(value)):
+        value[q] = 0.0
     ends = Terminals(*terminals)
     evaluate(ends, player, reach, value, scratch(ends))
     strategy_values(Plex(*plex), sigma, value)

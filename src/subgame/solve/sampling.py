@@ -140,16 +140,18 @@ def chance_sampled(
     first, stride, at = w.first[h], w.stride[h], w.child_at[h]
     actions = w.child_at[h + 1] - at
     total = 0.0
-    values = np.empty(actions)
     for a in range(actions):
-        p = m.sigma[first + a * stride]
+        q = first + a * stride
+        p = m.sigma[q]
         x, y = (mine * p, other) if player == me else (mine, other * p)
-        values[a] = chance_sampled(w, me, one, two, w.child[at + a], x, y, random)
-        total += p * values[a]
+        v = chance_sampled(w, me, one, two, w.child[at + a], x, y, random)
+        total += p * v
+        if player == me:
+            m.regret[q] += other * v
     if player == me:
         for a in range(actions):
             q = first + a * stride
-            m.regret[q] += other * (values[a] - total)
+            m.regret[q] -= other * total
             m.average[q] += mine * m.sigma[q]
     return total
 

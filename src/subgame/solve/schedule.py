@@ -219,6 +219,8 @@ def parse(text: str | Schedule) -> Schedule:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise SubgameError(f"Schedule options are written name=value, not '{part.strip()}'.")
+        if key in options and shape[2] and part in shape[2].split(",")[1:]:
+            raise SubgameError(f"The schedule '{text}' gives {key} twice.")
         options[key] = _value(value)
     try:
         return NAMED[full[1]](**options)

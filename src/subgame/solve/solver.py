@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
@@ -182,7 +182,10 @@ class Run:
         """Continue from a checkpoint."""
         header, tensors = read_tensors(path)
         check_made_for(path, header, self.tree, FORMAT)
-        made_by = Schedule(**json.loads(header["schedule"]))
+        try:
+            made_by, state = self._read(header, tensors)
+        except (KeyError, ValueError, TypeError):
+            raise SubgameError(f"{path} is a damaged checkpoint.") from None
         if made_by != self.schedule:
             raise SubgameError(
                 f"{path} was made by the schedule {made_by}, not by {self.schedule}; "
@@ -194,12 +197,25 @@ class Run:
             )
         for p, memory in enumerate(self.memories):
             for name in KEPT:
-                getattr(memory, name)[:] = tensors[f"{name}{p}"]
+                kept = tensors[f"{name}{p}"]
+                if kept.shape != getattr(memory, name).shape or not np.all(np.isfinite(kept)):
+                    raise SubgameError(f"{path} is a damaged checkpoint.")
+                getattr(memory, name)[:] = kept
         self.random[:] = tensors["random"].view(np.uint64)
-        self.iteration = int(header["iteration"])
-        self.seconds = float(header["seconds"])
-        self.curve = [Point(*point) for point in json.loads(header["curve"])]
+        self.iteration, self.seconds, self.curve = state
         self.advance(0)  # the current strategy follows from the regrets
+
+    @staticmethod
+    def _read(header: Mapping[str, str], tensors: Mapping[str, Any]) -> tuple[Schedule, Any]:
+        """The schedule and (iteration, seconds, curve) of a checkpoint; raises if they are odd."""
+        iteration, seconds = int(header["iteration"]), float(header["seconds"])
+        curve = [Point(int(t), float(s), float(e)) for t, s, e in json.loads(header["curve"])]
+        if iteration < 0 or not seconds >= 0 or tensors["random"].shape != (1,):
+            raise ValueError
+        int(header["seed"])
+        for p in (0, 1):
+            _ = [tensors[f"{name}{p}"] for name in KEPT]
+        return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +283,12 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 
 def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
     """Run in short slices until something says stop; returns what did."""
+    run.advance(0)
+    exploitability(run.tree, run.strategy())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
+    if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
+        stopped = "target"  # a resumed run that was there already
     with _asked_to_stop() as asked:
         while not stopped:
             count = min(stop.next_check(run.iteration) - run.iteration, pace)

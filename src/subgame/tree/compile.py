@@ -21,7 +21,7 @@ from subgame.tree.histories import Histories, walk
 from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20,
-         "GIB": 2**30}  # fmt: skip
+         "GIB": 2**30, "TB": 10**12, "TIB": 2**40}  # fmt: skip
 
 
 def parse_bytes(text: str | float | None) -> float:
@@ -32,7 +32,7 @@ def parse_bytes(text: str | float | None) -> float:
     """
     if text is None:
         return math.inf
-    number = text.strip().rstrip("BbIiGgMmKk ") if isinstance(text, str) else text
+    number = text.strip().rstrip("BbIiTtGgMmKk ") if isinstance(text, str) else text
     unit = text.strip()[len(str(number)) :].strip().upper() if isinstance(text, str) else ""
     try:
         count = float(number) * UNITS[unit]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -125,6 +125,8 @@ class PublicTree:
     node_parent: Index  # [n] -1 at the root
     histories: Histories | None = None
     located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
+    engines: dict[str, object] = field(default_factory=dict, repr=False)
+    """Kernels bound to this tree, by device; kept here so that they go when the tree goes."""
 
     @property
     def num_infosets(self) -> int:

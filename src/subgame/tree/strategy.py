@@ -6,6 +6,7 @@ import html
 import json
 import math
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,13 +70,20 @@ class Strategy:
         """From infoset -> action -> probability. Infosets left out are played uniformly."""
         out = cls.uniform(tree)
         for name, row in table.items():
-            homes = [(p, t.index[name]) for p, t in enumerate(tree.players) if name in t.index]
-            if not homes:
-                known = [n for t in tree.players for n in t.names]
-                raise did_you_mean("infoset", name, known if len(known) < 200 else known[:20])
-            for p, i in homes:
+            for p, i in out._find(name):
                 out.set_row(p, i, row)
         return out
+
+    def _find(self, name: str) -> list[tuple[int, int]]:
+        """(player, infoset number) of a name; both players' if they share it."""
+        seats = list(enumerate(self.tree.players))
+        shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
+        if shape and not any(name in side.index for _, side in seats):
+            seats, name = [seats[int(shape[1])]], shape[2]
+        found = [(p, side.index[name]) for p, side in seats if name in side.index]
+        if not found:
+            raise did_you_mean("infoset", name, (n for t in self.tree.players for n in t.names))
+        return found
 
     def set_row(self, p: int, i: int, row: Mapping[str, float]) -> None:
         """Write one infoset's probabilities into this strategy's own arrays."""
@@ -98,11 +106,13 @@ class Strategy:
     # Reading it ------------------------------------------------------------------------------
     def __getitem__(self, infoset: str) -> dict[str, float]:
         """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
-        for p, player in enumerate(self.tree.players):
-            if infoset in player.index:
-                return self.row(p, player.index[infoset])
-        known = [n for t in self.tree.players for n in t.names]
-        raise did_you_mean("infoset", infoset, known if len(known) < 200 else known[:20])
+        found = self._find(infoset)
+        if len(found) > 1:
+            raise SubgameError(
+                f"Both players have an infoset '{infoset}'; ask for 'player 0: {infoset}' or "
+                f"'player 1: {infoset}'."
+            )
+        return self.row(*found[0])
 
     def row(self, p: int, i: int) -> dict[str, float]:
         """The probabilities of player `p` at her infoset number `i`."""
@@ -117,8 +127,14 @@ class Strategy:
                 yield p, player.names[i], self.row(p, i)
 
     def table(self) -> dict[str, dict[str, float]]:
-        """Infoset -> action -> probability, for both players."""
-        return {name: row for _, name, row in self.rows()}
+        """Infoset -> action -> probability, for both players.
+
+        A name that both players use is told apart as ``player 0: name`` and ``player 1: name``.
+        """
+        shared = self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+        return {
+            f"player {p}: {name}" if name in shared else name: row for p, name, row in self.rows()
+        }
 
     def __repr__(self) -> str:
         return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"
@@ -242,8 +258,19 @@ def write_tensors(
     path = Path(path)
     check_writable(path)
     beside = path.with_name(path.name + ".part")
-    save_file(dict(tensors), str(beside), metadata=metadata)
-    os.replace(beside, path)
+    try:
+        save_file(dict(tensors), str(beside), metadata=metadata)
+        os.chmod(beside, 0o666 & ~_umask())  # safetensors makes files for their owner alone
+        os.replace(beside, path)
+    except Exception as error:  # safetensors raises its own kind on a full disk
+        beside.unlink(missing_ok=True)
+        raise SubgameError(f"{path} cannot be written: {error}.") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
