@@ -221,7 +221,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
             (first + 2 * s + 1, stakes.alternative[s] * stakes.weight[s])
             for s in range(len(stakes.weight))
         ]
-    node.append(np.full(len(tolls), len(form.node_names), dtype=np.int32))
+    node.append(np.zeros(len(tolls), dtype=np.int32))  # the gadget stands in the root public state
     her.append(np.array([q for q, _ in tolls], dtype=np.int32))
     our.append(np.full(len(tolls), constant, dtype=np.int32))
     value.append(sign * np.array([toll for _, toll in tolls]))
@@ -233,7 +233,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
     players = [hers, ours] if o == 0 else [ours, hers]
     return Form(
         f"{form.game} · {gadget.name}", (players[0], players[1]), entries,
-        [*form.node_names, "gadget"], np.append(form.node_parent, -1).astype(np.int32),
+        form.node_names, form.node_parent, form.node_chance,
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ class Engine:
         self.terminals = tuple(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
+        self._seats: tuple[Any, ...] = ()
 
     def memory(self, p: int, *, predictive: bool = False) -> Memory:
         """A blank memory for player `p`: no regrets, no average."""
@@ -113,8 +114,10 @@ class Engine:
 
         pair = (tuple(memories[0]), tuple(memories[1]))
         if kind == "public":
-            self._places = self._places or tuple(sampling.places_of(self.tree))
-            sampling.run_places(self.plexes, pair, self._places, discounts, random)
+            if not self._places:
+                self._places = tuple(sampling.places_of(self.tree))
+                self._seats = tuple(tuple(sampling.seat_of(self.tree, p)) for p in (0, 1))
+            sampling.run_places(self.plexes, pair, self._places, self._seats, discounts, random)
         else:
             self._walk = self._walk or tuple(sampling.walk_of(self.tree))
             outer = kind == "external"

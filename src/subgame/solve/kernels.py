@@ -6,7 +6,8 @@ upwards (values, regrets, average), walk it downwards (regret matching, reach).
 
 Called from Python are only the functions named ``run_...``, with plain tuples: Numba recognises
 those at once, while typing a named tuple anew costs 10 µs per field at every call. Inside,
-everything has its name again.
+everything has its name again, and helpers are inlined by force: a call would pass every array of
+a named tuple as seven words.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Root(NamedTuple):
 FIXED, RESPOND, HEDGE = 0, 1, 2
 
 
-@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+@njit(cache=True, forceinline=True, fastmath={"contract"}, error_model="numpy")
 def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
     """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
 
@@ -138,7 +139,7 @@ def scratch(t: Terminals) -> Floats:
     return np.empty((widest + 1) * LANES)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
     """Realisation plan of a strategy; the root slots of `reach` are given."""
     for b in range(len(plex.block_actions)):
@@ -150,7 +151,7 @@ def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
             q += hi - lo
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremble: float) -> None:
     """Regret matching in block `b`.
 
@@ -189,7 +190,7 @@ def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremb
             sigma[q + k] = least + rest * p
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def begin(plex: Plex, m: Memory, positive: float, negative: float, tremble: float) -> None:
     """The current strategy and its reach from the regrets alone."""
     for b in range(len(plex.block_actions)):
@@ -197,7 +198,7 @@ def begin(plex: Plex, m: Memory, positive: float, negative: float, tremble: floa
     propagate(plex, m.sigma, m.reach)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def learn(
     plex: Plex, m: Memory, now: Floats, then: Floats, tremble: float, next_tremble: float
 ) -> None:
@@ -301,7 +302,7 @@ def hedged(v: float, mean: float, spread: float, rate: float) -> float:
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def enter(root: Root, m: Memory) -> None:
     """Reach into each root slot under random alternative payoffs (2017, Theorem 2 and App. D)."""
     for s in range(len(root.mean)):
@@ -325,7 +326,7 @@ def enter(root: Root, m: Memory) -> None:
         m.reach[s] = hedged(average, root.mean[s], root.spread[s], rate)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def respond(plex: Plex, m: Memory) -> None:
     """Instead of learning: play a best response from now on (CFR-BR, Johanson et al. 2012)."""
     for b in range(len(plex.block_actions) - 1, -1, -1):
@@ -381,7 +382,7 @@ def run_iterations(  # type: ignore[no-untyped-def]
                 collect(me, discounts[t, 2])
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def collect(m: Memory, kept: float) -> None:
     """Add the current reach to the average."""
     for q in range(len(m.average)):

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.solve.kernels import Memory, begin
+from subgame.solve.kernels import TINY, Memory, begin
 from subgame.tree.public_tree import Plex, PublicTree
 
 Floats = NDArray[np.float64]
@@ -39,24 +40,29 @@ class Walk(NamedTuple):
     chance: Floats  # [c] probability of the edge where chance acts
 
 
+class Seat(NamedTuple):
+    """A player's infosets in the order of public nodes. Axes: n = node, e = infoset."""
+
+    at: Index  # [n + 1]
+    first: Index  # [e] sequence of the first action
+    stride: Index  # [e]
+    actions: Index  # [e]
+    parent: Index  # [e] the sequence it hangs below
+
+
 class Places(NamedTuple):
     """The public tree as a sampler of public chance needs it. Axis: n = public node."""
 
     child_at: Index  # [n + 1]
     child: Index  # children, those entered by a player's action before those entered by chance
     chance: Floats  # probability of sampling the child; 0 where a player's action leads there
-    infoset_at: tuple[Index, Index]  # [n + 1] per player
-    infoset: tuple[Index, Index]
-    first: tuple[Index, Index]  # [i]
-    stride: tuple[Index, Index]  # [i]
-    actions: tuple[Index, Index]  # [i]
     entry_at: Index  # [n + 1] terminals as coordinates
     row: Index
     col: Index
     value: Floats
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def uniform(random: Words) -> float:
     """The next number in [0, 1): splitmix64 (Steele, Lea, Flood 2014); its state is one word."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -67,7 +73,7 @@ def uniform(random: Words) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def chance_child(w: Walk, h: int, random: Words) -> int:
     """A child of chance history `h`, drawn by its probability."""
     u, last = uniform(random), w.child_at[h + 1] - 1
@@ -78,15 +84,19 @@ def chance_child(w: Walk, h: int, random: Words) -> int:
     return w.child[last]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, forceinline=True, error_model="numpy")
 def matched(m: Memory, first: int, stride: int, actions: int) -> None:
     """Regret matching at one infoset, into sigma."""
     total = 0.0
     for a in range(actions):
         total += max(m.regret[first + a * stride], 0.0)
-    for a in range(actions):
-        q = first + a * stride
-        m.sigma[q] = max(m.regret[q], 0.0) / total if total > 0.0 else 1.0 / actions
+    if total > TINY:
+        total = 1.0 / total
+        for a in range(actions):
+            m.sigma[first + a * stride] = max(m.regret[first + a * stride], 0.0) * total
+    else:
+        for a in range(actions):
+            m.sigma[first + a * stride] = 1.0 / actions
 
 
 @njit(cache=True, error_model="numpy")
@@ -156,7 +166,7 @@ def chance_sampled(
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def fade(m: Memory, positive: float, negative: float, kept: float) -> None:
     """Discount the past before an iteration adds to it."""
     if positive != 1.0 or negative != 1.0:
@@ -187,19 +197,22 @@ def run_walks(plexes, memories, walk, discounts, outer, random):  # type: ignore
     begin(Plex(*plexes[1]), two, 1.0, 1.0, 0.0)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def sample_places(pl: Places, visited: Index, weight: Floats, random: Words) -> int:
     """The public nodes reached under one sample of public chance, parents first."""
     count, at = 1, 0
     visited[0], weight[0] = 0, 1.0
     while at < count:
         n = visited[at]
-        u, drawn = uniform(random), False
-        for c in range(pl.child_at[n], pl.child_at[n + 1]):
+        lo, hi = pl.child_at[n], pl.child_at[n + 1]
+        u, drawn = 0.0, False
+        if hi > lo and pl.chance[hi - 1] > 0.0:
+            u = uniform(random)
+        for c in range(lo, hi):
             q = pl.chance[c]
             if q > 0.0:
                 u -= q
-                if drawn or (u >= 0.0 and c + 1 < pl.child_at[n + 1]):
+                if drawn or (u >= 0.0 and c + 1 < hi):
                     continue
                 drawn = True
             visited[count] = pl.child[c]
@@ -209,63 +222,69 @@ def sample_places(pl: Places, visited: Index, weight: Floats, random: Words) -> 
     return count
 
 
-@njit(cache=True, error_model="numpy")
-def learn_places(  # type: ignore[no-untyped-def]
-    pl, p, me: Memory, other: Memory, parents, visited, weight, count
-) -> None:
-    """A vector iteration for player `p`, confined to the visited nodes."""
-    for side in range(2):
-        m, parent = (me, parents[p]) if side == 0 else (other, parents[1 - p])
-        which = p if side == 0 else 1 - p
-        infoset, infoset_at = pl.infoset[which], pl.infoset_at[which]
-        for k in range(count):
-            for e in range(infoset_at[visited[k]], infoset_at[visited[k] + 1]):
-                i = infoset[e]
-                first, stride = pl.first[which][i], pl.stride[which][i]
-                matched(m, first, stride, pl.actions[which][i])
-                for a in range(pl.actions[which][i]):
-                    q = first + a * stride
-                    m.reach[q] = m.reach[parent[i]] * m.sigma[q]
-                    m.value[q] = 0.0
-    sign = 1.0 if p == 0 else -1.0
-    mine, theirs = (pl.row, pl.col) if p == 0 else (pl.col, pl.row)
+@njit(cache=True, forceinline=True, error_model="numpy")
+def descend(seat: Seat, m: Memory, visited: Index, count: int) -> None:
+    """Regret matching and reach in the visited nodes; values back to nothing."""
     for k in range(count):
-        n = visited[k]
-        for e in range(pl.entry_at[n], pl.entry_at[n + 1]):
-            me.value[mine[e]] += sign * weight[n] * pl.value[e] * other.reach[theirs[e]]
-    for k in range(count - 1, -1, -1):
-        n = visited[k]
-        for e in range(pl.infoset_at[p][n + 1] - 1, pl.infoset_at[p][n] - 1, -1):
-            i = pl.infoset[p][e]
-            first, stride, actions = pl.first[p][i], pl.stride[p][i], pl.actions[p][i]
-            total = 0.0
-            for a in range(actions):
-                total += me.sigma[first + a * stride] * me.value[first + a * stride]
+        for e in range(seat.at[visited[k]], seat.at[visited[k] + 1]):
+            first, stride, actions = U(seat.first[e]), U(seat.stride[e]), U(seat.actions[e])
+            matched(m, first, stride, actions)
+            above = m.reach[U(seat.parent[e])]
             for a in range(actions):
                 q = first + a * stride
-                me.regret[q] += me.value[q] - total
-                me.average[q] += me.reach[q]
-            me.value[parents[p][i]] += total
+                m.reach[q] = above * m.sigma[q]
+                m.value[q] = 0.0
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def ascend(seat: Seat, m: Memory, visited: Index, count: int) -> None:
+    """Values, regrets and average in the visited nodes."""
+    for k in range(count - 1, -1, -1):
+        for e in range(seat.at[visited[k] + 1] - 1, seat.at[visited[k]] - 1, -1):
+            first, stride, actions = U(seat.first[e]), U(seat.stride[e]), U(seat.actions[e])
+            total = 0.0
+            for a in range(actions):
+                total += m.sigma[first + a * stride] * m.value[first + a * stride]
+            for a in range(actions):
+                q = first + a * stride
+                m.regret[q] += m.value[q] - total
+                m.average[q] += m.reach[q]
+            m.value[U(seat.parent[e])] += total
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def pay(
+    pl: Places, mine: Index, theirs: Index, sign: float, reach: Floats, value: Floats,
+    visited: Index, weight: Floats, count: int,
+) -> None:  # fmt: skip
+    """Terminals of the visited nodes, divided by the probability of visiting them."""
+    for k in range(count):
+        n = visited[k]
+        w = sign * weight[n]
+        for e in range(pl.entry_at[n], pl.entry_at[n + 1]):
+            value[U(mine[e])] += w * pl.value[e] * reach[U(theirs[e])]
 
 
 @njit(cache=True)
-def run_places(plexes, memories, places, discounts, random):  # type: ignore[no-untyped-def]
-    """Public chance sampling: one sample of the public tree per player and iteration."""
-    one, two, pl = Memory(*memories[0]), Memory(*memories[1]), Places(*places)
-    plex0, plex1 = Plex(*plexes[0]), Plex(*plexes[1])
-    parents = (plex0.parent, plex1.parent)
+def run_places(plexes, memories, places, seats, discounts, random):  # type: ignore[no-untyped-def]
+    """Public chance sampling: one sample of the public tree per iteration, for both players."""
+    pl, both = Places(*places), (Memory(*memories[0]), Memory(*memories[1]))
+    chairs, sides = (Seat(*seats[0]), Seat(*seats[1])), (Plex(*plexes[0]), Plex(*plexes[1]))
     nodes = len(pl.child_at) - 1
     visited, weight = np.empty(nodes, np.int32), np.empty(nodes)
     for t in range(len(discounts) - 1):
-        positive, negative, kept = discounts[t]
-        fade(one, positive, negative, kept)
-        fade(two, positive, negative, kept)
         for p in range(2):
-            count = sample_places(pl, visited, weight, random)
-            me, other = (one, two) if p == 0 else (two, one)
-            learn_places(pl, p, me, other, parents, visited, weight, count)
-    begin(plex0, one, 1.0, 1.0, 0.0)
-    begin(plex1, two, 1.0, 1.0, 0.0)
+            fade(both[p], discounts[t, 0], discounts[t, 1], discounts[t, 2])
+        count = sample_places(pl, visited, weight, random)
+        descend(chairs[1], both[1], visited, count)
+        descend(chairs[0], both[0], visited, count)
+        pay(pl, pl.row, pl.col, 1.0, both[1].reach, both[0].value, visited, weight, count)
+        ascend(chairs[0], both[0], visited, count)
+        descend(chairs[0], both[0], visited, count)
+        pay(pl, pl.col, pl.row, -1.0, both[0].reach, both[1].value, visited, weight, count)
+        ascend(chairs[1], both[1], visited, count)
+    for p in range(2):
+        begin(sides[p], both[p], 1.0, 1.0, 0.0)
 
 
 # Tables ---------------------------------------------------------------------------------------
@@ -273,7 +292,9 @@ def run_places(plexes, memories, places, discounts, random):  # type: ignore[no-
 
 def _histories(tree: PublicTree):  # type: ignore[no-untyped-def]
     if tree.histories is None or tree.located is None:
-        raise SubgameError(f"{tree!r} keeps no histories to sample from.")
+        raise SubgameError(
+            f"{tree!r} keeps no histories to sample from; public chance sampling needs none."
+        )
     return tree.histories
 
 
@@ -304,40 +325,25 @@ def walk_of(tree: PublicTree) -> Walk:
 
 def places_of(tree: PublicTree) -> Places:
     """The public tree as a sampler of public chance walks it."""
-    h, nodes = _histories(tree), tree.num_nodes
-    top = np.flatnonzero(h.parent >= 0)
-    top = top[h.node[top] != h.node[h.parent[top]]]
-    by_chance = h.player[h.parent[top]] == CHANCE
-    mass = np.bincount(h.node[top], weights=h.chance[top] * by_chance, minlength=nodes)
-    by_player = np.bincount(h.node[top], weights=~by_chance, minlength=nodes) > 0
-    mass[by_player] = 0.0
-    parent = tree.node_parent
-    total = np.bincount(parent[1:], weights=mass[1:], minlength=nodes)
+    nodes, parent, entries = tree.num_nodes, tree.node_parent, tree.entries
     at, child = _children(parent, nodes)
-    order = np.lexsort((mass[child] > 0, parent[child]))  # players' children first
-    child = child[order]
-    above = total[parent[child]]
-    chance = np.divide(mass[child], above, out=np.zeros(len(child)), where=above > 0)
-    lists = [_by_node(side.node, nodes) for side in tree.players]
-    ends = np.flatnonzero(h.player == TERMINAL)
-    located = [tree.located[p][ends] for p in (0, 1)]  # type: ignore[index]
-    entry_at, entry = _by_node(h.node[ends], nodes)
+    child = child[np.lexsort((tree.node_chance[child] > 0, parent[child]))]
+    entry_at, e = _by_node(entries.node, nodes)
     return Places(
-        child_at=at, child=child, chance=chance,
-        infoset_at=(lists[0][0], lists[1][0]), infoset=(lists[0][1], lists[1][1]),
-        first=(tree.players[0].first, tree.players[1].first),
-        stride=(tree.players[0].stride, tree.players[1].stride),
-        actions=(_sizes(tree, 0), _sizes(tree, 1)),
-        entry_at=entry_at, row=located[0][entry], col=located[1][entry],
-        value=(h.chance[ends] * h.payoff[ends])[entry],
+        at, child, tree.node_chance[child], entry_at,
+        entries.row[e], entries.col[e], entries.value[e],
     )  # fmt: skip
+
+
+def seat_of(tree: PublicTree, p: int) -> Seat:
+    """A player's infosets by public node; within a node parents stay first."""
+    side = tree.players[p]
+    sizes = np.array([len(actions) for actions in side.actions], dtype=np.int32)
+    at, e = _by_node(side.node, tree.num_nodes)
+    return Seat(at, side.first[e], side.stride[e], sizes[e], side.plex.parent[e])
 
 
 def _by_node(node: NDArray[np.integer], nodes: int) -> tuple[Index, Index]:
     counts = np.bincount(node, minlength=nodes)
     order = np.argsort(node, kind="stable").astype(np.int32)
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), order
-
-
-def _sizes(tree: PublicTree, p: int) -> Index:
-    return np.array([len(actions) for actions in tree.players[p].actions], dtype=np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.games.base import TERMINAL, Game
+from subgame.games.base import CHANCE, TERMINAL, Game
 from subgame.tree.histories import Histories, walk
 from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
 
@@ -97,6 +97,7 @@ class Form:
     entries: Entries
     node_names: Sequence[str]
     node_parent: Index
+    node_chance: Floats
     histories: Histories | None = None
     located: tuple[Index, Index] | None = None  # [h] each player's sequence there, -1 outside
 
@@ -135,8 +136,27 @@ def form_of(
     )
     return Form(
         str(histories.game), (players[0], players[1]), entries,
-        histories.node_names, histories.node_parent, histories, (located[0], located[1]),
+        histories.node_names, histories.node_parent, _public_chance(histories), histories,
+        (located[0], located[1]),
     )  # fmt: skip
+
+
+def _public_chance(h: Histories) -> Floats:
+    """[n] how likely chance leads to a public state rather than to its siblings.
+
+    Players' reaches set to one; 0 where (also) a player's action leads there, and at the root.
+    """
+    nodes = len(h.node_names)
+    step = np.flatnonzero(h.parent >= 0)
+    step = step[h.node[step] != h.node[h.parent[step]]]
+    by_chance = h.player[h.parent[step]] == CHANCE
+    mass = np.zeros(nodes)
+    np.add.at(mass, h.node[step], h.chance[step] * by_chance)
+    mass[h.node[step[~by_chance]]] = 0.0
+    total = np.zeros(nodes)
+    np.add.at(total, h.node_parent[1:], mass[1:])
+    above = np.append(0.0, total[h.node_parent[1:]])
+    return np.divide(mass, above, out=np.zeros(nodes), where=above > 0)
 
 
 def _from_slots(sequence: Index, slots: int) -> Index:
@@ -157,6 +177,7 @@ def assemble(form: Form) -> PublicTree:
         terminals=_group(entries),
         node_names=form.node_names,
         node_parent=form.node_parent,
+        node_chance=form.node_chance,
         histories=form.histories,
         located=None if form.located is None else (map0[form.located[0]], map1[form.located[1]]),
     )
@@ -217,6 +238,7 @@ class _Group:
         self.row_sequences: list[Index] = []
         self.col_sequences: list[Index] = []
         self.scales: list[float] = []
+        self.nodes: list[int] = []
 
 
 def _group(entries: Entries) -> Terminals:
@@ -252,6 +274,7 @@ def _group(entries: Entries) -> Terminals:
         group.row_sequences.append(rows)
         group.col_sequences.append(cols)
         group.scales.append(scale)
+        group.nodes.append(int(node[lo]))
     return _flatten(list(groups.values()))
 
 
@@ -275,6 +298,7 @@ def _flatten(groups: list[_Group]) -> Terminals:
         row_sequence=_cat([np.stack(g.row_sequences, axis=1).ravel() for g in groups]),
         col_sequence=_cat([np.stack(g.col_sequences, axis=1).ravel() for g in groups]),
         scale=np.concatenate([np.array(g.scales) for g in groups] or [np.zeros(0)]),
+        node=_cat([np.array(g.nodes) for g in groups]),
         row_sequence_at=_offsets(shape[:, 0] * shape[:, 2]),
         col_sequence_at=_offsets(shape[:, 1] * shape[:, 2]),
         scale_at=_offsets(shape[:, 2]),

@@ -56,6 +56,7 @@ class Terminals(NamedTuple):
     row_sequence: Index  # flat [g][row, lane]: player 0's sequences
     col_sequence: Index  # flat [g][col, lane]: player 1's
     scale: Floats  # flat [g][lane]
+    node: Index  # flat [g][lane]: the public state where it is
     row_sequence_at: Index  # [g] offsets into the flat arrays
     col_sequence_at: Index
     scale_at: Index
@@ -123,6 +124,7 @@ class PublicTree:
     terminals: Terminals
     node_names: Sequence[str]
     node_parent: Index  # [n] -1 at the root
+    node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
     histories: Histories | None = None
     located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
     engines: dict[str, object] = field(default_factory=dict, repr=False)
@@ -146,8 +148,8 @@ class PublicTree:
 
     @cached_property
     def entries(self) -> Entries:
-        """The terminals as coordinates of the sequence-form payoff matrix (node is unknown: -1)."""
-        t, rows, cols, values = self.terminals, [], [], []
+        """The terminals as coordinates of the sequence-form payoff matrix."""
+        t, nodes, rows, cols, values = self.terminals, [], [], [], []
         for g in range(len(t.rows)):
             m, n, lanes = int(t.rows[g]), int(t.cols[g]), int(t.lanes[g])
             row = t.row_sequence[t.row_sequence_at[g] :][: m * lanes].reshape(m, lanes)
@@ -156,13 +158,15 @@ class PublicTree:
             ptr = t.row_ptr[t.row_ptr_at[g] :][: m + 1]
             at = slice(ptr[0], ptr[-1])
             local_row = np.repeat(np.arange(m), np.diff(ptr))
+            nodes.append(np.tile(t.node[t.scale_at[g] :][:lanes], len(local_row)))
             rows.append(row[local_row].ravel())
             cols.append(col[t.row_col[at]].ravel())
             values.append(np.outer(t.row_value[at], scale).ravel())
+        node = np.concatenate([*nodes, np.zeros(0, np.int32)])
         row = np.concatenate([*rows, np.zeros(0, np.int32)])
         col = np.concatenate([*cols, np.zeros(0, np.int32)])
         value = np.concatenate([*values, np.zeros(0)])
-        return Entries(np.full(len(row), -1, np.int32), row, col, value)
+        return Entries(node, row, col, value)
 
     @cached_property
     def digest(self) -> str:
