@@ -20,6 +20,8 @@ from subgame.cli.bench import bench_command
 from subgame.cli.demo import demo_command
 from subgame.cli.exploit import exploit_command
 from subgame.cli.games import games_command
+from subgame.cli.refine import refine_command
+from subgame.cli.reproduce import reproduce_command
 from subgame.cli.solve import solve_command
 from subgame.errors import SubgameError, did_you_mean
 
@@ -82,6 +84,8 @@ def subgame(
 app.command("games")(games_command)
 app.command("solve")(solve_command)
 app.command("exploit")(exploit_command)
+app.command("refine")(refine_command)
+app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)
 app.command("bench")(bench_command)
 

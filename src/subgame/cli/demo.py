@@ -50,7 +50,8 @@ class Section:
 def demo_command(json: JsonOption = False) -> None:
     """Show what subgame does, in under two minutes.
 
-    Solves Kuhn and Leduc poker with every schedule and exactly, and judges strategies.
+    Solves Kuhn and Leduc poker with every schedule and exactly, judges strategies, and improves one
+    in its subgames.
     """
     console, began = stdout(), time.perf_counter()
     rows: dict[str, Any] = {}
@@ -72,6 +73,8 @@ def demo_command(json: JsonOption = False) -> None:
             ("subgame games", "what else there is to solve"),
             ("subgame solve leduc --target 1e-6", "solve a game yourself"),
             ("subgame exploit kuhn uniform", "see where a strategy can be beaten"),
+            ("subgame refine leduc uniform --at 'after round 1'", "improve one in its subgames"),
+            ("subgame reproduce", "run the papers' experiments again"),
             ("subgame --help", "everything else"),
         ],
     )
@@ -139,7 +142,51 @@ def judging(meter: Meter) -> Section:
     return Section("judging", "Any strategy is judged exactly, by a best response", shown, rows)
 
 
-SECTIONS: list[Callable[[Meter], Section]] = [schedules, judging]
+ROUGH = 30
+"""Iterations of the blueprint whose subgames are refined."""
+
+
+def techniques(meter: Meter) -> Section:
+    """A rough blueprint of Leduc refined after its first betting round by every technique."""
+    import subgame as sg
+
+    tree = sg.compile(sg.games.load("leduc"))
+    rough = sg.solve(tree, "cfr+", iterations=ROUGH).strategy
+    subgames = sg.cut(tree, "after round 1")
+    named: list[tuple[sg.Gadget, str]] = [
+        (sg.Unsafe(), "none"),
+        (sg.Resolve(), "safe"),
+        (sg.Maxmargin(), "safe"),
+        (sg.ReachResolve(), "safe"),
+        (sg.ReachMaxmargin(), "safe"),
+        (sg.Estimate(), "none"),
+        (sg.Distributional(), "none"),
+        (sg.ReachEstimateDistributional(), "none"),
+        (sg.Resolve(refined=0.1), "safe in the limit"),
+    ]
+    title = f"Leduc, a blueprint of {ROUGH} iterations refined in its five subgames"
+    numbers = ("before", "after", "smallest margin", "time")
+    shown = table("technique", *numbers, "promise", numbers=numbers, title=title)
+    rows: list[dict[str, Any]] = []
+    for number, (gadget, promise) in enumerate(named):
+        name = gadget.name + (" (refined)" if gadget.refined else "")
+        meter.update(f"Refining leduc by {name}", "", number / len(named))
+        found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
+        rows.append({"game": tree.game, "technique": name, "exploitability_before":
+                     found.before.mean, "exploitability_after": found.after.mean, "margin":
+                     found.margin, "seconds": found.seconds})  # fmt: skip
+        shown.add_row(
+            name, f"{found.before.mean:.4f}", f"{found.after.mean:.4f}", f"{found.margin:.4f}",
+            seconds_text(found.seconds), Text(promise, style="dim"),
+        )  # fmt: skip
+    told = Text(
+        "  Safe: a best response wins no more than before. Margin: by how much less.", "dim"
+    )
+    title = "A strategy is improved in its subgames, safely where the technique is safe"
+    return Section("techniques", title, Group(shown, told), rows)
+
+
+SECTIONS: list[Callable[[Meter], Section]] = [schedules, judging, techniques]
 
 
 def _title(tree: PublicTree) -> str:

@@ -1,0 +1,91 @@
+"""The papers' experiments, run again: one key each, the paper's figures beside ours.
+
+    >>> from subgame import papers
+    >>> print(*papers.KEYS)
+    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5
+
+A quick run takes seconds; a full one is what `docs/results` holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.papers.report import Report
+from subgame.papers.settings import Progress
+
+__all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
+
+BROWN = "Brown & Sandholm 2017"
+BURCH = "Burch, Johanson & Bowling 2014"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment of a paper that can be run again."""
+
+    key: str
+    paper: str
+    what: str
+    takes: str
+    """How long a full run takes."""
+    module: str
+    budgeted: bool = False
+    """Whether a full run is cut to a budget of CPU seconds."""
+
+    def run(
+        self,
+        quick: bool = False,
+        seed: int = 0,
+        progress: Progress | None = None,
+        budget: float | None = None,
+    ) -> Report:
+        """Run it. `progress` is told what is being done and which share of all is done."""
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
+        options: dict[str, Any] = {}
+        if budget is not None:
+            if not self.budgeted or quick:
+                raise SubgameError(
+                    f"{'A quick run' if self.budgeted else self.key} has no budget; a full run of "
+                    f"{' or '.join(k for k, r in KEYS.items() if r.budgeted)} has."
+                )
+            if not 0 < budget < float("inf"):
+                raise SubgameError(f"A budget is a number of seconds above 0, not {budget:g}.")
+            options["budget"] = budget
+        module = import_module(self.module)  # only now: nobody else pays for it
+        report: Report = module.run(quick, seed, progress, **options)
+        return report
+
+
+KEYS: dict[str, Reproduction] = {
+    made.key: made
+    for made in (
+        Reproduction("coin-toss", BROWN, "every number of Coin Toss", "a second",
+                     "subgame.papers.coin_toss"),
+        Reproduction("burch2014-fig3", BURCH, "Leduc re-solved from kept values, safe and unsafe",
+                     "15 minutes", "subgame.papers.burch2014_fig3"),
+        Reproduction("burch2014-fig4", BURCH, "Leduc solved by CFR-D", "45 minutes",
+                     "subgame.papers.burch2014_fig4", budgeted=True),
+        Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
+                     "3 minutes", "subgame.papers.burch2014_fig5"),
+    )
+}  # fmt: skip
+"""Key -> what can be run again."""
+
+
+def reproduce(
+    key: str, *, quick: bool = False, seed: int = 0, progress: Progress | None = None
+) -> Report:
+    """Run an experiment of a paper again and lay its figures beside ours.
+
+    >>> report = reproduce("coin-toss")
+    >>> report.data["largest_difference"] < 1e-9
+    True
+    """
+    if key not in KEYS:
+        raise did_you_mean("reproduction", key, KEYS)
+    return KEYS[key].run(quick, seed, progress)

@@ -91,7 +91,7 @@ def _told(tell: Progress, name: str, schedule: str, done: int, total: int) -> Ca
 
 def _levels(tree: sg.PublicTree, quick: bool, tell: Progress) -> dict[str, float]:
     """What unsafe re-solving leads to from other equilibria: each is found in another way."""
-    ways = ("lp", "pcfr+") if quick else ("lp", "cfr+", "dcfr", "pcfr+", "pdcfr+")
+    ways = ("lp", "pdcfr+") if quick else ("lp", "cfr+", "dcfr", "pcfr+", "pdcfr+")
     count, out = (5_000 if quick else 100_000), {}
     for way in ways:
         tell(f"Unsafe re-solving of the equilibrium that {way} finds", 1.0)

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +109,13 @@ class Report:
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return [file, *self.plot(folder / self.key)]
 
+    @classmethod
+    def load(cls, path: str | Path) -> Report:
+        """Read what `save` wrote, to show or draw it again."""
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+        kept = {entry.name: found[entry.name] for entry in fields(cls)}
+        return cls(**{**kept, "notes": tuple(kept["notes"])})
+
 
 def figure(value: Any) -> str:
     """A figure as people read it.
@@ -143,7 +150,8 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
     for mark in shown.get("lines", ()):
         ax.axhline(mark["y"], color="black", linestyle=":", linewidth=1)
         ax.annotate(mark["label"], (1, mark["y"]), xycoords=("axes fraction", "data"),
-                    ha="right", va="bottom", fontsize="small")  # fmt: skip
+                    ha="right", va="bottom", fontsize="small",
+                    bbox={"color": "white", "alpha": 0.6, "lw": 0, "pad": 1})  # fmt: skip
     if scale in ("log", "semilog"):
         ax.set_xscale("log")
     if scale == "log":

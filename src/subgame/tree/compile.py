@@ -60,7 +60,7 @@ def compile(
 
     >>> import subgame as sg
     >>> sg.compile(sg.games.load("kuhn"))
-    <PublicTree of kuhn: 9 public states, 6 + 6 infosets, 828 B>
+    <PublicTree of kuhn: 9 public states, 6 + 6 infosets, 848 B>
     """
     if not isinstance(game, Game):
         raise SubgameError(
@@ -156,7 +156,8 @@ def _public_chance(h: Histories) -> Floats:
     total = np.zeros(nodes)
     np.add.at(total, h.node_parent[1:], mass[1:])
     above = np.append(0.0, total[h.node_parent[1:]])
-    return np.divide(mass, above, out=np.zeros(nodes), where=above > 0)
+    share: Floats = np.divide(mass, above, out=np.zeros(nodes), where=above > 0)
+    return share
 
 
 def _from_slots(sequence: Index, slots: int) -> Index:

@@ -1,0 +1,121 @@
+"""``subgame reproduce``: the papers' experiments, run again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import JsonOption, Meter, emit, next_steps, stderr, stdout, table, warm_up
+from subgame.errors import SubgameError, did_you_mean
+
+
+def _complete_key(incomplete: str) -> list[str]:
+    from subgame.papers import KEYS
+
+    return [key for key in KEYS if key.startswith(incomplete)]
+
+
+def reproduce_command(
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KEY]",
+            help="Which experiment; without it they are listed.",
+            show_default=False,
+            autocompletion=_complete_key,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A smaller version that takes less than a minute.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FOLDER", help="Write KEY.json, KEY.png and KEY.svg there."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Where random choices start.")
+    ] = 0,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="S",
+            help="CPU seconds for experiments too large to run in full (burch2014-fig4).",
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Run an experiment of a paper again and show the paper's figures beside ours.
+
+    [bold]Examples[/]
+
+    subgame reproduce
+
+    subgame reproduce coin-toss
+
+    subgame reproduce burch2014-fig3 --quick
+
+    subgame reproduce burch2014-fig5 --out results
+    """
+    from subgame.papers import KEYS
+
+    if key is None:
+        _list(json)
+        return
+    if key not in KEYS:
+        raise did_you_mean("reproduction", key, KEYS)
+    _check_folder(out)
+    with Meter(key) as meter:
+        warm_up(meter, "cfr")
+
+        def progress(what: str, share: float) -> None:
+            meter.update(what, "", min(share, 1.0))
+
+        report = KEYS[key].run(quick, seed, progress, budget)
+    if json:
+        emit(report.as_dict())
+    else:
+        stdout().print(report.table(stdout().width), markup=False, end="", soft_wrap=True)
+    if out is not None:
+        for file in report.save(out):
+            stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+
+
+def _check_folder(out: Path | None) -> None:
+    """Refuse a folder that cannot be written to, before the work is done."""
+    if out is None:
+        return
+    near = out
+    while not near.exists() and near != near.parent:
+        near = near.parent
+    if not near.is_dir():
+        raise SubgameError(f"--out {out} cannot be written: {near} is not a folder.")
+    if not os.access(near, os.W_OK):
+        raise SubgameError(f"--out {out} cannot be written: {near} is write-protected.")
+
+
+def _list(json: bool) -> None:
+    from subgame.papers import KEYS
+
+    if json:
+        rows = [{"key": each.key, "paper": each.paper, "what": each.what, "takes": each.takes}
+                for each in KEYS.values()]  # fmt: skip
+        emit({"reproductions": rows})
+        return
+    console = stdout()
+    shown = table("key", "paper", "what", "takes", title="Experiments that can be run again")
+    for each in KEYS.values():
+        shown.add_row(Text(each.key, "cyan"), each.paper, each.what, each.takes)
+    console.print(shown)
+    next_steps(
+        console,
+        [
+            ("subgame reproduce coin-toss", "a first one, in a second"),
+            ("subgame reproduce burch2014-fig3 --quick", "a smaller version of a long one"),
+            ("subgame reproduce burch2014-fig5 --out results", "with files and pictures"),
+        ],
+    )

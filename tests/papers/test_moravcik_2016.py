@@ -1,0 +1,133 @@
+"""Moravcik et al. 2016, "Refining Subgames in Large Imperfect Information Games".
+
+The subgame margin (Def. 2), Theorem 1, LP2 and LP3 and the max-margin gadget, on random games. The
+oracle is a second LP3 that shares no code with the package (`margin_program`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import subgame as sg
+from helpers import oracle_of, profile_of, tree_of
+from margin_program import largest_margin, root_of, root_values
+from subgame.refine.refine import Part
+from subgame.solve.engine import engine
+
+SEEDS = range(40)
+EXACT = 1e-7
+
+
+def case(seed: int) -> tuple[sg.PublicTree, sg.Strategy, list[sg.Subgame]]:
+    """A random game, a random blueprint, and the subgames two or three steps down."""
+    tree = tree_of(f"random(seed={seed})")
+    subgames = [s for s in sg.cut(tree, f"depth {2 + seed % 2}") if s.tree.num_infosets]
+    assert subgames, f"random(seed={seed}) has no subgame there"
+    return tree, sg.Strategy.random(tree, seed=seed), subgames
+
+
+def alone(blueprint: sg.Strategy, part: Part, sigma: NDArray[np.float64]) -> sg.Strategy:
+    """sigma_1[S <- sigma_S]: the blueprint with one subgame refined."""
+    return sg.combine(blueprint, [(part.subgame, part.player, sigma)])
+
+
+def reached(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
+    """[s] the reach of a pure best response of the opponent at the root slots."""
+    tree, o = strategy.tree, 1 - part.player
+    response = sg.best_response(tree, strategy, o).strategy
+    return engine(tree).plan(o, response.probs[o])[part.subgame.sequence[o]]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_theorem_1(seed: int) -> None:
+    """Margin >= 0: u1 does not fall; and it rises by pi_-2(I) SM where a best response reaches I.
+
+    The refined strategies are Maxmargin's, Resolve's, and halves of either and the blueprint.
+    """
+    tree, blueprint, subgames = case(seed)
+    before = sg.exploitability(tree, blueprint).per_seat
+    for name in ("maxmargin", "resolve"):
+        refined = sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp")
+        for part in refined.parts:
+            p, run = part.player, engine(part.subgame.tree)
+            plans = [
+                run.plan(p, sigma) for sigma in (part.sigma, part.subgame.restrict(blueprint, p))
+            ]
+            for share in (1.0, 0.5):  # CBV is convex in the plan: margins are at least shared too
+                sigma = run.behaviour(p, share * plans[0] + (1 - share) * plans[1])
+                combined = alone(blueprint, part, sigma)
+                ours = run.plan(p, sigma, engine(tree).plan(p, blueprint.probs[p])[
+                    part.subgame.sequence[p]])  # fmt: skip
+                values = run.respond(1 - p, ours).slots / part.weight
+                margin = float((part.cbv - values).min())
+                assert margin >= share * part.margin - EXACT
+                assert margin >= -EXACT
+                gain = before[p] - sg.exploitability(tree, combined).per_seat[p]
+                assert gain >= -EXACT
+                for s in np.flatnonzero(reached(combined, part)):
+                    assert gain >= part.weight[s] * margin - EXACT
+
+
+def test_best_responses_do_reach_subgames() -> None:
+    """The second half of Theorem 1 is not empty above: margins and reach are often positive."""
+    count = 0
+    for seed in SEEDS:
+        tree, blueprint, subgames = case(seed)
+        refined = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", schedule="lp")
+        for part in refined.parts:
+            combined = alone(blueprint, part, part.sigma)
+            count += part.margin > 1e-3 and bool(reached(combined, part).any())
+    assert count >= len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lp3_is_the_margin(seed: int) -> None:
+    """The gadget solved by linear program reaches LP3's optimum, and by CFR+ within its gap."""
+    tree, blueprint, subgames = case(seed)
+    oracle, profile = oracle_of(f"random(seed={seed})"), profile_of(blueprint)
+    exact = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", schedule="lp")
+    rough = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", iterations=200)
+    assert len(exact.parts) == len(rough.parts) > 0
+    for part, other in zip(exact.parts, rough.parts, strict=True):
+        root = root_of(oracle, part.subgame, profile, part.player)
+        cbv = root_values(oracle, root, profile)
+        np.testing.assert_allclose(part.cbv, [cbv[s] for s in part.infosets], atol=1e-10)
+        best = largest_margin(oracle, root, cbv)
+        assert best >= -EXACT  # the blueprint itself has margin 0
+        assert part.gap is not None
+        assert part.gap < EXACT
+        assert part.margin == pytest.approx(best, abs=EXACT)
+        assert other.gap is not None
+        assert best - other.gap - EXACT <= other.margin <= best + EXACT
+
+
+def test_the_blueprint_solves_lp2_and_has_margin_zero() -> None:
+    """LP2: "The original, unrefined strategy is a solution"."""
+    for seed in SEEDS:
+        tree, blueprint, subgames = case(seed)
+        refined = sg.refine(tree, blueprint, at=subgames, technique="resolve", schedule="lp")
+        for part in refined.parts:
+            p, run = part.player, engine(part.subgame.tree)
+            reach = engine(tree).plan(p, blueprint.probs[p])[part.subgame.sequence[p]]
+            plan = run.plan(p, part.subgame.restrict(blueprint, p), reach)
+            own = run.respond(1 - p, plan).slots / part.weight
+            np.testing.assert_allclose(own, part.cbv, atol=1e-12)
+            assert part.margin >= -EXACT  # and so does Resolve's solution
+
+
+def test_maxmargin_is_never_below_resolve() -> None:
+    """ "Where LP2 guarantees non-negative margin, we maximize it"."""
+    better = 0
+    for seed in SEEDS:
+        tree, blueprint, subgames = case(seed)
+        margins = [
+            [part.margin for part in sg.refine(tree, blueprint, at=subgames, technique=name,
+                                               schedule="lp").parts]
+            for name in ("maxmargin", "resolve")
+        ]  # fmt: skip
+        for most, some in zip(*margins, strict=True):
+            assert most >= some - EXACT
+            better += most > some + 1e-3
+    assert better > len(SEEDS)

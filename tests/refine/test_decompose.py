@@ -1,0 +1,222 @@
+"""Decomposition: CFR-D, compact storage, the linear programs and CFR-BR."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from helpers import tree_of
+from subgame.refine.decompose import Roots
+from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
+from subgame.refine.payoffs import Trunk
+from subgame.refine.programs import program
+from subgame.solve.engine import engine
+
+AT = "after round 1"
+
+
+@pytest.fixture(scope="module")
+def equilibrium() -> sg.Strategy:
+    """Leduc, solved to 1e-7 or so."""
+    return sg.solve(tree_of("leduc"), sg.PDCFRPlus(), iterations=10_000).strategy
+
+
+# The linear programs ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_programs_are_the_gadgets_twins(seed: int) -> None:
+    """LP1, LP2 and LP3 share only the subgame with the gadget games, and agree with them."""
+    tree = tree_of(f"random(seed={seed})")
+    blueprint = sg.Strategy.random(tree, seed)
+    for subgame in sg.cut(tree, "depth 1"):
+        for o in (0, 1):
+            if not subgame.tree.players[1 - o].names:
+                continue
+            stakes, _ = Trunk.of(blueprint, o, Maxmargin(), None).stakes(subgame, Maxmargin())
+            reached = stakes.weight > 0
+            three = program("lp3", subgame, stakes)
+            margin = (stakes.alternative - three.values)[reached].min()
+            assert margin == pytest.approx(three.objective, abs=1e-7)
+            gadget = sg.refine(
+                tree, blueprint, at=[subgame], technique=Maxmargin(), schedule="lp", player=1 - o
+            )
+            assert gadget.parts[0].margin == pytest.approx(three.objective, abs=1e-6)
+            two = program("lp2", subgame, stakes)
+            assert (stakes.alternative - two.values)[reached].min() >= -1e-7
+            one = program("lp1", subgame, stakes)
+            unsafe = sg.refine(
+                tree, blueprint, at=[subgame], technique=Unsafe(), schedule="lp", player=1 - o
+            ).parts[0]
+            weight = stakes.weight * stakes.her_reach
+            assert one.values @ weight == pytest.approx(unsafe.values @ weight, abs=1e-7)
+            assert one.values @ weight <= three.values @ weight + 1e-7
+
+
+def test_gifts_enter_the_program_through_the_alternative() -> None:
+    """LP3 with gifts on Coin Toss: margins (1/2, 1/2) at Heads 1/2, Tails 1/2."""
+    tree = tree_of("coin-toss")
+    gadget = sg.ReachMaxmargin()
+    trunk = Trunk.of(sg.blueprint(tree, "paper"), 0, gadget, None)
+    (subgame,) = sg.cut(tree, "Play")
+    stakes, gifts = trunk.stakes(subgame, gadget)
+    assert gifts == pytest.approx([0.5, 0.0])
+    assert program("lp3", subgame, stakes).objective == pytest.approx(0.5)
+
+
+# Compact storage -------------------------------------------------------------------------------
+
+
+def test_compact_storage_forgets_and_recovers(equilibrium: sg.Strategy, tmp_path: Path) -> None:
+    """Kept is far less than the strategy; re-solving stays within Theorem 3's bound."""
+    tree = tree_of("leduc")
+    before = sg.exploitability(tree, equilibrium).mean
+    kept = sg.compact(tree, equilibrium, at=AT)
+    assert kept.nbytes < sum(p.nbytes for p in equilibrium.probs) / 8
+    kept.save(tmp_path / "kept.safetensors")
+    kept = sg.Compact.load(tmp_path / "kept.safetensors", kept.trunk)
+    whole = kept.whole(tree, schedule="pcfr+", iterations=2000)
+    after = sg.exploitability(tree, whole).mean
+    bound = before
+    for subgame in kept.subgames():
+        again = kept.reconstruct(subgame, schedule="pcfr+", iterations=2000)
+        bound += kept.error_bound(subgame, before, 2 * max(again.gaps))
+    assert after <= bound
+    assert after < 1e-3
+
+
+def test_compact_refuses_what_it_cannot_do(equilibrium: sg.Strategy) -> None:
+    tree = tree_of("leduc")
+    with pytest.raises(sg.SubgameError, match="no frontier of leduc called 'after round 3'; did"):
+        sg.compact(tree, equilibrium, at="after round 3")
+    kept = sg.compact(tree, equilibrium, at=AT)
+    with pytest.raises(sg.SubgameError, match="no subgame called 'xx'"):
+        kept.reconstruct("xx")
+
+
+# CFR-D -----------------------------------------------------------------------------------------
+
+
+def test_cfr_d_converges_on_leduc() -> None:
+    """A trunk found with one subgame's strategy at a time, subgames re-solved afterwards."""
+    game, tree = sg.games.load("leduc"), tree_of("leduc")
+    found = []
+    for iterations, inner in ((50, 50), (400, 200)):
+        kept = sg.cfr_d(
+            game, at=AT, iterations=iterations, subgame_iterations=inner,
+            schedule="cfr+", subgame_schedule="cfr+",
+        )  # fmt: skip
+        whole = kept.whole(tree, schedule="cfr+", iterations=1000)
+        found.append(sg.exploitability(tree, whole).mean)
+    assert found[1] < 0.02
+    assert found[1] < found[0] / 2
+
+
+@pytest.mark.slow
+def test_cfr_d_reaches_a_thousandth_on_leduc() -> None:
+    game, tree = sg.games.load("leduc"), tree_of("leduc")
+    kept = sg.cfr_d(
+        game, at=AT, iterations=3000, subgame_iterations=500,
+        schedule="cfr+", subgame_schedule="cfr+",
+    )  # fmt: skip
+    whole = kept.whole(tree, schedule="cfr+", iterations=5000)
+    assert sg.exploitability(tree, whole).mean < 1e-3
+
+
+def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
+    """Burch 2014, Theorem 2: R_p^T <= Delta |I_TR| sqrt(A T) + T N_S eps_S, on Leduc.
+
+    The average strategies' exploitability is at most the sum of both regrets over T. eps_S, the
+    most any root infoset falls short of a best response, is taken from the last solutions.
+    """
+    game, tree = sg.games.load("leduc"), tree_of("leduc")
+    iterations, inner = 200, 100
+    kept = sg.cfr_d(game, at=AT, iterations=iterations, subgame_iterations=inner)
+    trunk_infosets = sum(len(p.names) for p in kept.trunk.players)
+    roots = Roots.of(kept.trunk)
+    root_infosets = sum(
+        len(side.slots) for subgame in kept.subgames() for side in subgame.tree.players
+    )
+    assert len(roots.names) == 5
+    delta, actions, epsilon = 26.0, 3, _shortfall(kept, inner)
+    per_player = (
+        delta * trunk_infosets * np.sqrt(actions * iterations) / iterations
+        + root_infosets * epsilon
+    )
+    whole = kept.whole(tree, schedule="cfr+", iterations=1000)
+    assert sg.exploitability(tree, whole).mean <= per_player
+    # And the part that shrinks does shrink like the theorem's square root, or faster.
+    longer = sg.cfr_d(game, at=AT, iterations=4 * iterations, subgame_iterations=4 * inner)
+    again = sg.exploitability(tree, longer.whole(tree, schedule="cfr+", iterations=1000)).mean
+    assert again < sg.exploitability(tree, whole).mean
+
+
+def _shortfall(kept: sg.Compact, iterations: int) -> float:
+    """How far a subgame solution's root values stay behind best responses, at most."""
+    worst = 0.0
+    plans = [engine(kept.trunk).plan(p, kept.strategy.probs[p]) for p in (0, 1)]
+    for subgame in kept.subgames():
+        run = engine(subgame.tree)
+        reach = [np.maximum(plans[p][subgame.sequence[p]], 1e-12) for p in (0, 1)]
+        memories = (run.memory(0), run.memory(1))
+        for p in (0, 1):
+            memories[p].reach[: len(reach[p])] = reach[p]
+        run.iterate(memories, sg.CFR().discounts(1, iterations + 1), False)
+        sigma = [run.behaviour(p, memories[p].average) for p in (0, 1)]
+        for p in (0, 1):
+            other = run.plan(1 - p, sigma[1 - p], reach[1 - p])
+            gap = run.respond(p, other).slots - run.values(p, sigma[p], other)[: len(reach[p])]
+            worst = max(worst, float(gap.max()))
+    return worst
+
+
+def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
+    """Peak memory is far below that of compiling and solving the whole game at once."""
+    game = sg.games.load("liars-dice(dice=1, faces=5)")
+    sg.cfr_d(sg.games.load("kuhn"), at=lambda s: s.public_state() == "b", iterations=1)  # warm up
+
+    def at(state: sg.State) -> bool:  # three bids in: many small subgames
+        return (state.public_state() or "").count(" ") == 3
+
+    def peak_of(work: object) -> int:
+        tracemalloc.start()
+        work()  # type: ignore[operator]
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    apart = peak_of(
+        lambda: sg.cfr_d(game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
+    )
+    whole = peak_of(lambda: sg.solve(sg.compile(game), iterations=1))
+    assert apart < whole / 2
+
+
+# CFR-BR ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [0, 1])
+def test_cfr_br_is_one_sided(learner: int) -> None:
+    """The learner approaches the value; her exploitability falls without the other's average."""
+    tree = tree_of("leduc")
+    value = -0.085606424 if learner == 0 else 0.085606424
+    found = []
+    for iterations in (100, 1600):
+        result = sg.solve(tree, sg.CFRBR(1 - learner), iterations=iterations)
+        found.append(result.exploitability.per_seat[learner] + value)
+    assert found[0] > found[1] > -1e-9
+    assert found[1] < found[0] / 3
+
+
+def test_resolve_from_an_equilibrium_stays_one(equilibrium: sg.Strategy) -> None:
+    tree = tree_of("leduc")
+    for schedule in ("pcfr+", "mccfr(sampling=public)"):
+        refined = sg.refine(
+            tree, equilibrium, at=AT, technique=Resolve(), schedule=schedule, iterations=3000
+        )
+        assert refined.after.mean - refined.before.mean <= refined.bound + 1e-9
+        assert refined.after.mean < (1e-4 if schedule == "pcfr+" else 0.1)
