@@ -130,13 +130,15 @@ def test_fig3_safe_falls_and_unsafe_does_not() -> None:
     }
     assert found("burch2014-fig3", "exploitability of the equilibrium") < 1e-8
     assert found("burch2014-fig3", "subgames") == 5
-    assert curves["safe cfr+"][-1].exploitability < 1e-3
-    assert curves["safe cfr"][-1].exploitability < 0.01
-    assert all(point.exploitability > 0.02 for point in curves["unsafe cfr"])
-    assert all(point.exploitability > 0.02 for point in curves["unsafe cfr+"])
-    assert -0.8 < slope(curves["safe cfr"]) < -0.3
-    levels = quick("burch2014-fig3").data["unsafe_level_by_equilibrium"]
-    assert all(level > 0.02 for level in levels.values())
+    assert curves["safe CFR+"][-1].exploitability < 1e-3
+    assert curves["safe CFR"][-1].exploitability < 0.01
+    assert curves["safe PCS"][-1].exploitability < 0.05
+    for label in ("PCS", "CFR", "CFR+"):
+        assert all(point.exploitability > 0.02 for point in curves[f"unsafe {label}"])
+    assert -0.8 < slope(curves["safe CFR"]) < -0.3
+    assert -0.9 < slope(curves["safe PCS"]) < -0.3
+    for levels in quick("burch2014-fig3").data["unsafe_levels"].values():
+        assert all(level > 0.02 for level in levels.values())
 
 
 @pytest.mark.parametrize("technique", [sg.Resolve(), sg.Unsafe(), sg.Maxmargin()])

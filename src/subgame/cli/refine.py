@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from subgame.refine.refine import Refinement
     from subgame.tree.public_tree import PublicTree
 
+USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
 SHOWN = 12
 """Root infosets that are shown, those with the smallest margins."""
 SHOWN_ROWS = 6
@@ -97,7 +98,9 @@ def refine_command(
     schedule: Annotated[
         str,
         typer.Option(
-            "--schedule", metavar="NAME", help=f"One of {', '.join(NAMED)}, or lp, which is exact."
+            "--schedule",
+            metavar="NAME",
+            help=f"One of {', '.join(USABLE)}, pcs (sampling public chance) or lp, which is exact.",
         ),
     ] = "pdcfr+",
     iterations: Annotated[
@@ -376,7 +379,8 @@ def _summary(found: Refinement) -> Table:
     word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
     add("exploitability after", number_text(max(found.after, 0.0)), word)
     add("smallest margin", number_text(found.margin))
-    add("subgames", f"{len(found.parts)}", f"solved by {found.schedule}, each for each player")
+    add("gadget games", f"{len(found.parts)}",
+        f"one per subgame and player, solved by {found.schedule}")  # fmt: skip
     add("time", seconds_text(found.seconds))
     return grid
 

@@ -2,7 +2,7 @@
 
     >>> from subgame import papers
     >>> print(*papers.KEYS)
-    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5
+    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5 kubicek2026-refined
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -21,6 +21,7 @@ __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
 BROWN = "Brown & Sandholm 2017"
 BURCH = "Burch, Johanson & Bowling 2014"
+KUBICEK = "Kubíček, Lisý & Sandholm 2026"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ KEYS: dict[str, Reproduction] = {
                      "subgame.papers.burch2014_fig4", budgeted=True),
         Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
                      "3 minutes", "subgame.papers.burch2014_fig5"),
+        Reproduction("kubicek2026-refined", KUBICEK, "refined equilibria of gadget games",
+                     "2 minutes", "subgame.papers.kubicek2026"),
     )
 }  # fmt: skip
 """Key -> what can be run again."""

@@ -53,7 +53,12 @@ class Resolving:
     """
 
     def __init__(
-        self, compact: sg.Compact, tree: PublicTree, technique: Gadget, schedule: Schedule | str
+        self,
+        compact: sg.Compact,
+        tree: PublicTree,
+        technique: Gadget,
+        schedule: Schedule | str,
+        seed: int = 0,
     ) -> None:
         self.tree, self.iterations, self.seconds = tree, 0, 0.0
         self.start = (
@@ -75,7 +80,8 @@ class Resolving:
                 game = assemble(gadget_form(technique, subgame.form, stakes))
                 players = (0, 1) if technique.door == "none" else (p,)
                 lay = [(q, *_places(game, tree, q)) for q in players]
-                self.games.append(_Game(Run(game, parse(schedule)), lay))
+                own = seed * 1_000 + len(self.games)  # a sampling schedule's luck differs by game
+                self.games.append(_Game(Run(game, parse(schedule), own), lay))
 
     def advance(self, to: int, progress: Callable[[int], None] | None = None) -> None:
         """Go on to that many iterations of each gadget game."""

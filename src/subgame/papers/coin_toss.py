@@ -59,11 +59,11 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     both = [line for line in rows if isinstance(line["paper"], float | int)]
     series = [
         {"label": who, "x": list(range(len(both))), "y": [line[key] for line in both],
-         "line": "", "marker": mark}
-        for who, key, mark in (("paper", "paper", "s"), ("ours", "ours", "x"))
+         "line": "", "marker": mark, "size": size}
+        for who, key, mark, size in (("paper", "paper", "s", 8), ("ours", "ours", "x", 5))
     ]  # fmt: skip
     names = [line["quantity"] for line in both]
-    panels = [panel("Coin Toss", "", "probability or value to P1", series, ticks=names)]
+    panels = [panel("Coin Toss", "probability, or value to P1", "", series, names=names)]
     worst = max(abs(line["paper"] - line["ours"]) for line in both)
     if progress is not None:
         progress("Coin Toss", 1.0)

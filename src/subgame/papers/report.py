@@ -28,10 +28,11 @@ def row(quantity: str, paper: Any, ours: Any, note: str = "") -> dict[str, Any]:
 def panel(
     title: str, xlabel: str, ylabel: str, series: Sequence[dict[str, Any]], **options: Any
 ) -> dict[str, Any]:
-    """A picture as data; each of `series` has a label, x and y, and perhaps low and high.
+    """A picture as data; each of `series` has a label, x and y, and perhaps low and high,
+    a `line` and a `marker` (as Matplotlib calls them) and its `size`.
 
     `options`: `scale` ("linear", "log", or "semilog": logarithmic in x only), `lines` (levels to
-    mark: label and y) and `ticks` (names along x instead of numbers).
+    mark: label and y) and `names` (of the numbers x, which are then listed from top to bottom).
     """
     return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(series), **options}
 
@@ -83,20 +84,24 @@ class Report:
 
     def plot(self, path: str | Path) -> list[Path]:
         """Draw the panels to a file; to a .png and a .svg where `path` has no ending."""
+        from matplotlib import rc_context
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         panels = self.data["panels"]
-        made = Figure(figsize=(6.4 * len(panels), 4.6), layout="constrained")
+        lines = max(len(shown.get("names", ())) for shown in panels)
+        size = (6.8 * len(panels), max(4.6, 1.2 + 0.23 * lines))
+        made = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(made)
         axes = made.subplots(1, len(panels), squeeze=False)[0]
         for ax, shown in zip(axes, panels, strict=True):
             _draw(ax, shown)
-        made.suptitle(self.paper, fontsize="medium")
+        made.suptitle(self.paper, fontsize="small", wrap=True)
         path = Path(path)
         files = [path] if path.suffix else [Path(f"{path}.png"), Path(f"{path}.svg")]
-        for file in files:
-            made.savefig(file, dpi=100)
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": self.key}):
+            for file in files:
+                made.savefig(file, dpi=100)
         return files
 
     def save(self, folder: str | Path) -> list[Path]:
@@ -142,9 +147,10 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
     """One panel."""
     scale = shown.get("scale", "linear")
     for colour, line in zip(COLOURS * 4, shown["series"], strict=False):
-        style = {"marker": line.get("marker", "o"), "markersize": 4, "color": colour,
-                 "linestyle": line.get("line", "-"), "label": line["label"]}  # fmt: skip
-        ax.plot(line["x"], line["y"], **style)
+        style = {"marker": line.get("marker", "o"), "markersize": line.get("size", 4),
+                 "linestyle": line.get("line", "-"), "color": colour,
+                 "label": line["label"]}  # fmt: skip
+        ax.plot(*(line[axis] for axis in ("yx" if "names" in shown else "xy")), **style)
         if "low" in line:
             ax.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, lw=0)
     for mark in shown.get("lines", ()):
@@ -156,9 +162,10 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
         ax.set_xscale("log")
     if scale == "log":
         ax.set_yscale("log")
-    if "ticks" in shown:
-        ax.set_xticks(range(len(shown["ticks"])), shown["ticks"], rotation=60, ha="right",
-                      fontsize="small")  # fmt: skip
+    if "names" in shown:
+        ax.set_yticks(range(len(shown["names"])), shown["names"], fontsize="small")
+        ax.invert_yaxis()
+        ax.margins(x=0.2)
     ax.set(title=shown["title"], xlabel=shown["xlabel"], ylabel=shown["ylabel"])
     ax.grid(visible=True, alpha=0.3)
     ax.legend(fontsize="small")

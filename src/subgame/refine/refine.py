@@ -318,13 +318,15 @@ def solve_gadget(
     """Solve a gadget game, by CFR or by linear program."""
     tree = assemble(gadget_form(gadget, subgame.form, stakes))
     o = stakes.opponent
+    # Of two choices each is kept this likely; more of them share it, or none would be left to her.
+    least = gadget.refined and 2 * gadget.refined / len(tree.players[o].actions[0])
     if isinstance(solver, str):
         if gadget.door == "random":
             raise SubgameError(
                 f"{gadget.name} is no finite game, so there is no linear program for it; "
                 "solve it by a CFR schedule."
             )
-        return solve_lp(tree, tremble=(o, gadget.refined) if gadget.refined else None)
+        return solve_lp(tree, tremble=(o, least) if least else None)
     roots = None
     if gadget.door == "random":
         if solver.sampling != "none":
@@ -341,7 +343,7 @@ def solve_gadget(
     elif gadget.refined:
 
         def trembling(run: Engine, first: int, count: int) -> Root:
-            return run.root(o, tremble=gadget.refined / np.sqrt(np.arange(first, first + count)))
+            return run.root(o, tremble=least / np.sqrt(np.arange(first, first + count)))
 
         roots = trembling
     return complete(Run(tree, solver, roots=roots), limits)
