@@ -140,8 +140,8 @@ def test_what_goes_wrong_is_one_sentence(cli: Cli, args: tuple[str, ...], words:
 # reproduce -----------------------------------------------------------------------------------
 def test_reproduce_lists_its_keys(cli: Cli) -> None:
     listed = cli("reproduce", "--json").json()["reproductions"]
-    assert [line["key"] for line in listed] == [
-        "coin-toss", "burch2014-fig3", "burch2014-fig4", "burch2014-fig5"]  # fmt: skip
+    keys = {line["key"] for line in listed}
+    assert {"coin-toss", "burch2014-fig3", "burch2014-fig4", "burch2014-fig5"} <= keys
     answer = cli("reproduce")
     assert all(line["key"] in answer.out for line in listed)
     assert "Where to go next" in answer.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def coin_toss(gadget: sg.Gadget | str, **options: Any) -> sg.Refinement:
 @pytest.mark.parametrize("make", [sg.Resolve, sg.Maxmargin])
 @pytest.mark.parametrize("seed", range(6))
 def test_trembles_vanish(make: Any, seed: int) -> None:
-    """A tremble of eps costs the opponent no more than a constant times eps, and never helps her."""
+    """A tremble of eps costs the opponent a constant times eps at most, and never helps her."""
     tree = tree_of(f"random(seed={seed})")
     blueprint = sg.Strategy.random(tree, seed=seed)
     for subgame in sg.cut(tree, "depth 2"):
@@ -80,7 +81,7 @@ def test_refined_cfr_keeps_the_margins(gadget: sg.Gadget, most: float) -> None:
 def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
     """From a weak blueprint (five iterations), where plain Resolve accepts nearly anything.
 
-    Measured: exploitability 1.37; Resolve leaves 0.98 to 0.99, refined 0.32 to 0.33, Maxmargin 0.57.
+    Measured: exploitability 1.37; Resolve leaves 0.98 to 0.99, refined 0.32 to 0.33.
     """
     tree = tree_of("leduc")
     weak = sg.solve(tree, iterations=5).strategy
@@ -88,8 +89,11 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
     for schedule in ("lp", "cfr+"):
         found = {}
         for eps in (0.0, 0.1):
-            refined = sg.refine(tree, weak, at=subgames, technique=sg.Resolve(refined=eps),
-                                schedule=schedule, iterations=None if schedule == "lp" else 300)  # fmt: skip
+            gadget = sg.Resolve(refined=eps)
+            limit = None if schedule == "lp" else 300
+            refined = sg.refine(
+                tree, weak, at=subgames, technique=gadget, schedule=schedule, iterations=limit
+            )
             assert refined.margin >= -1e-3
             assert refined.after.mean <= refined.before.mean + 1e-3
             found[eps] = refined.after.mean
@@ -120,8 +124,8 @@ def test_many_doors_share_the_tremble() -> None:
 def test_keep_safe_by_hand() -> None:
     """Coin Toss with alternatives 0.5 and -0.5, the equilibrium's: Heads rises from 0 to 0.5.
 
-    Kept safe, 1 - 2h <= 0 and 1 - 2t <= 1/2 hold first: h >= 1/2, and what is left goes to Tails, so
-    h = t = 1/2 and P1 wins (0.5 + 0) / 2.
+    Kept safe, 1 - 2h <= 0 and 1 - 2t <= 1/2 hold first: h >= 1/2, and what is left goes to Tails,
+    so h = t = 1/2 and P1 wins (0.5 + 0) / 2.
     """
     for on in (sg.Resolve(), sg.Maxmargin()):
         options: dict[str, Any] = {"alternatives": [0.5, -0.5], "schedule": "lp"}
@@ -180,7 +184,7 @@ def test_keep_safe_changes_nothing_where_estimates_are_safe() -> None:
 
 
 def test_default_estimates() -> None:
-    """Alternatives are the values of `estimate`, or of the blueprint, played inside; never above CBV.
+    """Alternatives are the values of `estimate`, or of the blueprint, inside; never above CBV.
 
     In Coin Toss P1 has no choice inside, so all of them are the CBV.
     """
@@ -216,8 +220,7 @@ def test_shapes_of_a_vector(given: Any) -> None:
     refined = coin_toss("estimate", alternatives=given, schedule="lp")
     assert refined.parts[0].alternatives.tolist() == [0.5, -0.5]
     assert refined.strategy["Play"]["Tails"] == pytest.approx(0.75, abs=EXACT)
-    spread = {key: value for key, value in given.items()} if isinstance(given, dict) else given
-    assert coin_toss("distributional", uncertainty=_positive(spread)).parts
+    assert coin_toss("distributional", uncertainty=_positive(given)).parts
 
 
 def _positive(given: Any) -> Any:
@@ -235,7 +238,7 @@ def _positive(given: Any) -> Any:
         ({"Heads Play": 0.5}, "of root infoset 'Tails Play' is missing"),
         (
             {"Heads Play": 0.5, "Tail Play": 1.0},
-            r"no root infoset of player 0 in 'Play' called 'Tail Play'; did you mean 'Tails Play'\?",
+            r"root infoset of player 0 in 'Play' called 'Tail Play'; did you mean 'Tails Play'\?",
         ),
         ([0.5, float("nan")], "of a root infoset is a number, not"),
         ([0.5, float("inf")], "of a root infoset is a number, not"),
@@ -267,9 +270,7 @@ def test_more_that_is_refused() -> None:
     with pytest.raises(sg.SubgameError, match="made for another tree"):
         sg.refine(tree_of("coin-toss"), kuhn, at="Play")
     two = tree_of("coin-toss-two")
-    with pytest.raises(
-        sg.SubgameError, match="There are several subgames: .* 'Play S1' is missing"
-    ):
+    with pytest.raises(sg.SubgameError, match="several subgames: give the alternative payoff"):
         sg.refine(two, sg.blueprint(two, "paper"), at="after Play", alternatives=[1.0, 2.0])
 
 
@@ -293,9 +294,8 @@ def test_techniques_by_name(name: str) -> None:
      ("distributionall", "distributional")],
 )  # fmt: skip
 def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
-    with pytest.raises(
-        sg.SubgameError, match=f"no technique called '{name}'; did you mean '{near}"
-    ):
+    sentence = f"There is no technique called '{name}'; did you mean '{near}'"
+    with pytest.raises(sg.SubgameError, match=sentence):
         coin_toss(name)
 
 
@@ -334,10 +334,10 @@ def hedged_by_quadrature(v: float, mean: float, spread: float, rate: float) -> f
         return float(expit(-rate * (mean + spread * z - v)) * norm.pdf(z))
 
     middle, steep = (v - mean) / spread, 10 / (rate * spread)
-    cuts = {middle + k * steep for k in (-4, -1, 0, 1, 4)} | {-3.0, 0.0, 3.0}
+    cuts = {round(middle + k * steep, 6) for k in (-4, -1, 0, 1, 4)} | {-3.0, 0.0, 3.0}
     edges = [-12.0, *sorted(z for z in cuts if -12 < z < 12), 12.0]
-    pieces = zip(edges, edges[1:], strict=False)
-    return sum(quad(density, lo, hi, epsabs=1e-11, limit=100)[0] for lo, hi in pieces)
+    pieces = (quad(density, lo, hi, epsabs=1e-13, limit=100) for lo, hi in pairwise(edges))
+    return float(sum(found for found, _ in pieces))
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_augmented_infosets_count_too() -> None:
     def king_faces_a_bet(state: Any) -> bool:
         return bool(state.current_player() == 0 and state.information_state(0) == "Kpb")
 
-    with pytest.raises(sg.SubgameError, match="in '[JQ]pb' player 1 cannot tell history"):
+    with pytest.raises(sg.SubgameError, match=r"in '[JQ]pb' player 1 cannot tell history"):
         sg.cut(tree_of("kuhn"), king_faces_a_bet)
 
     def rock_twice(state: Any) -> bool:  # all is public: a subgame, if an empty one

@@ -1,0 +1,230 @@
+"""Decks, cards and two-card hands, each in one order that every array of the package follows.
+
+**Cards** are integers: ``rank * number of suits + suit``, ranks from low to high and suits in the
+order clubs, diamonds, hearts, spades. In the full deck 2c is 0, 2d is 1, 2s is 3 and As is 51.
+
+**Hands** are unordered pairs of cards. A hand of cards ``low < high`` has the index
+``high * (high - 1) / 2 + low``: 2c2d is 0, 2c2h is 1, 2d2h is 2 and AhAs is 1,325. The index does
+not depend on how many cards lie above, so the hands of the first n cards are the first
+n(n - 1)/2 of the list.
+
+    >>> DECK.parse("QsJh2h")
+    (43, 38, 2)
+    >>> int(DECK.hand_index(*DECK.parse("AsAh"))), DECK.hand_name(1325)
+    (1325, 'AsAh')
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.pointing import fault
+
+RANKS = "23456789TJQKA"
+SUITS = "cdhs"
+
+_SYMBOLS = str.maketrans("♣♦♥♠♧♢♡♤", "cdhscdhs")
+_TOKEN = re.compile(r"[^\W_]+")
+_CARD = re.compile(r"(10|[^\W_])([^\W_]?)")
+
+
+@dataclass(frozen=True)
+class Deck:
+    """A deck: some of the ranks 23456789TJQKA and some of the suits cdhs, in that order.
+
+    >>> leduc = Deck(ranks="JQK", suits="hs")
+    >>> leduc.size, leduc.num_hands, leduc.name(range(6))
+    (6, 15, 'JhJsQhQsKhKs')
+    """
+
+    ranks: str = RANKS
+    suits: str = SUITS
+
+    def __post_init__(self) -> None:
+        for given, known, what in ((self.ranks, RANKS, "ranks"), (self.suits, SUITS, "suits")):
+            if not given or given != "".join(char for char in known if char in given):
+                raise SubgameError(
+                    f"The {what} of a deck must be some of '{known}', each at most once and in "
+                    f"this order; '{given}' is not."
+                )
+        if self.size < 2:
+            raise SubgameError(f"A deck needs at least two cards, and this one has {self.size}.")
+
+    @property
+    def num_ranks(self) -> int:
+        return len(self.ranks)
+
+    @property
+    def num_suits(self) -> int:
+        return len(self.suits)
+
+    @property
+    def size(self) -> int:
+        """The number of cards."""
+        return self.num_ranks * self.num_suits
+
+    @property
+    def num_hands(self) -> int:
+        """The number of two-card hands: 1,326 in the full deck."""
+        return self.size * (self.size - 1) // 2
+
+    # Cards and text.
+
+    def card_name(self, card: int) -> str:
+        """The name of a card: 43 is Qs."""
+        self._check_cards((card,))
+        rank, suit = divmod(int(card), self.num_suits)
+        return self.ranks[rank] + self.suits[suit]
+
+    def name(self, cards: Iterable[int]) -> str:
+        """The names of cards, joined: (43, 38, 2) is QsJh2h."""
+        return "".join(self.card_name(card) for card in cards)
+
+    def parse(
+        self, text: str, *, counts: Iterable[int] | None = None, what: str = "cards"
+    ) -> tuple[int, ...]:
+        """Cards from text, in the order written, with any separators or none.
+
+        Case does not matter and ten may be written 10. A card that comes twice is refused, and so
+        is any number of cards that is not among ``counts``, where given.
+
+        >>> DECK.parse("qs, JH | 10♥") == DECK.parse("QsJhTh")
+        True
+        >>> DECK.parse("QsJx2h", what="board")
+        Traceback (most recent call last):
+        subgame.errors.SubgameError: In the board 'QsJx2h', at 'Jx' (character 3): there is no
+        suit 'x' (suits: cdhs).
+          QsJx2h
+            ^^
+        """
+        plain = text.translate(_SYMBOLS)
+        cards: list[int] = []
+        for word in _TOKEN.finditer(plain):
+            for match in _CARD.finditer(plain, word.start(), word.end()):
+                token = text[match.start() : match.end()]
+                reason = self._why_no_card(match[1], match[2])
+                card = -1 if reason else self._card(match[1], match[2])
+                if card in cards:
+                    reason = "this card was already given"
+                if reason:
+                    raise fault(what, text, match.start(), token, reason)
+                cards.append(card)
+        allowed = None if counts is None else sorted(set(counts))
+        if allowed is not None and len(cards) not in allowed:
+            wanted = " or ".join(map(str, allowed))
+            raise SubgameError(
+                f"The {what} '{text}' must have {wanted} cards, and it has {len(cards)}."
+            )
+        return tuple(cards)
+
+    def _why_no_card(self, rank: str, suit: str) -> str | None:
+        if self._rank(rank) < 0:
+            return f"there is no rank '{rank}' (ranks: {self.ranks})"
+        if not suit:
+            return f"the suit is missing (suits: {self.suits})"
+        if suit.lower() not in self.suits:
+            return f"there is no suit '{suit}' (suits: {self.suits})"
+        return None
+
+    def _rank(self, text: str) -> int:
+        return self.ranks.find("T" if text == "10" else text.upper())
+
+    def _card(self, rank: str, suit: str) -> int:
+        return self._rank(rank) * self.num_suits + self.suits.index(suit.lower())
+
+    def _check_cards(self, cards: Iterable[int]) -> None:
+        given = [int(card) for card in cards]
+        for card in given:
+            if not 0 <= card < self.size:
+                raise SubgameError(
+                    f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
+                )
+        if len(set(given)) < len(given):
+            raise SubgameError(f"The cards {given} hold one card twice.")
+
+    # Hands.
+
+    @cached_property
+    def hands(self) -> npt.NDArray[np.int64]:
+        """The two cards of each hand, the low one first: [hand, 2]."""
+        high, low = np.tril_indices(self.size, -1)
+        return _frozen(np.stack([low, high], axis=1))
+
+    @cached_property
+    def hand_masks(self) -> npt.NDArray[np.uint64]:
+        """The cards of each hand as a set of bits, bit c for card c: [hand]."""
+        bits = np.uint64(1) << self.hands.astype(np.uint64)
+        return _frozen(bits[:, 0] | bits[:, 1])
+
+    @cached_property
+    def hand_table(self) -> npt.NDArray[np.int16]:
+        """The hand of two cards in either order, -1 on the diagonal: [card, card]."""
+        table = np.full((self.size, self.size), -1, dtype=np.int16)
+        low, high = self.hands.T
+        table[low, high] = table[high, low] = np.arange(self.num_hands)
+        return _frozen(table)
+
+    def hand_index(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """The index of the hand of two cards, in either order; arrays give arrays.
+
+        >>> DECK.hand_index([1, 0], [0, 2])
+        array([0, 1])
+        """
+        a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        if (low < 0).any() or (high >= self.size).any() or (low == high).any():
+            raise SubgameError(
+                f"A hand is two different cards from 0 to {self.size - 1}; these are not all hands."
+            )
+        return np.asarray(high * (high - 1) // 2 + low)
+
+    def parse_hand(self, text: str) -> int:
+        """The index of a hand from text: ``AhAs`` is 1,325."""
+        return int(self.hand_index(*self.parse(text, counts=(2,), what="hand")))
+
+    def hand_name(self, hand: int) -> str:
+        """The name of a hand, the high card first: 1,325 is AsAh."""
+        if not 0 <= hand < self.num_hands:
+            raise SubgameError(
+                f"Hand {hand} does not exist; the hands are 0 to {self.num_hands - 1}."
+            )
+        low, high = self.hands[hand]
+        return self.name((int(high), int(low)))
+
+    def mask(self, cards: Iterable[int]) -> int:
+        """A set of cards as bits, bit c for card c."""
+        given = tuple(cards)
+        self._check_cards(given)
+        return sum(1 << int(card) for card in given)
+
+    def compatible(self, board: Iterable[int]) -> npt.NDArray[np.bool_]:
+        """Which hands hold no card of the board: [hand].
+
+        >>> int(DECK.compatible(DECK.parse("QsJh2h")).sum())
+        1176
+        """
+        free: npt.NDArray[np.bool_] = (self.hand_masks & np.uint64(self.mask(board))) == 0
+        return free
+
+    @cached_property
+    def disjoint(self) -> npt.NDArray[np.bool_]:
+        """Which pairs of hands share no card: [hand, hand]."""
+        masks = self.hand_masks
+        return _frozen((masks[:, None] & masks[None, :]) == 0)
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+DECK = Deck()
+"""The full deck of 52 cards."""

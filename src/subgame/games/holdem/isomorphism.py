@@ -1,0 +1,237 @@
+"""Boards and hands that differ only in the names of the suits.
+
+Cards come in **groups**: within a group the order does not matter, between groups it does. A flop
+is the groups ``(3,)``, a flop and a turn ``(3, 1)``, a flop, a turn and a river ``(3, 1, 1)``; a
+hand on a flop is ``(3, 2)``, the board first so that the hand's names follow the board's.
+
+Of all the sets of cards that the permutations of the suits make of one, the **canonical** one has
+the smallest cards in the first place where they differ, each group sorted upwards.
+
+    >>> flops = canonical_boards((3,))
+    >>> len(flops.cards), int(flops.weights.sum())
+    (1755, 22100)
+    >>> count_classes((2,)), count_classes((3, 1)), count_classes((3, 1, 2))
+    (169, 63193, 55190538)
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.cards import DECK, Deck
+
+Ints = npt.NDArray[np.int64]
+
+_CARD_BITS = 6
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Boards:
+    """The canonical boards of a deck, sorted, with how many boards each stands for."""
+
+    groups: tuple[int, ...]
+    cards: npt.NDArray[np.int64]  # [board, card]
+    weights: npt.NDArray[np.int64]  # [board]
+
+
+@lru_cache(maxsize=8)
+def suit_permutations(deck: Deck = DECK) -> Ints:
+    """Every permutation of the suits, the identity first: [permutation, suit] -> suit."""
+    return _frozen(np.array(list(itertools.permutations(range(deck.num_suits)))))
+
+
+@lru_cache(maxsize=8)
+def card_permutations(deck: Deck = DECK) -> Ints:
+    """What each permutation of the suits makes of a card: [permutation, card] -> card."""
+    rank, suit = np.divmod(np.arange(deck.size), deck.num_suits)
+    return _frozen(rank * deck.num_suits + suit_permutations(deck)[:, suit])
+
+
+@lru_cache(maxsize=8)
+def hand_permutations(deck: Deck = DECK) -> Ints:
+    """What each permutation of the suits makes of a hand: [permutation, hand] -> hand.
+
+    Values of the canonical board's hands are those of any board it stands for, renamed: with the
+    permutation p that `canonicalise` gives, ``values = canonical_values[hand_permutations()[p]]``.
+    """
+    cards = card_permutations(deck)[:, deck.hands]
+    return _frozen(deck.hand_index(cards[..., 0], cards[..., 1]))
+
+
+def canonicalise(
+    cards: npt.ArrayLike, groups: Sequence[int], deck: Deck = DECK
+) -> tuple[Ints, Ints]:
+    """The canonical form of each set of cards, and a permutation of the suits that leads to it.
+
+    ``cards`` is [..., card] with the cards of each group side by side; the answers are [..., card]
+    and, as indices into `suit_permutations`, [...].
+
+    >>> form, permutation = canonicalise(DECK.parse("2h Js Qs 2s"), (3, 1))
+    >>> DECK.name(form)
+    '2cJdQd2d'
+    """
+    given = np.asarray(cards, dtype=np.int64)
+    _check_groups(groups, deck)
+    if given.ndim == 0 or given.shape[-1] != sum(groups):
+        raise SubgameError(
+            f"The groups {tuple(groups)} take {sum(groups)} cards along the last axis; "
+            f"the array has the shape {given.shape}."
+        )
+    if given.size and (given.min() < 0 or given.max() >= deck.size):
+        raise SubgameError(f"The cards of this deck are 0 to {deck.size - 1}; others were given.")
+    shape = given.shape[:-1]
+    best, permutation = _least(given.reshape(math.prod(shape), given.shape[-1]), groups, deck)
+    return _unpack(best, sum(groups)).reshape(given.shape), permutation.reshape(shape)
+
+
+@lru_cache(maxsize=16)
+def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
+    """All the canonical boards whose cards come in these groups, and their multiplicities.
+
+    1,755 for ``(3,)``; 63,193 for ``(3, 1)``, in half a second; 2,554,656 for ``(3, 1, 1)``.
+    """
+    _check_groups(groups, deck)
+    if not groups:
+        return Boards((), _frozen(np.zeros((1, 0), dtype=np.int64)), _frozen(np.ones(1, np.int64)))
+    above = canonical_boards(groups[:-1], deck)
+    count = math.comb(deck.size, groups[-1])
+    every = itertools.combinations(range(deck.size), groups[-1])
+    added: Ints = np.fromiter(every, dtype=np.dtype((np.int64, groups[-1])), count=count)
+    added_bits = np.bitwise_or.reduce(1 << added, axis=1)
+    above_bits = np.bitwise_or.reduce(1 << above.cards, axis=1, initial=0)
+    found: list[Ints] = []
+    found_weights: list[Ints] = []
+    step = max(1, _CHUNK // count)
+    for start in range(0, len(above.cards), step):  # deals of different boards above never meet
+        free = (above_bits[start : start + step, None] & added_bits[None, :]) == 0
+        board, card = np.nonzero(free)
+        cards = np.concatenate([above.cards[start + board], added[card]], axis=1)
+        keys, back = np.unique(_least(cards, groups, deck)[0], return_inverse=True)
+        found.append(keys)
+        weights = np.bincount(back, weights=above.weights[start + board])
+        found_weights.append(np.rint(weights).astype(np.int64))
+    keys = np.concatenate(found)
+    return Boards(
+        tuple(groups),
+        _frozen(_unpack(keys, sum(groups))),
+        _frozen(np.concatenate(found_weights)),
+    )
+
+
+def stabiliser(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
+    """The permutations of the suits that leave a board as it is: indices, the identity first."""
+    cards = np.asarray(list(board), dtype=np.int64).reshape(1, -1)
+    _check_groups(groups, deck)
+    if cards.shape[1] != sum(groups):
+        raise SubgameError(f"The groups {tuple(groups)} do not make up {cards.shape[1]} cards.")
+    deck.mask(cards[0])
+    keys = _all_keys(cards, groups, deck)[:, 0]
+    return np.flatnonzero(keys == keys[0])
+
+
+def hand_classes(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
+    """Which hands are the same on a board but for the names of the suits: [hand].
+
+    The first hand (in the deck's order) of each class, and -1 where the board blocks the hand.
+    The size of each class is ``np.unique(classes, return_counts=True)``.
+
+    >>> classes = hand_classes((), ())
+    >>> len(np.unique(classes))
+    169
+    """
+    cards = tuple(board)
+    first = hand_permutations(deck)[stabiliser(cards, groups, deck)].min(0)
+    return np.where(deck.compatible(cards), first, -1)
+
+
+def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
+    """How many sets of cards in these groups there are, up to the names of the suits.
+
+    Burnside's lemma: the mean, over the permutations, of how many sets each leaves as they are.
+    Such a set takes the cycles of the permutation whole, so that their number is the coefficient
+    of x₁^g₁ x₂^g₂ ... in the product over the cycles of (1 + x₁^length + x₂^length + ...).
+
+    >>> count_classes((3, 2)), count_classes((3, 1, 1, 2))
+    (1286792, 2428287420)
+    """
+    _check_groups(groups, deck)
+    total = 0
+    for permutation in suit_permutations(deck).tolist():
+        ways = {(0,) * len(groups): 1}
+        for length in _cycle_lengths(permutation) * deck.num_ranks:
+            after = dict(ways)
+            for taken, count in ways.items():
+                for group, size in enumerate(groups):
+                    if taken[group] + length <= size:
+                        key = (*taken[:group], taken[group] + length, *taken[group + 1 :])
+                        after[key] = after.get(key, 0) + count
+            ways = after
+        total += ways.get(tuple(groups), 0)
+    return total // math.factorial(deck.num_suits)
+
+
+def _cycle_lengths(permutation: list[int]) -> list[int]:
+    lengths: list[int] = []
+    left = set(range(len(permutation)))
+    while left:
+        length, at = 0, min(left)
+        while at in left:
+            left.remove(at)
+            at, length = permutation[at], length + 1
+        lengths.append(length)
+    return lengths
+
+
+def _check_groups(groups: Sequence[int], deck: Deck) -> None:
+    if any(size < 1 for size in groups) or sum(groups) > min(deck.size, 63 // _CARD_BITS):
+        raise SubgameError(
+            f"Groups of cards are positive and add up to at most {min(deck.size, 63 // _CARD_BITS)}"
+            f" cards; {tuple(groups)} do not."
+        )
+
+
+def _least(cards: Ints, groups: Sequence[int], deck: Deck) -> tuple[Ints, Ints]:
+    """The least key of each set of cards and the permutation that gives it: [set], [set]."""
+    least, permutation = np.empty((2, len(cards)), dtype=np.int64)
+    for start in range(0, len(cards), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        keys = _all_keys(cards[chunk], groups, deck)
+        permutation[chunk] = keys.argmin(0)
+        least[chunk] = keys.min(0)
+    return least, permutation
+
+
+def _all_keys(cards: Ints, groups: Sequence[int], deck: Deck) -> Ints:
+    """What every permutation makes of the cards, packed into a sortable key: [permutation, set]."""
+    moved = card_permutations(deck)[:, cards]
+    key = np.zeros(moved.shape[:-1], dtype=np.int64)
+    start = 0
+    for size in groups:
+        group = moved[..., start : start + size]
+        if size > 1:
+            group = np.sort(group, axis=-1)
+        for i in range(size):
+            key = key << _CARD_BITS | group[..., i]
+        start += size
+    return key
+
+
+def _unpack(keys: Ints, count: int) -> Ints:
+    """The cards of packed keys: [..., card]."""
+    shifts = _CARD_BITS * np.arange(count - 1, -1, -1)
+    cards: Ints = keys[..., None] >> shifts & ((1 << _CARD_BITS) - 1)
+    return cards
+
+
+def _frozen(array: Ints) -> Ints:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,291 @@
+"""Ranges: a weight for each hand, written as players write them. The grammar is on `Range`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.pointing import fault
+
+_ITEM = re.compile(r"[^\s,;]+")
+_WEIGHT = re.compile(r"\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+_CLASS = re.compile(r"(?P<high>[^\W_])(?P<low>[^\W_])(?P<kind>[soSO]?)")
+_EVERYTHING = ("random", "*")
+
+Class = tuple[int, int, str]  # high rank, low rank, "p" (pair), "s" (suited) or "o" (offsuit)
+
+
+@dataclass(frozen=True, eq=False)
+class Range:
+    """A weight between 0 and 1 for each hand of a deck, in the deck's order of hands.
+
+    The text is a list of items, separated by commas or spaces:
+
+    | item | hands |
+    | --- | --- |
+    | ``AA`` | the six pairs of aces |
+    | ``AKs``, ``AKo``, ``AK`` | ace-king suited; offsuit; both |
+    | ``AhKh`` | this hand alone |
+    | ``77+`` | pairs of sevens and higher |
+    | ``KTs+`` | the low card goes up to just below the high one: KTs, KJs, KQs |
+    | ``22-77``, ``77-22`` | pairs from twos to sevens |
+    | ``A5s-A2s`` | the same high card, the low one from 5 down to 2 |
+    | ``JTs-54s`` | the same gap, both cards from J-T down to 5-4 |
+    | ``random``, ``*`` | every hand |
+
+    Any item may end in a weight, ``T9o:0.5``; without one it weighs 1. An item replaces what
+    earlier ones said about its hands: ``random:0.25,AA`` holds all aces and a quarter of the rest,
+    ``random,22:0`` everything but twos. Case does not matter, except that suits are cdhs.
+
+    >>> Range.parse("AA, KQs+, A5s-A2s, T9o:0.5, AhKh").combos
+    33.0
+    >>> str(Range.parse("KK, AA, QQ, AKs, AKo, A2s, A3s, T9o:0.5"))
+    'QQ+,AK,A3s-A2s,T9o:0.5'
+    >>> Range.parse("AA,KQx+")
+    Traceback (most recent call last):
+    subgame.errors.SubgameError: In the range 'AA,KQx+', at 'KQx' (character 4): this is neither a
+    hand such as AhKh nor a group of hands such as AKs, AKo, AK or 77.
+      AA,KQx+
+         ^^^
+    """
+
+    weights: npt.NDArray[np.float64]  # [hand]
+    deck: Deck = field(default=DECK)
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        if weights.shape != (self.deck.num_hands,):
+            raise SubgameError(
+                f"A range of this deck has {self.deck.num_hands:,} weights, one for each hand; "
+                f"the array has the shape {weights.shape}."
+            )
+        if not ((weights >= 0) & (weights <= 1)).all():
+            hand = int(np.flatnonzero(~((weights >= 0) & (weights <= 1)))[0])
+            raise SubgameError(
+                f"The weights of a range are between 0 and 1; that of {self.deck.hand_name(hand)} "
+                f"is {weights[hand]}."
+            )
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+
+    @classmethod
+    def parse(cls, text: str, deck: Deck = DECK) -> Range:
+        """The range that a text describes (see the class)."""
+        weights = np.zeros(deck.num_hands)
+        items = list(_ITEM.finditer(text))
+        if not items:
+            raise SubgameError(
+                "The range is empty; write 'random' for all hands, or e.g. 'AA,KQs'."
+            )
+        for item in items:
+            hands, weight = _Item(text, item[0], item.start(), deck).read()
+            weights[hands] = weight
+        return cls(weights, deck)
+
+    @property
+    def combos(self) -> float:
+        """The sum of the weights."""
+        return float(self.weights.sum())
+
+    def on_board(self, board: Iterable[int]) -> Range:
+        """The range without the hands that hold a card of the board."""
+        return Range(np.where(self.deck.compatible(board), self.weights, 0.0), self.deck)
+
+    def format(self) -> str:
+        """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
+        return _format(self.weights, self.deck)
+
+    def __str__(self) -> str:
+        return self.format()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Range):
+            return NotImplemented
+        return self.deck == other.deck and bool((self.weights == other.weights).all())
+
+    def __hash__(self) -> int:
+        return hash((self.deck, (self.weights + 0.0).tobytes()))
+
+
+@dataclass(frozen=True)
+class _Item:
+    """One item of a range's text, and where it starts."""
+
+    text: str
+    token: str
+    start: int
+    deck: Deck
+
+    def read(self) -> tuple[npt.NDArray[np.int64], float]:
+        """The item's hands and their weight."""
+        body, colon, weight_text = self.token.partition(":")
+        weight = self._weight(weight_text, len(body) + 1) if colon else 1.0
+        if body.lower() in _EVERYTHING:
+            return np.arange(self.deck.num_hands), weight
+        if not body:
+            self._fail(0, self.token, "a weight must follow hands, as in AA:0.5")
+        if body.endswith("+"):
+            return self._join(self._upwards(body[:-1])), weight
+        first, dash, last = body.partition("-")
+        if dash:
+            return self._join(self._between(first, last)), weight
+        if len(body) == 4:
+            return np.array([self._hand(body)]), weight
+        return self._join([self._class(body, 0)]), weight
+
+    def _weight(self, text: str, at: int) -> float:
+        if not _WEIGHT.fullmatch(text) or not 0 <= float(text) <= 1:
+            self._fail(at, text, "a weight must be a number between 0 and 1")
+        return float(text)
+
+    def _hand(self, body: str) -> int:
+        cards: list[int] = []
+        for at in (0, 2):
+            rank, suit = self._rank(body[at], at), self.deck.suits.find(body[at + 1].lower())
+            if suit < 0:
+                self._fail(at, body[at : at + 2], f"there is no suit '{body[at + 1]}'")
+            cards.append(rank * self.deck.num_suits + suit)
+        if cards[0] == cards[1]:
+            self._fail(0, body, "a hand cannot hold one card twice")
+        return int(self.deck.hand_index(*cards))
+
+    def _rank(self, char: str, at: int) -> int:
+        rank = self.deck.ranks.find(char.upper())
+        if rank < 0:
+            self._fail(at, char, f"there is no rank '{char}' (ranks: {self.deck.ranks})")
+        return rank
+
+    def _class(self, body: str, at: int) -> Class:
+        """A group of hands; the kind is "" where suited and offsuit are both meant."""
+        match = _CLASS.fullmatch(body)
+        if not match:
+            reason = "this is neither a hand such as AhKh nor a group of hands such as AKs, AKo, "
+            self._fail(at, body, reason + "AK or 77")
+        high, low = self._rank(body[0], at), self._rank(body[1], at + 1)
+        kind = match["kind"].lower()
+        if high == low and kind:
+            self._fail(at, body, "a pair is never suited, so write it without s or o")
+        return max(high, low), min(high, low), "p" if high == low else kind
+
+    def _upwards(self, body: str) -> list[Class]:
+        high, low, kind = self._class(body, 0)
+        if kind == "p":
+            return [(rank, rank, kind) for rank in range(high, self.deck.num_ranks)]
+        return [(high, rank, kind) for rank in range(low, high)]
+
+    def _between(self, first: str, last: str) -> list[Class]:
+        ends = sorted([self._class(first, 0), self._class(last, len(first) + 1)])
+        (high_a, low_a, kind_a), (high_b, low_b, kind_b) = ends
+        if kind_a != kind_b:
+            self._fail(0, f"{first}-{last}", "both ends must be pairs, or suited, or offsuit alike")
+        if high_a == high_b:
+            return [(high_a, low, kind_a) for low in range(low_a, low_b + 1)]
+        if high_a - low_a != high_b - low_b:
+            reason = "the ends must share their high card (A5s-A2s) or their gap (JTs-54s)"
+            self._fail(0, f"{first}-{last}", reason)
+        return [(high, high - high_a + low_a, kind_a) for high in range(high_a, high_b + 1)]
+
+    def _join(self, classes: list[Class]) -> npt.NDArray[np.int64]:
+        kinds = {"": ("s", "o")}
+        return np.concatenate(
+            [
+                class_hands(high, low, each, self.deck)
+                for high, low, kind in classes
+                for each in kinds.get(kind, (kind,))
+            ]
+        )
+
+    def _fail(self, at: int, token: str, reason: str) -> NoReturn:
+        raise fault("range", self.text, self.start + at, token, reason)
+
+
+def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArray[np.int64]:
+    """The hands of a class: its ranks, and "p" (pair), "s" (suited) or "o" (offsuit)."""
+    a, b = np.meshgrid(np.arange(deck.num_suits), np.arange(deck.num_suits), indexing="ij")
+    chosen = {"p": a < b, "s": a == b, "o": a != b}[kind]
+    n = deck.num_suits
+    return deck.hand_index(high * n + a[chosen], low * n + b[chosen])
+
+
+def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
+    if (weights == weights[0]).all():
+        return f"random{_suffix(float(weights[0]))}"
+    items: list[str] = []
+    single: list[int] = []
+    pairs = [(rank, rank) for rank in range(deck.num_ranks)]
+    items += _runs(_uniform(pairs, "p", weights, deck, single), deck)
+    for high in reversed(range(1, deck.num_ranks)):
+        row = [(high, low) for low in range(high)]
+        suited, offsuit = (
+            _runs(_uniform(row, kind, weights, deck, single), deck, deck.ranks[high])
+            for kind in "so"
+        )
+        items += [item.replace("?", "") for item in suited if item in offsuit]
+        items += [item.replace("?", "s") for item in suited if item not in offsuit]
+        items += [item.replace("?", "o") for item in offsuit if item not in suited]
+    for hand in reversed(single):
+        if weights[hand]:
+            items.append(deck.hand_name(hand) + _suffix(float(weights[hand])))
+    return ",".join(items)
+
+
+def _uniform(
+    classes: list[tuple[int, int]],
+    kind: str,
+    weights: npt.NDArray[np.float64],
+    deck: Deck,
+    single: list[int],
+) -> list[float]:
+    """The one weight of each class, 0 where its hands differ: those hands go to ``single``."""
+    answer: list[float] = []
+    for high, low in classes:
+        hands = class_hands(high, low, kind, deck)
+        values = weights[hands]
+        alike = bool((values == values[:1]).all())
+        answer.append(float(values[0]) if alike and len(values) else 0.0)
+        if not alike:
+            single.extend(int(hand) for hand in np.sort(hands))
+    return answer
+
+
+def _runs(weights: list[float], deck: Deck, high: str = "") -> list[str]:
+    """The items of one row of classes, best first; ``weights`` are by low card, upwards.
+
+    ``?`` stands for the kind, where there is one: ``AK?``, ``A5?-A2?:0.5``; for pairs ``77+``.
+    """
+
+    def name(low: int) -> str:
+        return f"{high}{deck.ranks[low]}?" if high else deck.ranks[low] * 2
+
+    items: list[str] = []
+    for first, last in reversed(list(_stretches(weights))):
+        if not weights[first]:
+            continue
+        body = name(first)
+        if last > first:
+            body = f"{body}+" if last == len(weights) - 1 else f"{name(last)}-{body}"
+        items.append(body + _suffix(weights[first]))
+    return items
+
+
+def _stretches(weights: list[float]) -> Iterator[tuple[int, int]]:
+    """First and last index of each stretch of equal weights."""
+    first = 0
+    for i in range(1, len(weights) + 1):
+        if i == len(weights) or weights[i] != weights[first]:
+            yield first, i - 1
+            first = i
+
+
+def _suffix(weight: float) -> str:
+    """The weight as an item's ending, in the fewest digits that read back as the same number."""
+    if weight == 1:
+        return ""
+    return f":{int(weight)}" if weight == int(weight) else f":{weight!r}"

@@ -1,0 +1,252 @@
+"""Heads-up no-limit betting, chip by chip, without cards.
+
+Player 0 is the big blind and acts first after the flop; player 1 is the button, posts the small
+blind and acts first before the flop. An action is text: ``f`` folds, ``c`` checks or calls and
+``r300`` bets or raises to a total of 300 chips on this street (as PokerKit and PHH count).
+
+    >>> hand = NoLimit(stacks=(1000, 1000), blinds=(5, 10)).start().play("r30 c / c r40 f")
+    >>> str(hand), hand.is_over, hand.net()
+    ('r30c/cr40f', True, (-30, 30))
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import STREETS, BetSizes, Situation
+
+NOBODY = -1
+_RAISE = re.compile(r"r(\d+)")
+_ACTIONS = re.compile(r"[^\s,/]\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class NoLimit:
+    """How a hand starts: before the flop with blinds, or later with a pot already in the middle."""
+
+    stacks: tuple[int, int] = (20000, 20000)  # of player 0 and 1, behind the pot, before blinds
+    blinds: tuple[int, int] = (50, 100)  # the small and the big one
+    street: str = "preflop"
+    pot: int = 0  # half of it from each player; 0 before the flop
+
+    def __post_init__(self) -> None:
+        if self.street not in STREETS:
+            raise SubgameError(
+                f"There is no street '{self.street}'; they are {', '.join(STREETS)}."
+            )
+        if min(self.stacks) < 0 or (self.street == "preflop" and min(self.stacks) == 0):
+            raise SubgameError(f"The stacks {self.stacks} leave a player nothing to play with.")
+        if not 0 <= self.blinds[0] <= self.blinds[1] or self.blinds[1] < 1:
+            raise SubgameError(
+                f"The blinds are the small one and then the big one, not {self.blinds}."
+            )
+        if self.pot < 0 or self.pot % 2 or (self.pot > 0) == (self.street == "preflop"):
+            raise SubgameError(
+                f"The pot must be 0 before the flop and a positive even number later; on the "
+                f"{self.street} it cannot be {self.pot}."
+            )
+
+    def start(self) -> Betting:
+        """The hand before its first action, blinds posted."""
+        half = self.pot // 2
+        if self.street == "preflop":
+            bets = (min(self.blinds[1], self.stacks[0]), min(self.blinds[0], self.stacks[1]))
+            first = Betting(self, 0, (0, 0), bets, player=1, last_raise=self.blinds[1])
+        else:
+            street = STREETS.index(self.street)
+            first = Betting(self, street, (half, half), (0, 0), player=0)
+        # A player all-in on the blind, or earlier, may leave nothing to decide.
+        idle = 0 in first.behind and first.to_call == 0
+        return replace(first, player=NOBODY) if idle else first
+
+
+@dataclass(frozen=True, slots=True)
+class Betting:
+    """The state of the betting. Immutable: `child` gives the next state.
+
+    The hand is over where ``player`` is `NOBODY`: somebody folded, or there is a showdown, for
+    which the board may still have to be dealt out (``street`` is the last one that was bet on).
+    """
+
+    rules: NoLimit
+    street: int  # an index into STREETS
+    staked: tuple[int, int]  # chips of earlier streets
+    bets: tuple[int, int]  # chips of this street
+    player: int  # who acts, or NOBODY
+    last_raise: int = 0  # by how much the last bet or raise of this street went up
+    raises: int = 0  # bets and raises on this street
+    checked: bool = False  # whether this street's first action was a check or, preflop, a call
+    folded: int = NOBODY
+    history: tuple[str, ...] = ()  # the actions, "/" between streets
+
+    @property
+    def is_over(self) -> bool:
+        return self.player == NOBODY
+
+    @property
+    def behind(self) -> tuple[int, int]:
+        """The chips each player has left."""
+        half, stacks = self.rules.pot // 2, self.rules.stacks
+        return (
+            stacks[0] + half - self.staked[0] - self.bets[0],
+            stacks[1] + half - self.staked[1] - self.bets[1],
+        )
+
+    @property
+    def pot(self) -> int:
+        """All the chips in the middle, uncalled ones included."""
+        return sum(self.staked) + sum(self.bets)
+
+    @property
+    def to_call(self) -> int:
+        """What the acting player must add to stay in, all her chips at most."""
+        if self.is_over:
+            return 0
+        return max(0, min(max(self.bets) - self.bets[self.player], self.behind[self.player]))
+
+    @property
+    def least_raise(self) -> int | None:
+        """The least total to bet or raise to; None where nobody can raise."""
+        if self.is_over:
+            return None
+        mine, yours = self.behind[self.player], self.behind[1 - self.player]
+        if yours == 0 or mine <= max(self.bets) - self.bets[self.player]:
+            return None
+        more = max(self.last_raise, self.rules.blinds[1])
+        return min(max(self.bets) + more, self.bets[self.player] + mine)
+
+    @property
+    def most_raise(self) -> int | None:
+        """The greatest total to bet or raise to: all-in; None where nobody can raise."""
+        if self.least_raise is None:
+            return None
+        return self.bets[self.player] + self.behind[self.player]
+
+    def situation(self) -> Situation:
+        """What `BetSizes.amounts` needs to know about this place."""
+        if self.is_over:
+            raise SubgameError(f"The hand '{self}' is over; nobody acts.")
+        behind = self.behind
+        return Situation(
+            street=STREETS[self.street],
+            pot=self.pot,
+            to_call=self.to_call,
+            stacks=(behind[self.player], behind[1 - self.player]),
+            big_blind=self.rules.blinds[1],
+            committed=self.bets[self.player],
+            last_raise=self.last_raise,
+            raises=self.raises,
+        )
+
+    def actions(self, sizes: BetSizes) -> tuple[str, ...]:
+        """What may be done here when bets come in these sizes: f (facing a bet), c, raises.
+
+        >>> NoLimit().start().actions(BetSizes.parse("preflop: 2.5r a"))
+        ('f', 'c', 'r250', 'r20000')
+        """
+        if self.is_over:
+            return ()
+        fold = ("f",) if self.to_call else ()
+        return (*fold, "c", *(f"r{total}" for total in sizes.amounts(self.situation())))
+
+    def child(self, action: str) -> Betting:
+        """The state after an action, which must be legal by the rules, whatever its size."""
+        if self.is_over:
+            raise SubgameError(f"The hand '{self}' is over; '{action}' cannot follow.")
+        if action == "f":
+            if not self.to_call:
+                raise SubgameError(f"There is no bet to fold to after '{self}'; check with 'c'.")
+            return replace(self, folded=self.player, player=NOBODY, history=(*self.history, action))
+        if action == "c":
+            return self._call()
+        match = _RAISE.fullmatch(action)
+        if not match:
+            raise SubgameError(
+                f"There is no action '{action}'; they are f, c and r with a total, such as r300."
+            )
+        return self._raise_to(int(match[1]))
+
+    def play(self, actions: str) -> Betting:
+        """The state after several actions: ``r250 c / c r300``. Spaces and slashes are free."""
+        state = self
+        for action in _ACTIONS.findall(actions):
+            state = state.child(action)
+        return state
+
+    def _raise_to(self, total: int) -> Betting:
+        least, most = self.least_raise, self.most_raise
+        if least is None or most is None:
+            raise SubgameError(f"Nobody can raise after '{self}': a player has no chips for it.")
+        if not least <= total <= most:
+            raise SubgameError(
+                f"After '{self}' a raise goes to between {least} and {most} chips, not to {total}."
+            )
+        return replace(
+            self,
+            bets=self._with_bet(total),
+            player=1 - self.player,
+            last_raise=max(self.last_raise, total - max(self.bets)),
+            raises=self.raises + 1,
+            history=(*self.history, f"r{total}"),
+        )
+
+    def _call(self) -> Betting:
+        opening = self.raises == 0 and not self.checked
+        called = replace(
+            self,
+            bets=self._with_bet(self.bets[self.player] + self.to_call),
+            player=1 - self.player,
+            checked=self.checked or opening,
+            history=(*self.history, "c"),
+        )
+        if opening and called.behind[1 - self.player] and called.behind[self.player]:
+            return called  # the other may still bet, or use the big blind's option
+        if 0 in called.behind or self.street == len(STREETS) - 1:
+            return replace(called, player=NOBODY)
+        staked = (self.staked[0] + called.bets[0], self.staked[1] + called.bets[1])
+        history = (*called.history, "/")
+        return Betting(self.rules, self.street + 1, staked, (0, 0), player=0, history=history)
+
+    def _with_bet(self, total: int) -> tuple[int, int]:
+        return (total, self.bets[1]) if self.player == 0 else (self.bets[0], total)
+
+    # The end of a hand.
+
+    @property
+    def is_showdown(self) -> bool:
+        """Whether the hand is over and the cards decide it."""
+        return self.is_over and self.folded == NOBODY
+
+    @property
+    def returned(self) -> tuple[int, int]:
+        """The uncalled chips each player gets back at the end of the hand."""
+        if not self.is_over:
+            return 0, 0
+        total = (self.staked[0] + self.bets[0], self.staked[1] + self.bets[1])
+        return max(0, total[0] - total[1]), max(0, total[1] - total[0])
+
+    @property
+    def at_stake(self) -> int:
+        """What each player can lose at the end of the hand: half of the pot that was called."""
+        return min(self.staked[0] + self.bets[0], self.staked[1] + self.bets[1])
+
+    def net(self, winner: int | None = None) -> tuple[int, int]:
+        """What each player wins. A showdown needs its winner: 0, 1, or `NOBODY` for a tie.
+
+        The called parts are equal, so that a tie pays both exactly what they put in.
+        """
+        if not self.is_over:
+            raise SubgameError(f"The hand '{self}' is not over; player {self.player} acts.")
+        if not self.is_showdown:
+            winner = 1 - self.folded
+        if winner not in (0, 1, NOBODY):
+            raise SubgameError(
+                f"A showdown is won by player 0 or 1, or tied ({NOBODY}), not by {winner}."
+            )
+        won = 0 if winner == NOBODY else self.at_stake * (1 if winner == 0 else -1)
+        return won, -won
+
+    def __str__(self) -> str:
+        return "".join(self.history)
