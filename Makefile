@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff format --check src tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
