@@ -73,7 +73,7 @@ def run(
     }
     return Report(
         key=KEY, paper=PAPER, what=WHAT, rows=_rows(lines), data=_data(lines, spent),
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(KEY, quick, seed, None if quick or budget == BUDGET else budget), seed=seed,
         settings={
             "trunk iterations": list(trunk), "subgame iterations": list(inner),
             "trunk x subgame iterations at most": most, "re-solving iterations": resolve,

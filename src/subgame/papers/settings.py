@@ -8,8 +8,14 @@ Progress = Callable[[str, float], None]
 """Told what is being done, and which share of all is done (0 to 1)."""
 
 
-def command(key: str, quick: bool, seed: int) -> str:
-    """What to type for the same again."""
-    return (
-        f"subgame reproduce {key}{' --quick' if quick else ''}{f' --seed {seed}' if seed else ''}"
-    )
+def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
+    """What to type for the same again.
+
+    >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
+    'subgame reproduce burch2014-fig4 --seed 1 --budget 60'
+    """
+    words = ["subgame reproduce", key]
+    words += ["--quick"] if quick else []
+    words += [f"--seed {seed}"] if seed else []
+    words += [f"--budget {budget:g}"] if budget is not None else []
+    return " ".join(words)

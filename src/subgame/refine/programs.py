@@ -37,29 +37,36 @@ class Programme(NamedTuple):
 def program(kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, stakes: Stakes) -> Programme:
     """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the stakes' alternative payoffs."""
     from scipy.optimize import linprog
-    from scipy.sparse import coo_array, csr_array, hstack, vstack
+    from scipy.sparse import coo_array, csr_array, diags_array, hstack, vstack
 
     o = stakes.opponent
     us, her = subgame.tree.players[1 - o], subgame.tree.players[o]
-    parts = constraints(subgame.tree, 1 - o, stakes.our_reach)
+    parts = constraints(subgame.tree, 1 - o, np.ones(len(us.slots)))
+    # Well-scaled however seldom we come: our reach goes into the payoffs, and her values are
+    # normalised by pi_{-i} of the root infoset they lie below.
+    unit = np.where(stakes.weight > 0, stakes.weight, 1.0)
+    payoff = (
+        diags_array(1 / unit[her.slot_of]) @ parts.payoff
+        @ diags_array(stakes.our_reach[us.slot_of])
+    )  # fmt: skip
     size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(her.slots)
     # Variables: our plan x, our payoff u = -v per infoset and slot of hers, the margin m.
     objective = np.zeros(size + bounds + 1)
     reached = np.flatnonzero(stakes.weight > 0)
     rows, right = None, np.zeros(0)
     if kind == "lp1":
-        objective[size : size + slots] = -stakes.her_reach
-    elif kind in ("lp2", "lp3"):  # -u(I) / pi_{-i}(I) + m <= CBV(I), with m = 0 in LP2
+        objective[size : size + slots] = -stakes.her_reach * unit
+    elif kind in ("lp2", "lp3"):  # -u(I) + m <= CBV(I), with m = 0 in LP2
         objective[-1] = -1.0 if kind == "lp3" else 0.0
         count = len(reached)
-        entry = np.concatenate([-1 / stakes.weight[reached], np.full(count, kind == "lp3")])
+        entry = np.concatenate([-np.ones(count), np.full(count, kind == "lp3")])
         row = np.tile(np.arange(count), 2)
         col = np.concatenate([size + reached, np.full(count, size + bounds)])
         rows = coo_array((entry, (row, col)), shape=(count, size + bounds + 1))
         right = stakes.alternative[reached]
     else:
         raise SubgameError(f"The programs are lp1, lp2 and lp3, not '{kind}'.")
-    replies = hstack([-parts.payoff, parts.bound, csr_array((her.num_sequences, 1))])
+    replies = hstack([-payoff, parts.bound, csr_array((her.num_sequences, 1))])
     found = linprog(
         objective,
         A_ub=replies if rows is None else vstack([replies, rows]),

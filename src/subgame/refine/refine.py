@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget, Stakes, gadget_form
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, normalised, vector
@@ -256,9 +256,13 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
     if np.isscalar(given) and not isinstance(given, str):
         given = np.full(len(subgame.tree.players[o].slots), given)
         return vector(subgame, o, given, what)
+    names = {job[0].name for job in jobs}
     if isinstance(given, Mapping) and subgame.name in given:
+        for name in given:
+            if name not in names:
+                raise did_you_mean("subgame", str(name), names)
         given = given[subgame.name]
-    elif len({job[0].name for job in jobs}) > 1:
+    elif len(names) > 1:
         raise SubgameError(
             f"There are several subgames: give the {what} as a mapping from subgame to numbers; "
             f"'{subgame.name}' is missing."
@@ -360,8 +364,6 @@ def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
 
 def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    from subgame.errors import did_you_mean
-
     known = tree.histories.game.blueprints() if tree.histories is not None else {}
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)

@@ -30,7 +30,9 @@ TINY = 1e-280
 HERMITE_X, _weights = np.polynomial.hermite.hermgauss(64)
 HERMITE_W = _weights / math.sqrt(math.pi)
 _nodes, _weights = np.polynomial.legendre.leggauss(64)
-LEGENDRE_U, LEGENDRE_W = (_nodes + 1) / 2, _weights / 2
+_t, _s = (1 + _nodes) / 2, (1 - _nodes) / 2  # u = t^3 / (t^3 + s^3): smooth at both ends
+LOGIT_X = 3 * np.log(_t / _s)
+LOGIT_W = _weights / 2 * 3 * (_t * _s) ** 2 / (_t**3 + _s**3) ** 2
 
 
 class Memory(NamedTuple):
@@ -296,9 +298,8 @@ def hedged(v: float, mean: float, spread: float, rate: float) -> float:
             total += HERMITE_W[k] / (1.0 + math.exp(min(max(x, -700.0), 700.0)))
         return total
     total = 0.0
-    for k in range(len(LEGENDRE_U)):
-        u = LEGENDRE_U[k]
-        total += LEGENDRE_W[k] * below_normal((v - mean + math.log(u / (1.0 - u)) / rate) / spread)
+    for k in range(len(LOGIT_X)):
+        total += LOGIT_W[k] * below_normal((v - mean + LOGIT_X[k] / rate) / spread)
     return total
 
 

@@ -114,6 +114,14 @@ class Treeplex:
             out[start : start + actions * (hi - lo)] = np.tile(np.arange(lo, hi), actions)
         return out
 
+    @cached_property
+    def slot_of(self) -> Index:
+        """[q] the root slot a sequence lies below."""
+        out = np.arange(self.num_sequences, dtype=np.int32)
+        for i in range(len(self.names)):  # blocks are in topological order
+            out[self.sequences(i)] = out[self.plex.parent[i]]
+        return out
+
 
 @dataclass(frozen=True, eq=False)
 class PublicTree:
