@@ -34,6 +34,6 @@ def bench_command(
 
     rows = bench.run(only=only, quick=quick, progress=progress)
     if json:
-        emit({"benchmarks": rows})
+        emit({"machine": bench.machine(), "benchmarks": rows})
     else:
         stdout().print(bench.table(rows))
