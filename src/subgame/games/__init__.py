@@ -25,7 +25,7 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.coin_toss import CoinToss, CoinTossTwo
 from subgame.games.goofspiel import Goofspiel
 from subgame.games.kuhn import Kuhn
-from subgame.games.leduc import Leduc
+from subgame.games.leduc import Leduc, LeducRanks
 from subgame.games.liars_dice import LiarsDice
 from subgame.games.random_game import RandomGame
 from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
@@ -229,6 +229,7 @@ for _name, _factory, _summary in (
     ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
     ("kuhn", Kuhn, "Three-card poker with one bet"),
     ("leduc", Leduc, "Six-card poker with two betting rounds"),
+    ("leduc-ranks", LeducRanks, "Leduc without suits, which never matter: 288 infosets"),
     ("liars-dice", LiarsDice, "Bid on all dice or call the bidder a liar"),
     ("random", RandomGame, "A small random game, the same for the same seed"),
     ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),

@@ -100,6 +100,27 @@ class Leduc(Game):
         }
 
 
+class LeducRanksState(LeducState):
+    """A history of Leduc in which the two cards of a rank are one."""
+
+    __slots__ = ()
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        dealt = [*self.hands, self.board]
+        left = {rank: 2 - dealt.count(rank) for rank in RANKS}
+        total = sum(left.values())
+        return [(rank, count / total) for rank, count in left.items() if count]
+
+
+class LeducRanks(Leduc):
+    """Leduc without suits, which never matter: 288 infosets, the same values and equilibria."""
+
+    name = "leduc-ranks"
+
+    def new_initial_state(self) -> LeducRanksState:
+        return LeducRanksState()
+
+
 class LeducAbstractState(LeducState):
     """A history of Leduc as seen by players who lose sight of some board cards."""
 

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -235,7 +236,7 @@ def cfr_d(
     subgame_schedule: Schedule | str | None = None,
     keep_subgames: bool = True,
     progress: Callable[[int, int], None] | None = None,
-    watch: Callable[[int, Compact], None] | None = None,
+    watch: Callable[[int, Callable[[], Compact]], None] | None = None,
 ) -> Compact:
     """CFR-D (Burch et al. 2014): solve a game while holding its trunk and one subgame's strategy.
 
@@ -283,7 +284,7 @@ def cfr_d(
             )
         run.update(memories, given, discounts)
         if watch is not None:
-            watch(t, result(t))
+            watch(t, partial(result, t))
         if progress is not None:
             progress(t, iterations)
     return result(iterations)
