@@ -248,28 +248,9 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def machine() -> dict[str, str]:
     """Where the figures come from: the system, its processors, and everybody's version."""
-    found = {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cpus": str(os.cpu_count() or 0),
-        "python": platform.python_version(),
-    }
-    for name in VERSIONS:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    from subgame.papers.report import machine as described
 
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return described(VERSIONS)
 
 
 def as_json(rows: Sequence[dict[str, Any]]) -> str:

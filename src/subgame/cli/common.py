@@ -53,6 +53,24 @@ GameArgument = Annotated[
         metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=_complete_game
     ),
 ]
+StrategyArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="STRATEGY",
+        help="A file saved by solve --out; a JSON file infoset -> action -> probability; "
+        "or the word uniform or random.",
+        show_default=False,
+    ),
+]
+BlueprintOption = Annotated[
+    str | None,
+    typer.Option(
+        "--blueprint", metavar="NAME", help="A strategy that comes with the game instead."
+    ),
+]
+SecondsOption = Annotated[
+    float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in all.")
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]

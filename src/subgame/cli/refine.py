@@ -14,10 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    BlueprintOption,
     GameArgument,
     JsonOption,
     MemoryOption,
     Meter,
+    SecondsOption,
+    StrategyArgument,
     check_writable,
     compile_game,
     emit,
@@ -60,21 +63,8 @@ def _complete_technique(incomplete: str) -> list[str]:
 
 def refine_command(
     game: GameArgument,
-    strategy: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="STRATEGY",
-            help="A file saved by solve --out; a JSON file infoset -> action -> probability; "
-            "or the word uniform or random.",
-            show_default=False,
-        ),
-    ] = None,
-    blueprint: Annotated[
-        str | None,
-        typer.Option(
-            "--blueprint", metavar="NAME", help="A strategy that comes with the game instead."
-        ),
-    ] = None,
+    strategy: StrategyArgument = None,
+    blueprint: BlueprintOption = None,
     at: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,9 +97,7 @@ def refine_command(
         int | None,
         typer.Option("--iterations", metavar="N", help="Stop each subgame after N iterations."),
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in all.")
-    ] = None,
+    seconds: SecondsOption = None,
     gap: Annotated[
         float | None,
         typer.Option(

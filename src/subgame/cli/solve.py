@@ -19,6 +19,7 @@ from subgame.cli.common import (
     JsonOption,
     MemoryOption,
     Meter,
+    SecondsOption,
     check_readable,
     check_writable,
     compile_game,
@@ -73,9 +74,7 @@ def solve_command(
         int | None,
         typer.Option("--iterations", metavar="N", help="Stop after N iterations in all."),
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in all.")
-    ] = None,
+    seconds: SecondsOption = None,
     target: Annotated[
         float | None,
         typer.Option("--target", metavar="E", help="Stop when exploitability is at most E."),

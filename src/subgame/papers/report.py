@@ -182,11 +182,11 @@ def commit() -> str:
     return found.stdout.strip() or "unknown"
 
 
-def machine() -> dict[str, str]:
+def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
     found = {"platform": platform.platform(), "processor": _processor(),
              "cpus": str(os.cpu_count() or 0), "python": platform.python_version()}  # fmt: skip
-    for name in VERSIONS:
+    for name in versions:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
