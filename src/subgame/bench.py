@@ -22,7 +22,6 @@ import importlib
 import importlib.metadata
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile

@@ -86,13 +86,14 @@ def refine_command(
         ),
     ] = "resolve",
     schedule: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--schedule",
             metavar="NAME",
             help=f"One of {', '.join(USABLE)}, pcs (sampling public chance) or lp, which is exact.",
+            show_default="pdcfr+, or cfr+ for distributional techniques",
         ),
-    ] = "pdcfr+",
+    ] = None,
     iterations: Annotated[
         int | None,
         typer.Option("--iterations", metavar="N", help="Stop each subgame after N iterations."),
@@ -177,8 +178,9 @@ def refine_command(
         raise SubgameError(
             "Name one strategy: a file, the word uniform or random, or --blueprint NAME."
         )
-    exact = schedule.strip().lower() == "lp"
     gadget = _gadget(technique_name, split, scale, refined, form)
+    schedule = schedule or gadget.schedule
+    exact = schedule.strip().lower() == "lp"
     _check(exact, gadget, schedule, iterations, seconds, gap, player)
     _check_files(out, plot)
 

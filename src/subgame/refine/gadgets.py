@@ -56,12 +56,18 @@ class Gadget:
     form: Literal["respond", "hedge"] = "hedge"
     """For door "random": P(X <= v) on each iteration (Theorem 2) or the Hedge integral (App. D)."""
     refined: float = 0.0
-    """The opponent keeps entering with this probability, vanishing as 1 / sqrt(t): among the
+    """The opponent keeps entering with this probability, vanishing as 1 / sqrt(t) (a linear program
+    keeps it whole, so there the result is safe only up to it): among the
     equilibria of the gadget game one that also answers well where she should not come (Kubicek,
     Lisy, Sandholm 2026)."""
     keep_safe: bool = False
     """Also hold the opponent to the blueprint's CBV: Resolve's conditions beside the estimate
     (2017, footnote 6)."""
+
+    @property
+    def schedule(self) -> str:
+        """The schedule that suits it: predictions fail where a random door moves all the time."""
+        return "cfr+" if self.door == "random" else "pdcfr+"
 
     def __post_init__(self) -> None:
         if self.door not in ("none", "leave", "choose", "random"):
@@ -135,6 +141,7 @@ TECHNIQUES: dict[str, Callable[[], Gadget]] = {
     "unsafe": Unsafe, "resolve": Resolve, "maxmargin": Maxmargin, "reach-resolve": ReachResolve,
     "reach-maxmargin": ReachMaxmargin,
     "estimate": Estimate,
+    "estimate-resolve": Estimate,
     "estimate-maxmargin": lambda: Estimate(Maxmargin()),
     "distributional": Distributional,
     "reach-estimate-distributional": ReachEstimateDistributional,

@@ -49,6 +49,7 @@ class Part:
     gap: float | None  # NashConv of the gadget game; None where it is no finite game
     iterations: int
     seconds: float
+    stopped: str  # why its solve stopped, see `Result.stopped`
 
     @property
     def margins(self) -> Floats:
@@ -163,7 +164,7 @@ def refine(
     *,
     at: At | list[Subgame],
     technique: Gadget | str = "resolve",
-    schedule: Schedule | str = "cfr+",
+    schedule: Schedule | str | None = None,
     player: int | None = None,
     iterations: int | None = None,
     seconds: float | None = None,
@@ -177,9 +178,10 @@ def refine(
 
     `at` is a frontier (see `subgame.cut`) or the subgames that `cut` gave. For each of them and
     for each player (or `player` alone) the technique's gadget game is solved by `schedule` (or
-    ``"lp"``) until `iterations` per gadget, `seconds` in all, or a NashConv of `gap`; 1,000
-    iterations if none is given. Each subgame is solved as if it were the only one: playing the
-    result is playing whatever subgame is reached.
+    ``"lp"``; by default the one that suits the technique) until `iterations` per gadget, `seconds`
+    in all, or a NashConv of `gap`; 1,000 iterations if none is given. Each subgame is solved as if
+    it were the only one: playing the result is playing whatever subgame is reached. Ctrl-C keeps
+    the blueprint in what is not solved yet.
 
     Estimates come from `estimate`, a strategy whose opponent's value in the subgame is taken (a
     best response found in an abstraction, or the last CFR iterate; by default the blueprint
@@ -219,6 +221,7 @@ def refine(
         if subgame.tree.players[p].names
     ]
     each = seconds / max(len(jobs), 1) if seconds is not None else None
+    schedule = gadget.schedule if schedule is None else schedule
     solver = schedule if schedule == "lp" else parse(schedule)
     limits = Limits(iterations, each, None if gap is None else gap / 2)
     trunks: dict[int, Trunk] = {}
@@ -234,6 +237,8 @@ def refine(
         if spread is not None and (spread < 0).any():
             raise SubgameError(f"An uncertainty is at least 0, not {spread.min():g}.")
         parts.append(_refine_one(trunk, subgame, gadget, solver, limits, estimate, payoff, spread))
+        if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
+            break
     if progress is not None:
         progress(len(jobs), len(jobs))
     strategy = combine(blueprint, ((part.subgame, part.player, part.sigma) for part in parts))
@@ -308,6 +313,7 @@ def _refine_one(
         gap=2 * float(result.exploitability) if finite and result else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,
+        stopped=result.stopped if result else "never reached",
     )
 
 

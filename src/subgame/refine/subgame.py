@@ -152,7 +152,13 @@ def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.
     elif at in ("before chance", "after chance"):
         nodes = _chance_nodes(tree, before=at.startswith("before"))
     else:
-        known = [*frontiers, "depth 1", "before chance", "after chance", *tree.node_names[:20]]
+        known = [
+            *frontiers,
+            "depth 1",
+            "before chance",
+            "after chance",
+            *filter(None, tree.node_names),
+        ]
         raise did_you_mean("frontier or public state", at, known)
     if not len(nodes):
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
