@@ -131,17 +131,6 @@ def test_suits_do_not_matter_to_cfr_d() -> None:
     assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
-@pytest.mark.slow
-def test_cfr_d_reaches_a_thousandth_on_leduc() -> None:
-    game, tree = sg.games.load("leduc"), tree_of("leduc")
-    kept = sg.cfr_d(
-        game, at=AT, iterations=3000, subgame_iterations=500,
-        schedule="cfr+", subgame_schedule="cfr+",
-    )  # fmt: skip
-    whole = kept.whole(tree, schedule="cfr+", iterations=5000)
-    assert sg.exploitability(tree, whole).mean < 1e-3
-
-
 def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
     """Burch 2014, Theorem 2: R_p^T <= Delta |I_TR| sqrt(A T) + T N_S eps_S, on Leduc.
 
