@@ -27,7 +27,6 @@ from subgame.refine.refine import inside, solve_gadget
 from subgame.refine.subgame import Subgame, cut_at_histories
 from subgame.solve.engine import engine
 from subgame.solve.judge import exploitability
-from subgame.solve.result import Point
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
 from subgame.tree.compile import assemble, form_of
@@ -95,7 +94,6 @@ class Compact:
     values: tuple[tuple[Floats, Floats], ...]
     """Per subgame and player, [s]: her counterfactual (best-response) values, unnormalised."""
     notes: dict[str, Any] = field(default_factory=dict)
-    curve: tuple[Point, ...] = ()
 
     @property
     def nbytes(self) -> int:
