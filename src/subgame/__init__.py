@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from subgame import gambit, games, openspiel
 from subgame.errors import MemoryLimitError, SubgameError
+from subgame.games import holdem
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.refine.continuations import Continuations, all_pure, biased
 from subgame.refine.decompose import Compact, cfr_d, compact, trunk_of
+from subgame.refine.depth import DepthLimited, depth_limited
 from subgame.refine.gadgets import (
     Distributional,
     Estimate,
@@ -28,8 +31,13 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
+from subgame.refine.leaf_network import LeafNetwork, train_leaf_network
+from subgame.refine.leaves import Rollouts, exact
+from subgame.refine.limited import LimitedSolution, best_completion, self_generated, solve_limited
+from subgame.refine.nested import Nested, nest
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
+from subgame.refine.translation import ActionMapping, translate
 from subgame.solve.judge import (
     BestResponse,
     Exploitability,
@@ -64,16 +72,22 @@ __all__ = [
     "LCFR",
     "MCCFR",
     "TERMINAL",
+    "ActionMapping",
     "BestResponse",
     "CFRPlus",
     "Compact",
+    "Continuations",
+    "DepthLimited",
     "Distributional",
     "Estimate",
     "Exploitability",
     "Gadget",
     "Game",
+    "LeafNetwork",
+    "LimitedSolution",
     "Maxmargin",
     "MemoryLimitError",
+    "Nested",
     "PCFRPlus",
     "PDCFRPlus",
     "Point",
@@ -84,6 +98,7 @@ __all__ = [
     "Refinement",
     "Resolve",
     "Result",
+    "Rollouts",
     "Schedule",
     "State",
     "Step",
@@ -91,22 +106,33 @@ __all__ = [
     "Subgame",
     "SubgameError",
     "Unsafe",
+    "all_pure",
+    "best_completion",
     "best_response",
+    "biased",
     "blueprint",
     "cfr_d",
     "combine",
     "compact",
     "compile",
     "cut",
+    "depth_limited",
+    "exact",
     "expected_value",
     "exploitability",
     "gambit",
     "games",
     "head_to_head",
+    "holdem",
+    "nest",
     "openspiel",
     "refine",
+    "self_generated",
     "solve",
+    "solve_limited",
     "solve_lp",
+    "train_leaf_network",
+    "translate",
     "trunk_of",
 ]
 __version__ = "0.1.0"

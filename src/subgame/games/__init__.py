@@ -24,9 +24,11 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.coin_toss import CoinToss, CoinTossTwo
 from subgame.games.goofspiel import Goofspiel
+from subgame.games.holdem.game import hunl, nlfh, nlth
 from subgame.games.kuhn import Kuhn
 from subgame.games.leduc import Leduc, LeducRanks
 from subgame.games.liars_dice import LiarsDice
+from subgame.games.no_limit import NoLimitKuhn, NoLimitLeduc
 from subgame.games.random_game import RandomGame
 from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
 
@@ -227,10 +229,15 @@ for _name, _factory, _summary in (
     ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
     ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),
     ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
+    ("hunl", hunl, "Heads-up no-limit Texas hold'em from the first blind"),
     ("kuhn", Kuhn, "Three-card poker with one bet"),
     ("leduc", Leduc, "Six-card poker with two betting rounds"),
     ("leduc-ranks", LeducRanks, "Leduc without suits, which never matter: 288 infosets"),
     ("liars-dice", LiarsDice, "Bid on all dice or call the bidder a liar"),
+    ("no-limit-kuhn", NoLimitKuhn, "Kuhn with bets of any size; Ganzfried & Sandholm 2013"),
+    ("no-limit-leduc", NoLimitLeduc, "Leduc with bets of any size; Ganzfried & Sandholm 2013"),
+    ("nlfh", nlfh, "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G"),
+    ("nlth", nlth, "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G"),
     ("random", RandomGame, "A small random game, the same for the same seed"),
     ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),
     ("rps-plus", RockPaperScissorsPlus, "The same, Scissors count double; Brown et al. 2018"),

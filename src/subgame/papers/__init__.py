@@ -2,7 +2,8 @@
 
     >>> from subgame import papers
     >>> print(*papers.KEYS)
-    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5 kubicek2026-refined
+    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5 no-limit-leduc-sizes
+    kubicek2026-refined brown2018-rps-plus
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -20,6 +21,7 @@ from subgame.papers.settings import Progress
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
 BROWN = "Brown & Sandholm 2017"
+DEPTH = "Brown, Sandholm & Amos 2018"
 BURCH = "Burch, Johanson & Bowling 2014"
 KUBICEK = "Kubíček, Lisý & Sandholm 2026"
 
@@ -73,8 +75,13 @@ KEYS: dict[str, Reproduction] = {
                      "subgame.papers.burch2014_fig4", budgeted=True),
         Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
                      "3 minutes", "subgame.papers.burch2014_fig5"),
+        Reproduction("no-limit-leduc-sizes", BROWN,
+                     "every bet size answered, nested and translated", "4 minutes",
+                     "subgame.papers.no_limit_leduc"),
         Reproduction("kubicek2026-refined", KUBICEK, "refined equilibria of gadget games",
                      "2 minutes", "subgame.papers.kubicek2026"),
+        Reproduction("brown2018-rps-plus", DEPTH, "RPS+ to depth one, one value and several",
+                     "10 seconds", "subgame.papers.brown2018"),
     )
 }  # fmt: skip
 """Key -> what can be run again."""

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.solve.range_engine import RangeEngine
+from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
 
 if TYPE_CHECKING:
@@ -158,13 +160,19 @@ class Engine:
         return Response(value[: len(player.slots)].copy(), best, value, choice)
 
 
-def engine(tree: PublicTree) -> Engine:
-    """The engine of a tree, made once."""
+def engine(tree: PublicTree, threads: int | None = None) -> Engine:
+    """The engine of a tree, made once. Only hold'em trees use more than one of the `threads`."""
     if not isinstance(tree, PublicTree):
         raise SubgameError(
             f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise SubgameError(f"threads is a whole number of at least 1, not {threads}.")
     found = tree.engines.get("cpu")
-    if not isinstance(found, Engine):
-        found = tree.engines["cpu"] = Engine(tree)
-    return found
+    if found is None:
+        found = tree.engines["cpu"] = (
+            RangeEngine(tree) if isinstance(tree, BoardTree) else Engine(tree)
+        )
+    if isinstance(found, RangeEngine) and threads is not None:
+        found.set_threads(threads)
+    return found  # type: ignore[return-value]

@@ -50,6 +50,7 @@ def solve(
     seconds: float | None = None,
     target: float | None = None,
     seed: int = 0,
+    threads: int | None = None,
     check_every: int | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
@@ -61,7 +62,8 @@ def solve(
     `seconds` spent, exploitability at or below `target`; 1,000 iterations if none is given.
     Exploitability is measured at iterations 1, 2, 4, ..., 32 and then every eighth more, or every
     `check_every`. With `checkpoint` the run is written to that file now and then, at the end and
-    on Ctrl-C; `resume` continues such a file bit for bit. `seed` matters to sampling schedules.
+    on Ctrl-C; `resume` continues such a file bit for bit. `seed` matters to sampling schedules,
+    `threads` (by default all cores) to hold'em trees.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -75,7 +77,7 @@ def solve(
         raise SubgameError(f"seed is a whole number from 0 to 2^63 - 1, not {seed}.")
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed))
+    run = Run(tree, plan, int(seed), threads=threads)
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -118,10 +120,11 @@ class Run:
         schedule: Schedule,
         seed: int = 0,
         roots: Callable[[Engine, int, int], Root] | None = None,
+        threads: int | None = None,
     ) -> None:
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.roots = roots  # (engine, first iteration, count) -> what stands at the root
-        self.engine: Engine = engine(tree)
+        self.engine: Engine = engine(tree, threads)
         self.memories: tuple[Memory, Memory] = (
             self.engine.memory(0, predictive=schedule.predictive),
             self.engine.memory(1, predictive=schedule.predictive),

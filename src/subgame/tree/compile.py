@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
+from subgame.games.holdem.game import Holdem
+from subgame.tree.boards import compile_boards
 from subgame.tree.histories import Histories, walk
 from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
 
@@ -49,9 +51,13 @@ def compile(
     game: Game,
     *,
     memory_limit: str | float | None = "8GiB",
+    explicit: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> PublicTree:
     """Compile a game's rules to the arrays that every solver reads.
+
+    Hold'em is compiled board by board for kernels of its own; with `explicit` it is walked history
+    by history like any other game, which small decks allow.
 
     Refuses, in a sentence that names the infoset and the two histories at fault, games that have
     imperfect recall, infosets whose actions differ, payoffs that are not zero-sum, chance
@@ -66,6 +72,8 @@ def compile(
         raise SubgameError(
             f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
         )
+    if isinstance(game, Holdem) and not explicit:
+        return compile_boards(game, memory_limit=parse_bytes(memory_limit), progress=progress)
     return assemble(form_of(walk(game, parse_bytes(memory_limit), progress)))
 
 

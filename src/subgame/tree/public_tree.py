@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,17 @@ class Terminals(NamedTuple):
     col_ptr_at: Index
     col_row: Index
     col_value: Floats
+
+
+def no_plex() -> Plex:
+    """A treeplex without infosets, for trees whose kernels read something else."""
+    return Plex(*(np.zeros(n, dtype=np.int32) for n in (0, 1, 0, 0)))
+
+
+def no_terminals() -> Terminals:
+    """No matrix terminals."""
+    nothing: Any = np.zeros(0)
+    return Terminals(*(nothing for _ in Terminals._fields))
 
 
 class Entries(NamedTuple):
@@ -137,6 +148,8 @@ class PublicTree:
     located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
     engines: dict[str, object] = field(default_factory=dict, repr=False)
     """Kernels bound to this tree, by device; kept here so that they go when the tree goes."""
+    weighted: ClassVar[bool] = False
+    """Whether strategies over it hold weights that are yet to be normalised."""
 
     @property
     def num_infosets(self) -> int:

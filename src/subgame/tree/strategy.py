@@ -39,6 +39,8 @@ class Strategy:
     @classmethod
     def uniform(cls, tree: PublicTree) -> Strategy:
         """Every action equally likely."""
+        if tree.weighted:
+            return cls.from_weights(tree, tuple(np.ones(p.num_sequences) for p in tree.players))
         probs = []
         for player in tree.players:
             p = np.ones(player.num_sequences)
@@ -60,6 +62,9 @@ class Strategy:
     @classmethod
     def from_weights(cls, tree: PublicTree, weights: tuple[Floats, ...]) -> Strategy:
         """Weights normalised per infoset; uniform where they sum to zero."""
+        if tree.weighted:
+            first, second = (np.asarray(weight, dtype=np.float32) for weight in weights)
+            return cls(tree, (first, second))  # type: ignore[arg-type]
         probs = [
             normalise(player, weight) for player, weight in zip(tree.players, weights, strict=True)
         ]
@@ -117,8 +122,12 @@ class Strategy:
     def row(self, p: int, i: int) -> dict[str, float]:
         """The probabilities of player `p` at her infoset number `i`."""
         player = self.tree.players[p]
-        values = self.probs[p][player.sequences(i)].tolist()
-        return dict(zip(player.actions[i], values, strict=True))
+        values = self.probs[p][player.sequences(i)]
+        if self.tree.weighted:
+            values = values.astype(np.float64)
+            total = values.sum()
+            values = values / total if total > 0 else np.full(len(values), 1 / len(values))
+        return dict(zip(player.actions[i], values.tolist(), strict=True))
 
     def rows(self) -> Iterator[tuple[int, str, dict[str, float]]]:
         """(player, infoset, probabilities), in the game's own order."""
@@ -171,12 +180,13 @@ class Strategy:
         probs = []
         for p, player in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
-            if values.shape != (player.num_sequences,) or values.dtype != np.float64:
+            dtype = np.float32 if tree.weighted else np.float64
+            if values.shape != (player.num_sequences,) or values.dtype != dtype:
                 raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
             probs.append(values)
             if not np.all(np.isfinite(values)) or np.any(values < 0):
                 raise SubgameError(f"{path} holds probabilities of player {p} that are no numbers.")
-            if np.abs(sums(player, values) - 1).max(initial=0) > EXACT:
+            if not tree.weighted and np.abs(sums(player, values) - 1).max(initial=0) > EXACT:
                 raise SubgameError(
                     f"{path} holds probabilities of player {p} that do not sum to 1."
                 )

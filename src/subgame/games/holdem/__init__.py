@@ -1,4 +1,4 @@
-"""Texas hold'em: cards, hand ranks, suit isomorphism, ranges, bet sizes and betting rules.
+"""Texas hold'em: cards, hand ranks, suit isomorphism, ranges, bet sizes, betting rules, games.
 
 | module | what it holds |
 | --- | --- |
@@ -8,4 +8,30 @@
 | `ranges` | ``AA,KQs+,A5s-A2s,T9o:0.5``: a weight for each hand |
 | `bets` | ``flop: 0.5x 1x a; turn: 1x a / raise 2.5r``: the bets a tree allows |
 | `rules` | heads-up no-limit betting, chip by chip |
+| `game` | endgames and whole hands as a `Game` |
+| `libratus` | the published endgames of Libratus |
 """
+
+from subgame.games.holdem import libratus
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.game import Holdem, count_boards, count_nodes, endgame, hunl, nlfh, nlth
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting, NoLimit
+
+__all__ = [
+    "DECK",
+    "BetSizes",
+    "Betting",
+    "Deck",
+    "Holdem",
+    "NoLimit",
+    "Range",
+    "count_boards",
+    "count_nodes",
+    "endgame",
+    "hunl",
+    "libratus",
+    "nlfh",
+    "nlth",
+]

@@ -30,11 +30,16 @@ class NoLimit:
     blinds: tuple[int, int] = (50, 100)  # the small and the big one
     street: str = "preflop"
     pot: int = 0  # half of it from each player; 0 before the flop
+    last: str = "river"  # the last street that is dealt and bet on: "flop" for flop hold'em
 
     def __post_init__(self) -> None:
-        if self.street not in STREETS:
+        for street in (self.street, self.last):
+            if street not in STREETS:
+                raise SubgameError(f"There is no street '{street}'; they are {', '.join(STREETS)}.")
+        if self.last == STREETS[0] or STREETS.index(self.street) > self.last_street:
             raise SubgameError(
-                f"There is no street '{self.street}'; they are {', '.join(STREETS)}."
+                f"A hand that starts on the {self.street} cannot have its last street on the "
+                f"{self.last}; the last one is the flop or later."
             )
         if min(self.stacks) < 0 or (self.street == "preflop" and min(self.stacks) == 0):
             raise SubgameError(f"The stacks {self.stacks} leave a player nothing to play with.")
@@ -47,6 +52,11 @@ class NoLimit:
                 f"The pot must be 0 before the flop and a positive even number later; on the "
                 f"{self.street} it cannot be {self.pot}."
             )
+
+    @property
+    def last_street(self) -> int:
+        """The last street, as an index into STREETS."""
+        return STREETS.index(self.last)
 
     def start(self) -> Betting:
         """The hand before its first action, blinds posted."""
@@ -203,7 +213,7 @@ class Betting:
         )
         if opening and called.behind[1 - self.player] and called.behind[self.player]:
             return called  # the other may still bet, or use the big blind's option
-        if 0 in called.behind or self.street == len(STREETS) - 1:
+        if 0 in called.behind or self.street == self.rules.last_street:
             return replace(called, player=NOBODY)
         staked = (self.staked[0] + called.bets[0], self.staked[1] + called.bets[1])
         history = (*called.history, "/")

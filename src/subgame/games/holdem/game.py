@@ -1,0 +1,495 @@
+"""Heads-up no-limit hold'em as a `Game`: an endgame from any street, or a whole hand.
+
+Player 0 is out of position (the big blind), player 1 the button. Chance deals player 0's hand, then
+player 1's, with probability proportional to the product of their weights over the pairs that share
+no card; later the flop as one event and turn and river a card at a time, also after an all-in.
+
+    >>> game = endgame("Qs Jh 2h 8d 3c", pot=100, stacks=200, bets="river: 0.5x 1x a")
+    >>> game.actions(game.start()), count_nodes(game)
+    (('c', 'r50', 'r100', 'r200'), 45)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import NOBODY, Betting, NoLimit
+
+Floats = npt.NDArray[np.float64]
+Weights = Range | str | npt.ArrayLike
+"""A range, its text, or a number for each hand."""
+
+BOARD_CARDS = (0, 3, 4, 5)
+"""How many cards lie on the board on each of `STREETS`."""
+
+SEATS = ("out of position", "on the button")
+
+NLFH_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 2"
+"""190 actions on the flop over all betting sequences."""
+NLTH_BETS = "preflop: 1x / cap 1; flop: 1x / cap 1; turn: 1x / cap 1"
+"""72 actions on the turn over all betting sequences."""
+HUNL_BETS = "all: 0.5x 1x a; cap 4"
+
+_LONG = 60  # a longer text of a range is named by its digest
+
+
+@dataclass(frozen=True)
+class Holdem(Game):
+    """Hold'em from a betting state on, with the board dealt so far and a range for each player.
+
+    The ranges lose the hands that the board blocks; their weights matter up to a factor.
+    """
+
+    rules: NoLimit
+    bets: BetSizes
+    board: tuple[int, ...]  # in the order dealt
+    ranges: tuple[Range, Range]  # of player 0 and player 1
+    deck: Deck = DECK
+    first: Betting | None = None  # where play starts, if not at the start of the rules
+    name: str = "holdem"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "board", tuple(int(card) for card in self.board))
+        self._check_board()
+        for seat, each in zip(SEATS, self.ranges, strict=True):
+            if each.deck != self.deck:
+                raise SubgameError(f"The range of the player {seat} belongs to another deck.")
+            if not each.combos:
+                raise SubgameError(f"The range of the player {seat} is empty.")
+            if not each.on_board(self.board).combos:
+                raise SubgameError(
+                    f"The board {self.deck.name(self.board)} blocks every hand in the range of "
+                    f"the player {seat}."
+                )
+        first, second = (each.on_board(self.board) for each in self.ranges)
+        object.__setattr__(self, "ranges", (first, second))
+        if not self._some_pair():
+            raise SubgameError(
+                "The two ranges share a card in every pair of hands, so that no hands can be dealt."
+            )
+
+    def _check_board(self) -> None:
+        if self.first is not None and self.first.rules != self.rules:
+            raise SubgameError("The betting from which play starts has other rules than the game.")
+        street = self.start().street
+        self.deck.mask(self.board)
+        if len(self.board) != BOARD_CARDS[street]:
+            raise SubgameError(
+                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards; "
+                f"'{self.deck.name(self.board)}' has {len(self.board)}."
+            )
+        least = BOARD_CARDS[self.rules.last_street] + 4
+        if self.deck.size < least:
+            raise SubgameError(
+                f"Two hands and the board of the {self.rules.last} take {least} cards; the deck "
+                f"has {self.deck.size}."
+            )
+
+    def _some_pair(self) -> bool:
+        """Whether two hands of the ranges share no card, by counting player 1's hands."""
+        mine, yours = (weights > 0 for weights in self.weights())
+        with_card = np.bincount(self.deck.hands[yours].ravel(), minlength=self.deck.size)
+        sharing = with_card[self.deck.hands].sum(1) - yours  # the same hand was counted twice
+        return bool((sharing[mine] < yours.sum()).any())
+
+    # What the compiler reads.
+
+    def start(self) -> Betting:
+        """The betting from which play starts."""
+        return self.rules.start() if self.first is None else self.first
+
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        """What may be done there: f, c, r with the street's total."""
+        return betting.actions(self.bets)
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """Each player's weights, zero where the board blocks the hand: [hand]."""
+        return self.ranges[0].weights, self.ranges[1].weights
+
+    @cached_property
+    def symmetries(self) -> npt.NDArray[np.int64]:
+        """The suit permutations that change neither the board nor the ranges: indices.
+
+        They index `isomorphism.suit_permutations`; the identity comes first.
+        """
+        boards = np.sort(card_permutations(self.deck)[:, list(self.board)], axis=1)
+        keep = (boards == np.sort(self.board)).all(1)
+        for weights in self.weights():
+            keep &= (weights[hand_permutations(self.deck)] == weights).all(1)
+        return np.flatnonzero(keep)
+
+    # The game.
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What must be said to make this game; what is left out is as usual."""
+        rules, (mine, yours) = self.rules, self.rules.stacks
+        said: dict[str, Any] = {"stack": mine if mine == yours else f"{mine}/{yours}"}
+        if self.board:
+            said["board"] = self.deck.name(self.board)
+        if rules.pot:
+            said["pot"] = rules.pot
+        else:
+            said["small_blind"] = rules.blinds[0]
+        said |= {"big_blind": rules.blinds[1], "bets": str(self.bets)}
+        if self.deck != DECK:
+            said |= {"ranks": self.deck.ranks, "suits": self.deck.suits}
+        for key, each in zip(("oop", "ip"), self.ranges, strict=True):
+            if not (each.weights[self.deck.compatible(self.board)] == 1).all():
+                said[key] = _short(each)
+        if self.name == Holdem.name and rules.last != STREETS[-1]:
+            said["last"] = rules.last
+        if self.first is not None:
+            said["first"] = str(self.first)
+        return said
+
+    def new_initial_state(self) -> HoldemState:
+        return HoldemState(self, (), self.board, self.start())
+
+    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
+        """Before and after each later street's cards: "before the turn", "after the turn"."""
+        found: dict[str, Callable[[Any], bool]] = {}
+        for street in range(self.start().street + 1, self.rules.last_street + 1):
+            found[f"before the {STREETS[street]}"] = _Frontier(street, dealt=False)
+            found[f"after the {STREETS[street]}"] = _Frontier(street, dealt=True)
+        return found
+
+    def public_name(self, board: Iterable[int], betting: Betting) -> str:
+        """What both players know: ``Qs Jh 2h 8d | r100c/c``."""
+        return f"{' '.join([self._card_names[card] for card in board])} | {betting}"
+
+    def infoset_name(self, hand: int, board: Iterable[int], betting: Betting) -> str:
+        """What a player knows who holds this hand: ``AhKh | Qs Jh 2h 8d | r100c/c``."""
+        return f"{self._hand_names[hand]} | {self.public_name(board, betting)}"
+
+    # Deals.
+
+    @cached_property
+    def _pair_weights(self) -> Floats:
+        """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
+        mine, yours = self.weights()
+        weights: Floats = mine * (self.deck.disjoint @ yours)
+        return weights
+
+    @cached_property
+    def _card_names(self) -> list[str]:
+        return [self.deck.card_name(card) for card in range(self.deck.size)]
+
+    @cached_property
+    def _hand_names(self) -> list[str]:
+        return [self.deck.hand_name(hand) for hand in range(self.deck.num_hands)]
+
+    def _deals(self, hands: tuple[int, ...]) -> list[tuple[str, float]]:
+        """The next hand to be dealt, with its probability."""
+        yours = self.ranges[1].weights
+        weights = yours * self.deck.disjoint[hands[0]] if hands else self._pair_weights
+        total = math.fsum(weights)
+        return [
+            (self._hand_names[hand], float(weights[hand] / total))
+            for hand in np.flatnonzero(weights).tolist()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldemState(State):
+    """Hands (indices), board and betting."""
+
+    game: Holdem
+    hands: tuple[int, ...]
+    board: tuple[int, ...]
+    betting: Betting
+
+    def current_player(self) -> int:
+        if len(self.hands) < 2:
+            return CHANCE
+        betting = self.betting
+        if betting.folded != NOBODY:
+            return TERMINAL
+        if len(self.board) < self._cards_wanted:
+            return CHANCE
+        return TERMINAL if betting.is_over else betting.player
+
+    @property
+    def _cards_wanted(self) -> int:
+        """How many cards must lie on the board before anything else happens."""
+        last = self.game.rules.last_street
+        return BOARD_CARDS[last if self.betting.is_over else self.betting.street]
+
+    def legal_actions(self) -> tuple[str, ...]:
+        return self.game.actions(self.betting) if self.current_player() >= 0 else ()
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        if len(self.hands) < 2:
+            return self.game._deals(self.hands)
+        deck = self.game.deck
+        left = sorted(set(range(deck.size)) - self._taken)
+        count = next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
+        probability = 1 / math.comb(len(left), count)
+        return [(deck.name(cards), probability) for cards in itertools.combinations(left, count)]
+
+    def child(self, action: str) -> Self:
+        new, deck = type(self), self.game.deck
+        if self.current_player() >= 0:
+            return new(self.game, self.hands, self.board, self.betting.child(action))
+        cards = deck.parse(action)
+        if not self._taken.isdisjoint(cards):
+            raise SubgameError(f"A card of '{action}' has already been dealt.")
+        if len(self.hands) == 2:
+            return new(self.game, self.hands, (*self.board, *cards), self.betting)
+        hands = (*self.hands, int(deck.hand_index(*cards)))
+        return new(self.game, hands, self.board, self.betting)
+
+    @property
+    def _taken(self) -> set[int]:
+        """The cards that have been dealt."""
+        held = self.game.deck.hands
+        return {*self.board, *(int(card) for hand in self.hands for card in held[hand])}
+
+    def returns(self) -> tuple[float, float]:
+        winner = NOBODY
+        if self.betting.is_showdown:
+            ranks = _ranks(tuple(sorted(self.board)), self.game.deck)
+            mine, yours = ranks[self.hands[0]], ranks[self.hands[1]]
+            winner = NOBODY if mine == yours else int(mine < yours)
+        won, lost = self.betting.net(winner)
+        return float(won), float(lost)
+
+    def information_state(self, player: int) -> str:
+        if player < len(self.hands):
+            return self.game.infoset_name(self.hands[player], self.board, self.betting)
+        return f" | {self.public_state()}"
+
+    def public_state(self) -> str:
+        return self.game.public_name(self.board, self.betting)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frontier:
+    """Whether a street's cards have been dealt, or are about to be. A class, so that it pickles."""
+
+    street: int
+    dealt: bool
+
+    def __call__(self, state: HoldemState) -> bool:
+        if self.dealt:
+            return len(state.board) >= BOARD_CARDS[self.street]
+        closed = state.betting.street >= self.street or state.betting.is_showdown
+        return len(state.hands) == 2 and len(state.board) >= BOARD_CARDS[self.street - 1] and closed
+
+
+@lru_cache(maxsize=1 << 12)
+def _ranks(board: tuple[int, ...], deck: Deck) -> list[int]:
+    ranks: list[int] = rank_hands(board, deck).tolist()
+    return ranks
+
+
+def _short(each: Range) -> str:
+    """A range's text, or its digest where that is long; never with a comma."""
+    text = str(each).replace(",", " ")
+    if len(text) <= _LONG:
+        return text
+    return (
+        f"{np.count_nonzero(each.weights)} hands #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    )
+
+
+# Endgames.
+
+
+def endgame(
+    board: str | Iterable[int],
+    pot: int,
+    stacks: int | tuple[int, int],
+    ranges: Sequence[Weights] = ("random", "random"),
+    bets: BetSizes | str = "postflop: 0.5x 1x a",
+    *,
+    deck: Deck = DECK,
+    big_blind: int = 1,
+    last: str = "river",
+) -> Holdem:
+    """The rest of a hand: from the flop, turn or river on, the player out of position to act.
+
+    ``board`` has 3, 4 or 5 cards; ``pot`` is all the chips in the middle, half from each player;
+    ``stacks`` are behind, one number for both or player 0's and player 1's. ``ranges`` are those of
+    player 0 (out of position) and player 1, as `Range`, its text, or a number for each hand that
+    matters up to a factor. The least bet is ``big_blind`` chips.
+    """
+    cards = deck.parse(board, what="board") if isinstance(board, str) else tuple(map(int, board))
+    deck.mask(cards)
+    if len(cards) not in BOARD_CARDS[1:]:
+        shown = board if isinstance(board, str) else deck.name(cards)
+        raise SubgameError(f"A board has 3, 4 or 5 cards; '{shown}' has {len(cards)}.")
+    pot, big_blind = _whole(pot, "pot"), _whole(big_blind, "big blind")
+    both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
+    if len(both) != 2 or len(ranges) != 2:
+        what = "stacks" if len(both) != 2 else "ranges"
+        raise SubgameError(f"There are two players, so that the {what} must be two.")
+    behind = (_whole(both[0], "stack"), _whole(both[1], "stack"))
+    if pot <= 0 or pot % 2:
+        raise SubgameError(
+            f"The pot is a positive even number of chips, half of it from each player, not {pot}; "
+            f"an odd chip can be kept by doubling the pot, the stacks and the blind."
+        )
+    if min(behind) < big_blind:
+        raise SubgameError(
+            f"A stack of {min(behind)} chips is below the least bet, {big_blind}; there is nothing "
+            f"to decide."
+        )
+    street = STREETS[BOARD_CARDS.index(len(cards))]
+    rules = NoLimit(behind, (0, big_blind), street, pot, last)
+    sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
+    first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
+    return Holdem(rules, sizes, cards, (first, second), deck)
+
+
+def _whole(number: Any, what: str) -> int:
+    if not isinstance(number, int | float | np.integer) or number % 1:  # inf % 1 is nan
+        raise SubgameError(f"Chips are whole: the {what} cannot be {number!r}.")
+    return int(number)
+
+
+def _range(given: Weights, seat: str, deck: Deck) -> Range:
+    """A range from whatever describes one; numbers above 1 are scaled down."""
+    if isinstance(given, Range):
+        return given
+    if isinstance(given, str):
+        return Range.parse(given, deck)
+    weights = np.asarray(given, dtype=np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise SubgameError(
+            f"The weights of the player {seat} must be finite numbers, none of them negative."
+        )
+    return Range(weights / max(1.0, weights.max(initial=0.0)), deck)
+
+
+# Whole games.
+
+
+def hunl(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = HUNL_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """Heads-up no-limit Texas hold'em from the first blind (Brown & Sandholm 2017, App. G)."""
+    return _whole_game("hunl", "river", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def nlfh(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = NLFH_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """No-limit flop hold'em: it ends after the flop's betting (Brown & Sandholm 2017, App. G)."""
+    return _whole_game("nlfh", "flop", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def nlth(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = NLTH_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """No-limit turn hold'em: it ends after the turn's betting (Brown & Sandholm 2017, App. G).
+
+    The paper does not state its tree, only that it takes 35 GB in double precision; the default is
+    the nearest simple one, 32 GB.
+    """
+    return _whole_game("nlth", "turn", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def _whole_game(
+    name: str, last: str, stack: int, blinds: tuple[int, int], bets: BetSizes | str, deck: Deck
+) -> Holdem:
+    everything = Range(np.ones(deck.num_hands), deck)
+    sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
+    rules = NoLimit((stack, stack), blinds, last=last)
+    return Holdem(rules, sizes, (), (everything, everything), deck, name=name)
+
+
+# Sizes.
+
+
+def count_nodes(game: Holdem) -> int:
+    """How many nodes the public tree has: decisions, ends of the hand, and chance nodes.
+
+    Boards that differ only in the names of the suits are one where the ranges allow it. This is
+    how postflop-solver counts; after an all-in every later street has its chance nodes too.
+    """
+    per_board: Counter[int] = Counter()
+    stack = [game.start()]
+    while stack:
+        betting = stack.pop()
+        last = betting.street if betting.folded != NOBODY else game.rules.last_street
+        if betting.is_over:  # chance nodes where the board is dealt out, and the end
+            per_board.update(range(betting.street, last + 1))
+        else:
+            per_board[betting.street] += 1
+        for action in game.actions(betting):
+            child = betting.child(action)
+            per_board[betting.street] += child.street > betting.street  # a chance node
+            stack.append(child)
+    boards = count_boards(game)
+    return sum(nodes * boards[street] for street, nodes in per_board.items())
+
+
+def count_boards(game: Holdem) -> dict[int, int]:
+    """How many boards each street has, up to the symmetries of the game: street -> boards.
+
+    Burnside's lemma, as in `isomorphism.count_classes`: the mean over the symmetries of how many
+    deals each leaves as they are.
+
+    >>> count_boards(endgame("Qs Jh 2h", pot=200, stacks=900))
+    {1: 1, 2: 36, 3: 1429}
+    """
+    first = game.start().street
+    totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
+    for permutation in card_permutations(game.deck)[game.symmetries].tolist():
+        cycles = Counter(_cycle_lengths(permutation, game.board))
+        single, double, triple = cycles[1], cycles[2], cycles[3]
+        left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
+        for street in totals:
+            if street > first and BOARD_CARDS[street] == 3:
+                left = Counter({single - 3: math.comb(single, 3)})
+                left.update({single - 1: single * double, single: triple})
+            elif street > first:
+                left = Counter({cards - 1: cards * deals for cards, deals in left.items()})
+            totals[street] += left.total()
+    return {street: total // len(game.symmetries) for street, total in totals.items()}
+
+
+def _cycle_lengths(permutation: list[int], board: tuple[int, ...]) -> list[int]:
+    """The lengths of the cycles of the cards that are not on the board."""
+    lengths: list[int] = []
+    left = set(range(len(permutation))) - set(board)
+    while left:
+        length, at = 0, min(left)
+        while at in left:
+            left.remove(at)
+            at, length = permutation[at], length + 1
+        lengths.append(length)
+    return lengths

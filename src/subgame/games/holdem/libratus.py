@@ -1,0 +1,114 @@
+"""The published endgames of Libratus (github.com/Sandholm-Lab/LibratusEndgames).
+
+A file has four lines, each a key and its value:
+
+| key | value |
+| --- | --- |
+| ``-round`` | 2, 3 or 4: flop, turn or river |
+| ``-board`` | the public cards in order, ``7s9h9cTc`` |
+| ``-pot`` | all the chips in the pot, half from each player |
+| ``-reach`` | for each hand how likely it gets there by the blueprint, 2 x 1,326 numbers |
+
+The reach is first that of the player out of position, then that of the button. Their hands are
+2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc: ranks upwards, suits in the order shdc. They are put into our
+order here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import itertools
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem.cards import DECK, RANKS
+from subgame.games.holdem.game import BOARD_CARDS, Holdem, endgame
+
+STACK = 20000
+BIG_BLIND = 100
+SUITS = "shdc"
+KEYS = ("-round", "-board", "-pot", "-reach")
+ROUNDS = {2: "flop", 3: "turn", 4: "river"}
+
+_CARDS = DECK.parse("".join(rank + suit for rank in RANKS for suit in SUITS))
+HANDS: npt.NDArray[np.int64] = DECK.hand_index(*np.array(list(itertools.combinations(_CARDS, 2))).T)
+"""Our index of each hand in the order of the files: [hand]."""
+
+
+def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a") -> Holdem:
+    """The endgame in a file, with these bet sizes; both players started with 20,000 chips."""
+    lines = _lines(Path(path))
+    pot = _whole(path, *lines["-pot"], low=2, high=2 * (STACK - BIG_BLIND))
+    if pot % 2:
+        raise _fault(path, lines["-pot"][0], f"the pot of {pot} has no two equal halves")
+    street = _whole(path, *lines["-round"], low=min(ROUNDS), high=max(ROUNDS))
+    number, text = lines["-board"]
+    try:
+        board = DECK.parse(text, counts=(BOARD_CARDS[street - 1],), what="board")
+    except SubgameError as error:
+        sentence = str(error).splitlines()[0]  # without the carets
+        raise _fault(path, number, f"round {street} is the {ROUNDS[street]}: {sentence}") from error
+    ranges = _reach(path, *lines["-reach"])
+    return endgame(board, pot, STACK - pot // 2, list(ranges), bets, big_blind=BIG_BLIND)
+
+
+def _lines(path: Path) -> dict[str, tuple[int, str]]:
+    """Each key with its line number and value."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SubgameError(f"The endgame '{path}' cannot be read: {error}.") from error
+    found: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        key, _, value = line.strip().partition(" ")
+        if key not in KEYS:
+            shown = key if len(key) <= 20 else f"{key[:17]}..."
+            raise _fault(path, number, f"'{shown}' is not one of {', '.join(KEYS)}")
+        if key in found:
+            raise _fault(path, number, f"{key} was already given on line {found[key][0]}")
+        found[key] = number, value
+    for key in KEYS:
+        if key not in found:
+            raise SubgameError(f"The endgame '{path}' has no line that starts with {key}.")
+    return found
+
+
+def _whole(path: str | PathLike[str], number: int, text: str, *, low: int, high: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = low - 1
+    if not low <= value <= high:
+        reason = f"there should be a whole number from {low} to {high} instead of '{text}'"
+        raise _fault(path, number, reason)
+    return value
+
+
+def _reach(path: str | PathLike[str], number: int, text: str) -> npt.NDArray[np.float64]:
+    """The two players' weights in our order of hands: [player, hand]."""
+    words = text.split()
+    if len(words) != 2 * DECK.num_hands:
+        reason = f"-reach has {len(words):,} numbers instead of {2 * DECK.num_hands:,}"
+        raise _fault(path, number, reason)
+    theirs = np.empty(len(words))
+    for i, word in enumerate(words):
+        try:
+            theirs[i] = float(word)
+        except ValueError:
+            theirs[i] = np.nan
+        if not 0 <= theirs[i] <= 1:
+            reason = f"'{word}', number {i + 1:,} of -reach, is no probability"
+            raise _fault(path, number, reason)
+    ours = np.empty((2, DECK.num_hands))
+    ours[:, HANDS] = theirs.reshape(2, -1)
+    return ours
+
+
+def _fault(path: str | PathLike[str], number: int, reason: str) -> SubgameError:
+    return SubgameError(f"In the endgame '{path}', line {number}: {reason.rstrip('.')}.")

@@ -1,0 +1,176 @@
+"""RPS+: why one value per state is not enough, and how many are (Brown, Sandholm & Amos 2018).
+
+The paper's example of Section 2 has the numbers; the same with Leduc shows in small what Fig. 2
+shows for no-limit flop hold'em.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import subgame as sg
+from subgame.papers.report import Report, panel, row
+from subgame.papers.settings import Progress, command
+
+KEY = "brown2018-rps-plus"
+PAPER = (
+    "Brown, Sandholm & Amos 2018, Depth-Limited Solving for Imperfect-Information Games, "
+    "Sections 2 and 4"
+)
+WHAT = "Rock-Paper-Scissors+ to depth one, with one value per state and with several"
+OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
+LIMIT, LEDUC = "P2 to move", "after round 1"
+Rows = list[dict[str, Any]]
+NOTES = (
+    "All depth-limited games are solved by linear programs, so equal means equal up to rounding.",
+    "With one value per state everything is optimal in the depth-limited game; which strategy a "
+    "solver returns is up to it, and so is what it loses in the game.",
+    "The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no "
+    "figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.",
+    "Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. "
+    "A trunk is judged by its best completion, a linear program over the whole game with the trunk "
+    "fixed, which is what perfect safe re-solving of the second round would reach. The figure is "
+    "how far that stays behind an equilibrium, mean of both seats.",
+)
+
+
+def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+    """RPS+ takes a moment; quick: Leduc without suits and with a rougher blueprint."""
+    began = time.perf_counter()
+    tell = progress or (lambda what, share: None)
+    tell("RPS+", 0.0)
+    rows, curve = _rps_plus()
+    game, iterations = ("leduc-ranks", 300) if quick else ("leduc", 2000)
+    count = 6 if quick else 16
+    tell(f"{game}, blueprint", 0.1)
+    tree = sg.compile(sg.games.load(game))
+    blueprint = sg.solve(tree, "cfr+", iterations=iterations).strategy
+    curves = _leduc(tree, blueprint, count, tell)
+    gap = sg.exploitability(tree, blueprint).mean
+    rows += [
+        row("Leduc: exploitability of the blueprint", None, gap),
+        row("Leduc: trunk loses, one value", None, curves["self-generated"][0]),
+        row("Leduc: trunk loses, biased", None, curves["biased"][-1],
+            f"{len(curves['biased'])} values"),
+        row("Leduc: trunk loses, self-generated", None, curves["self-generated"][-1],
+            f"{len(curves['self-generated'])} values"),
+    ]  # fmt: skip
+    panels = [
+        panel("RPS+ to depth one", "values per state", "P1 loses at most", _series(curve)),
+        panel("Leduc to the end of round 1", "values per state", "trunk loses at least",
+              _series(curves), scale="log",
+              lines=[{"label": "exploitability of the blueprint", "y": gap}]),
+    ]  # fmt: skip
+    tell("done", 1.0)
+    both = [line for line in rows if isinstance(line["paper"], float | int)]
+    worst = max(abs(line["paper"] - line["ours"]) for line in both)
+    return Report(
+        key=KEY, paper=PAPER, what=WHAT, rows=rows,
+        data={"panels": panels, "rps_plus": curve, "leduc": curves, "largest_difference": worst},
+        command=command(KEY, quick, seed), seed=seed, notes=NOTES,
+        settings={"schedule": "lp", "leduc": game, "blueprint_iterations": iterations},
+        seconds=time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _series(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
+    return [
+        {"label": label, "x": list(range(1, len(y) + 1)), "y": y} for label, y in curves.items()
+    ]
+
+
+def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
+    """The rows of Section 2, and what P1 can lose by the number of values per state."""
+    tree = sg.compile(sg.games.load("rps-plus"))
+    whole = sg.solve_lp(tree)
+    blueprint = sg.blueprint(tree, "equilibrium")
+    rows = [row("Sec. 2: value of RPS+", 0, whole.value)]
+    rows += [
+        row(f"Sec. 2: optimal, {move}", share, whole.strategy["P1 to move"][move])
+        for move, share in OPTIMUM.items()
+    ]
+    single = sg.depth_limited(tree, blueprint, at=LIMIT)
+    worth = {
+        move: sg.expected_value(single, sg.Strategy.from_table(single, {"P1 to move": {move: 1}}))
+        for move in OPTIMUM
+    }
+    rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in worth.items()]
+    found = sg.solve_limited(single)
+    rows += [
+        row("Sec. 2: depth one, one value: any strategy is optimal", "yes",
+            bool(np.ptp(list(worth.values())) < 1e-12)),
+        row("Sec. 2: depth one, one value: P1 loses at most", None, _loss(tree, found.strategy),
+            "the solver's choice: " + _words(found.strategy["P1 to move"])),
+    ]  # fmt: skip
+    hers = sg.biased(blueprint, 1)
+    ways = {
+        "all pure": sg.all_pure(tree, at=LIMIT, player=1),
+        "biased": hers,
+        "self-generated": sg.self_generated(tree, blueprint, at=LIMIT, count=10),
+    }
+    for way, given in ways.items():
+        limited = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=given)
+        plays = sg.solve_limited(limited).strategy["P1 to move"]
+        rows += [
+            row(f"Sec. 4: {len(given)} values, {way}, {move}", share, plays[move])
+            for move, share in OPTIMUM.items()
+        ]
+    curve = {
+        way: [
+            _loss(tree, sg.solve_limited(
+                sg.depth_limited(tree, blueprint, at=LIMIT, continuations=ways[way][:count])
+            ).strategy)
+            for count in range(1, len(ways[way]) + 1)
+        ]
+        for way in ("self-generated", "biased")
+    }  # fmt: skip
+    return rows, curve
+
+
+def _loss(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
+    """What P1 loses against a best response; RPS+ is worth 0."""
+    return sg.exploitability(tree, strategy).per_seat[0]
+
+
+def _words(row: dict[str, float]) -> str:
+    return ", ".join(f"{move} {share:g}" for move, share in row.items() if share > 1e-9)
+
+
+def _leduc(
+    tree: sg.PublicTree, blueprint: sg.Strategy, count: int, tell: Progress
+) -> dict[str, list[float]]:
+    """What the trunk loses at least by the number of values per state, mean of both seats."""
+    subgames, value = sg.cut(tree, LEDUC), sg.solve_lp(tree).value
+    losses: dict[str, list[list[float]]] = {"self-generated": [], "biased": []}
+    for player in (0, 1):
+        tell("Leduc, self-generated and biased", 0.2 + 0.4 * player)
+        grown: list[sg.LimitedSolution] = []
+        sg.self_generated(
+            tree, blueprint, at=subgames, player=player, count=count, watch=grown.append
+        )
+        hers = sg.biased(blueprint, 1 - player)
+        biased = [
+            sg.solve_limited(
+                sg.depth_limited(
+                    tree, blueprint, at=subgames, player=player, continuations=hers[:k]
+                )
+            )
+            for k in range(1, len(hers) + 1)
+        ]
+        for way, solved in (("self-generated", grown), ("biased", biased)):
+            best = [
+                sg.best_completion(tree, each.strategy, at=subgames, player=player).value
+                for each in solved
+            ]
+            losses[way].append([max(value * (1 - 2 * player) - each, 0.0) for each in best])
+    return {way: _mean(*seats) for way, seats in losses.items()}
+
+
+def _mean(one: list[float], two: list[float]) -> list[float]:
+    """Both seats' curves on average; one that ended early stays where it ended."""
+    size = max(len(one), len(two))
+    long = [curve + curve[-1:] * (size - len(curve)) for curve in (one, two)]
+    return [(a + b) / 2 for a, b in zip(*long, strict=True)]

@@ -1,0 +1,242 @@
+"""The engine of hold'em trees: the same operations as `engine.Engine`, on whole ranges."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.tree.boards import BoardTree, padded
+from subgame.tree.forest import LANES
+
+if TYPE_CHECKING:
+    from subgame.solve.range_kernels import Scratch, Team
+
+Floats = NDArray[np.float64]
+Stored = NDArray[np.float32]
+_NONE: Stored = np.zeros(1, dtype=np.float32)
+_STILL: Floats = np.ones(3)
+
+
+class Memory(NamedTuple):
+    """What a solver remembers of one player, float32 ``[unit][tile][action][LANES]``."""
+
+    regret: Stored
+    average: Stored
+    instant: Stored
+
+    @property
+    def sigma(self) -> Stored:
+        """The current strategy: kernels play in proportion to positive weights."""
+        return self.regret
+
+
+class Plan(NamedTuple):
+    """A strategy with its reach at the root: what a plan of sequences is for small trees."""
+
+    sigma: Stored
+    slots: Floats
+
+
+class Values(NamedTuple):
+    """What a best response gets at each root slot, unnormalised."""
+
+    slots: Floats
+
+
+class RangeEngine:
+    """CPU kernels bound to one hold'em tree."""
+
+    def __init__(self, tree: BoardTree, threads: int | None = None) -> None:
+        from subgame.solve import range_kernels
+
+        self.tree, self.kernels = tree, range_kernels
+        self.forest, self.boards = tuple(tree.forest), tuple(tree.boards)
+        self.threads = threads or os.cpu_count() or 1
+        self._rooms: dict[Any, tuple[Team, Scratch, list[Scratch]]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def set_threads(self, threads: int) -> None:
+        """Use that many threads from now on."""
+        if threads != self.threads:
+            if self._pool is not None:
+                self._pool.shutdown()
+            self.threads, self._pool, self._rooms = threads, None, {}
+
+    # Scratch ---------------------------------------------------------------------------------
+    def _room(self, dtype: Any) -> tuple[Team, Scratch, list[Scratch]]:
+        """What threads share, and each one's own."""
+        if dtype not in self._rooms:
+            top = self._scratch(dtype, shared=True)
+            own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
+            f, b = self.tree.forest, self.tree.boards
+            children = int(b.child_at[1] - b.child_at[0])
+            wide = int(top.wide[1]) if len(top.wide) > 1 else 0
+            results = np.zeros(children * int(f.roots[1]) * wide, dtype=dtype)
+            team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
+            self._rooms[dtype] = (team, top, own)
+        return self._rooms[dtype]
+
+    def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
+        """Working arrays: those of the first street are shared, those of the others are not."""
+        f, b = self.tree.forest, self.tree.boards
+        levels = len(f.roots) - 1
+        wide = np.zeros(levels, dtype=np.int64)
+        np.maximum.at(wide, b.street, [padded(int(n)) for n in b.hands.reshape(-1, 2).max(1)])
+        tall = wide + LANES
+        used = np.array([(level == 0) == shared for level in range(levels)])
+        chunks = np.diff(f.chunk_at).reshape(-1, 2).max(1)
+        lanes, lanes_at = _pack(used * chunks * tall * LANES)
+        both = np.repeat(used * wide, 2)
+        way_in, way_in_at = _pack(both * np.repeat(f.roots[:-1], 2))
+        way_out, way_out_at = _pack(both * np.repeat(f.roots[1:], 2))
+        paid, paid_at = _pack(used * wide * f.roots[1:])
+        result, result_at = _pack(used * wide * f.roots[:-1])
+        rows = int(f.rows.max()) * LANES
+
+        def room(size: int) -> NDArray[Any]:
+            return np.zeros(size, dtype=dtype)
+
+        return self.kernels.Scratch(
+            reach=room(rows), sigma=room(rows), value=room(rows), block=room(LANES * LANES),
+            sums=room(self.tree.holdem.deck.size * LANES),
+            lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
+            way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),
+            way_out_at=way_out_at, paid=room(paid), paid_at=paid_at, result=room(result),
+            result_at=result_at, wide=wide, tall=tall,
+            deck=np.array([self.tree.holdem.deck.size]),
+        )  # fmt: skip
+
+    def _together(self, dtype: Any, call: Any) -> Scratch:
+        """Run `call(me, threads, team, top, own)` on every thread; gives the shared scratch."""
+        team, top, own = self._room(dtype)
+        team.counters[:] = 0
+        private = ("reach", "sigma", "value", "block", "sums")
+        tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
+        if self.threads == 1:
+            call(0, 1, tuple(team), tuple(tops[0]), tuple(own[0]))
+            return top
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1)
+        jobs = [
+            self._pool.submit(call, k, self.threads, tuple(team), tuple(tops[k]), tuple(own[k]))
+            for k in range(1, self.threads)
+        ]
+        call(0, self.threads, tuple(team), tuple(tops[0]), tuple(own[0]))
+        for job in jobs:
+            job.result()
+        return top
+
+    def _enter(self, dtype: Any, p: int, slots: Floats) -> None:
+        top = self._room(dtype)[1]
+        at = int(top.way_in_at[p])
+        top.way_in[at : at + int(top.wide[0])] = 0
+        top.way_in[at : at + len(slots)] = slots
+
+    # The operations --------------------------------------------------------------------------
+    def memory(self, p: int, *, predictive: bool = False) -> Memory:
+        """A blank memory for player `p`."""
+        size = self.tree.stored(p)
+        instant = np.zeros(size if predictive else 1, dtype=np.float32)
+        return Memory(np.zeros(size, np.float32), np.zeros(size, np.float32), instant)
+
+    def iterate(
+        self,
+        memories: tuple[Memory, Memory],
+        discounts: Floats,
+        alternating: bool,
+        root: Any = None,
+        responder: int = -1,
+    ) -> None:
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`."""
+        if len(discounts) < 2:
+            return
+        for p in (0, 1):
+            self._enter(np.float32, p, self.tree.players[p].reach)
+        if responder == 1:  # she answers player 0's first strategy before it is played
+            blind = memories[1]._replace(average=_NONE)
+            self._half(1, self.kernels.RESPOND, blind, memories[0], discounts[0], discounts[0])
+        if not alternating:
+            for t in range(len(discounts) - 1):
+                before = memories[0]._replace(
+                    regret=memories[0].regret.copy(), instant=memories[0].instant.copy()
+                )
+                now = discounts[t]
+                self._half(0, self.kernels.LEARN, memories[0], memories[1], now, now)
+                self._half(1, self.kernels.LEARN, memories[1], before, now, now)
+            return
+        first, second = (_mind(m.regret, m.average, m.instant) for m in memories)
+
+        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
+            self.kernels.run_iterations(
+                self.forest, self.boards, first, second, discounts, responder, me, threads, team,
+                top, own,
+            )  # fmt: skip
+
+        self._together(np.float32, call)
+
+    def _half(
+        self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats
+    ) -> None:
+        """One player's half of an iteration."""
+        own, other = (_mind(m.regret, m.average, m.instant) for m in (mine, theirs))
+
+        def call(me: int, threads: int, team: Any, top: Any, scratch: Any) -> None:
+            self.kernels.run_sweep(
+                self.forest, self.boards, p, mode, own, other, now, ahead, me, threads, team, top,
+                scratch,
+            )  # fmt: skip
+
+        self._together(np.float32, call)
+
+    def sample(self, *args: Any) -> None:
+        """Refused: whole ranges are cheap enough."""
+        raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
+
+    def behaviour(self, p: int, plan: Stored) -> Stored:
+        """The strategy of an average: itself, for kernels play in proportion to what they read."""
+        return plan
+
+    def plan(self, p: int, sigma: Stored, slots: Floats | None = None) -> Plan:
+        """A strategy with a reach at the root, by default the tree's own."""
+        return Plan(sigma, self.tree.players[p].reach if slots is None else slots)
+
+    def values(self, p: int, sigma: Stored, opponent_plan: Plan) -> Floats:
+        """[s] counterfactual values of player `p` playing `sigma`."""
+        return self._sweep(p, self.kernels.FOLLOW, sigma, opponent_plan)
+
+    def respond(self, p: int, opponent_plan: Plan) -> Values:
+        """Counterfactual best response of player `p`."""
+        return Values(self._sweep(p, self.kernels.BEST, _NONE, opponent_plan))
+
+    def _sweep(self, p: int, mode: int, sigma: Stored, against: Plan) -> Floats:
+        """One sweep in float64."""
+        self._enter(np.float64, 1 - p, against.slots)
+        mine, theirs = _mind(sigma), _mind(against.sigma)
+
+        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
+            self.kernels.run_sweep(
+                self.forest, self.boards, p, mode, mine, theirs, _STILL, _STILL, me, threads, team,
+                top, own,
+            )  # fmt: skip
+
+        top = self._together(np.float64, call)
+        at, slots = int(top.result_at[0]), len(self.tree.players[p].slots)
+        out: Floats = top.result[at : at + slots] / self.tree.deals
+        return out
+
+
+def _mind(weights: Stored, average: Stored = _NONE, instant: Stored = _NONE) -> tuple[Any, ...]:
+    """A `kernels.Mind`, plain."""
+    flags = np.array([len(average) > 1, len(instant) > 1], dtype=np.int64)
+    return weights, average, instant, flags
+
+
+def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:
+    """The sum of sizes, and where each starts."""
+    ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
+    return int(ends[-1]), ends - sizes

@@ -1,0 +1,551 @@
+"""Kernels of hold'em trees: whole ranges at once, `LANES` hands or terminals to a vector.
+
+A *sweep* is half an iteration: the opponent's reach goes down, every terminal is evaluated for one
+player, her values come up and her regrets change. Hands are dealt with in tiles of `LANES`, one
+vector per row: everything about a tile stays in the nearest cache. Between two tiles stands only
+what couples hands, the terminals, which are evaluated for `LANES` of them side by side: the work
+is transposed on the way in and out.
+
+Regrets and averages are float32 ``[unit][tile][action][LANES]``. Everything else is scratch, in
+float32 to solve and in float64 to judge: kernels take their type from it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from subgame.solve.simd import (
+    choose,
+    fetch_add,
+    give_way,
+    larger,
+    load,
+    splat,
+    store,
+    turn,
+    views,
+)
+from subgame.tree.boards import Boards
+from subgame.tree.forest import LANES, Forest
+
+Ints = NDArray[np.int64]
+Numbers = NDArray[Any]  # float32 or float64
+Stored = NDArray[np.float32]
+Rates = tuple[float, float, float]
+"""What positive regrets, negative regrets and the average are multiplied by."""
+
+LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
+"""What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
+TINY = 1e-30
+"""Sums of weights below this are rounding."""
+
+
+class Mind(NamedTuple):
+    """What one player plays and remembers. All flat ``[unit][tile][action][LANES]``."""
+
+    weights: Stored  # regrets, or an average, or probabilities: played in proportion if positive
+    average: Stored  # of length one where none is kept
+    instant: Stored  # last regrets of predictive schedules; else of length one
+    flags: Ints  # [2] whether an average is kept, and whether regrets are foreseen
+
+
+class Scratch(NamedTuple):
+    """What one thread works with. Levels are streets; [level] gives where each starts."""
+
+    reach: Numbers  # rows of one tile
+    sigma: Numbers  # rows of one tile
+    value: Numbers  # rows of one tile
+    block: Numbers  # one transposed chunk of a tile
+    sums: Numbers  # [52 cards, LANES]
+    lanes: Numbers  # opponent's reach [chunk, place, LANES]
+    shown: Numbers  # values at showdowns, and after folds, the same shape
+    folded: Numbers
+    lanes_at: Ints  # [level]
+    way_in: Numbers  # [player][root, place] reach at the roots of a unit
+    way_in_at: Ints  # [2 level + player]
+    way_out: Numbers  # [player][leaf, place] reach at the leaves
+    way_out_at: Ints
+    paid: Numbers  # [leaf, place] the sweeping player's values at the leaves
+    paid_at: Ints  # [level]
+    result: Numbers  # [root, place] her values at the roots
+    result_at: Ints
+    wide: Ints  # [level] places per row: the widest unit's
+    tall: Ints  # [level] places per chunk, with one for the hand nobody holds
+    deck: Ints  # [1] its size
+
+
+class Team(NamedTuple):
+    """What threads share."""
+
+    counters: Ints  # barrier, next board
+    results: Numbers  # [child of the top unit][root, place]
+
+
+@njit(cache=True, error_model="numpy")
+def wait(counters: Ints, threads: int) -> None:
+    """A barrier: nobody goes on before everybody is here."""
+    if threads == 1:
+        return
+    ticket = fetch_add(counters, 0, 1)
+    goal = (ticket // threads + 1) * threads
+    spins = 0
+    while fetch_add(counters, 0, 0) < goal:
+        spins += 1
+        if spins > 2000:
+            give_way()
+
+
+# Terminals -----------------------------------------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate(
+    b: Boards, u: int, p: int, kind: int, x: Numbers, shown: Numbers, folded: Numbers, at: int,
+    sums: Numbers, deck: int,
+) -> None:  # fmt: skip
+    """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
+
+    With w(h) the reach of weaker hands that share no card with h, and s(h) of stronger ones, a
+    showdown pays w - s. Going up through the ranks with sums per card, ``all - card - card`` is w
+    just before h's group is added and ``w + ties`` just after; starting the sums at minus half of
+    their end makes the two add up to w - s at once. The hand h itself cancels out.
+    """
+    like = sums[0]
+    o = 1 - p
+    n = b.hands[2 * u + o]
+    theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
+    run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
+    group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
+    groups = b.groups[u]
+    zero = splat(0.0, like)
+    for c in range(deck):
+        store(sums, c * LANES, zero)
+    total = zero
+    for r in range(run_o, run_o + np.int64(b.group_run[group_o + groups])):
+        run = zero
+        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+            a = load(x, at + h * LANES, like)
+            c = np.int64(b.other[theirs + h]) * LANES
+            store(sums, c, load(sums, c, like) + a)
+            run = run + a
+        c = np.int64(b.run_card[r]) * LANES
+        store(sums, c, load(sums, c, like) + run)
+        total = total + run
+    if kind & 2:
+        store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
+        for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+                store(folded, at + h * LANES, rest - load(sums, c, like) + own)
+    if not kind & 1:
+        return
+    half = splat(-0.5, like)
+    for c in range(deck):
+        store(sums, c * LANES, half * load(sums, c * LANES, like))
+    total = half * total
+    for g in range(groups):
+        begin, end = np.int64(b.group_run[group_p + g]), np.int64(b.group_run[group_p + g + 1])
+        for r in range(run_p + begin, run_p + end):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                store(shown, at + h * LANES, rest - load(sums, c, like))
+        for r in range(
+            run_o + np.int64(b.group_run[group_o + g]),
+            run_o + np.int64(b.group_run[group_o + g + 1]),
+        ):
+            run = zero
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                a = load(x, at + h * LANES, like)
+                c = np.int64(b.other[theirs + h]) * LANES
+                store(sums, c, load(sums, c, like) + a)
+                run = run + a
+            c = np.int64(b.run_card[r]) * LANES
+            store(sums, c, load(sums, c, like) + run)
+            total = total + run
+        for r in range(run_p + begin, run_p + end):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                before = load(shown, at + h * LANES, like)
+                store(shown, at + h * LANES, before + rest - load(sums, c, like))
+
+
+# One tile of one player ----------------------------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy")
+def descend(
+    f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, sigma: Numbers, reach: Numbers
+) -> None:
+    """Strategy and reach of every row of a tile; `at` is where its weights start.
+
+    Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
+    With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
+    """
+    like = reach[0]
+    zero, tiny = splat(0.0, like), splat(TINY, like)
+    positive, negative = splat(ahead[0], like), splat(ahead[1], like)
+    at -= f.roots[sp // 2] * LANES
+    foreseen = mind.flags[1] != 0
+    for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
+        first, last = f.first[i], f.first[i] + f.actions[i]
+        total = zero
+        for row in range(first, last):
+            w = load(mind.weights, at + row * LANES, like)
+            if foreseen:
+                w = w * choose(w, zero, positive, negative)
+                w = w + load(mind.instant, at + row * LANES, like)
+            w = larger(w, tiny)
+            total = total + w
+            store(sigma, row * LANES, w)
+        here = load(reach, f.parent[i] * LANES, like)
+        scale = splat(1.0, like) / total
+        for row in range(first, last):
+            played = load(sigma, row * LANES, like) * scale
+            store(sigma, row * LANES, played)
+            store(reach, row * LANES, here * played)
+
+
+@njit(cache=True, error_model="numpy")
+def learn(
+    f: Forest, sp: int, mind: Mind, at: int, rates: Rates, sigma: Numbers, value: Numbers
+) -> None:
+    """Values of every row from those of the leaves and ends; regrets, discounted and increased."""
+    like = value[0]
+    zero = splat(0.0, like)
+    positive, negative = splat(rates[0], like), splat(rates[1], like)
+    at -= f.roots[sp // 2] * LANES
+    foreseen = mind.flags[1] != 0
+    for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
+        first, last = f.first[i], f.first[i] + f.actions[i]
+        mean = zero
+        for row in range(first, last):
+            mean = mean + load(sigma, row * LANES, like) * load(value, row * LANES, like)
+        up = f.parent[i] * LANES
+        store(value, up, load(value, up, like) + mean)
+        for row in range(first, last):
+            e = at + row * LANES
+            r = load(mind.weights, e, like)
+            gain = load(value, row * LANES, like) - mean
+            store(mind.weights, e, r * choose(r, zero, positive, negative) + gain)
+            if foreseen:
+                store(mind.instant, e, gain)
+
+
+@njit(cache=True, error_model="numpy")
+def follow(
+    f: Forest, sp: int, mind: Mind, at: int, mode: int, sigma: Numbers, value: Numbers
+) -> None:
+    """Values of every row under the player's strategy, or her best response to the opponent's."""
+    like = value[0]
+    zero, one = splat(0.0, like), splat(1.0, like)
+    at -= f.roots[sp // 2] * LANES
+    for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
+        first, last = f.first[i], f.first[i] + f.actions[i]
+        best = load(value, first * LANES, like)
+        if mode == FOLLOW:
+            best = zero
+            for row in range(first, last):
+                best = best + load(sigma, row * LANES, like) * load(value, row * LANES, like)
+        else:
+            for row in range(first + 1, last):
+                best = larger(best, load(value, row * LANES, like))
+        up = f.parent[i] * LANES
+        store(value, up, load(value, up, like) + best)
+        if mode == RESPOND:
+            left = one
+            for row in range(first, last):
+                chosen = choose(best, load(value, row * LANES, like), zero, left)
+                store(mind.weights, at + row * LANES, chosen)
+                left = left - chosen
+
+
+# One board -----------------------------------------------------------------------------------
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
+    """Where a tile's weights start."""
+    sp = 2 * b.street[u] + p
+    return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
+
+
+@njit(cache=True, error_model="numpy")
+def bring(
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, s: Scratch
+) -> None:
+    """Reach of player `p` down through a unit, in one tile."""
+    street = b.street[u]
+    sp, wide, place = 2 * street + p, s.wide[street], tile * LANES
+    like = s.reach[0]
+    for k in range(f.roots[street]):
+        entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
+        store(s.reach, k * LANES, entry)
+    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, s.sigma, s.reach)
+    for k in range(f.roots[street + 1]):
+        row = f.leaf_row[f.leaf_at[sp] + k] * LANES
+        store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
+
+
+@njit(cache=True, error_model="numpy")
+def face(f: Forest, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
+    """The opponent's reach in one tile, laid out for the terminals: one lane per row that ends."""
+    street = b.street[u]
+    so = 2 * street + o
+    for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
+        lane = (f.chunk_at[so] + c) * LANES
+        into = s.lanes_at[street] + (c * s.tall[street] + tile * LANES) * LANES
+        for q in range(0, LANES, 4):
+            a0, a1 = f.lane_row[lane + q] * LANES, f.lane_row[lane + q + 1] * LANES
+            a2, a3 = f.lane_row[lane + q + 2] * LANES, f.lane_row[lane + q + 3] * LANES
+            for h in range(0, LANES, 4):
+                turn(s.reach, a0 + h, a1 + h, a2 + h, a3 + h, s.lanes, into + h * LANES + q)
+
+
+@njit(cache=True, error_model="numpy")
+def remember(
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, kept: Any, s: Scratch
+) -> None:
+    """Add a tile's reach to the average: ``S <- kept S + reach``."""
+    street = b.street[u]
+    like = s.reach[0]
+    fading = splat(kept, like)
+    at = tile_of(f, b, u, p, tile) - f.roots[street] * LANES
+    for row in range(f.roots[street], f.rows[2 * street + p]):
+        old = load(mind.average, at + row * LANES, like)
+        store(mind.average, at + row * LANES, old * fading + load(s.reach, row * LANES, like))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def tiles(b: Boards, u: int, p: int) -> int:
+    return (b.hands[2 * u + p] + LANES - 1) // LANES
+
+
+@njit(cache=True, error_model="numpy")
+def arrive(
+    f: Forest, b: Boards, u: int, p: int, mine: Mind, theirs: Mind, rates: Rates, ahead: Rates,
+    s: Scratch, me: int, threads: int,
+) -> None:  # fmt: skip
+    """Both players' reach down through a unit: the opponent's always, ours where cards follow."""
+    for tile in range(me, tiles(b, u, 1 - p), threads):
+        bring(f, b, u, 1 - p, tile, theirs, ahead, s)
+        face(f, b, u, 1 - p, tile, s)
+    if f.roots[b.street[u] + 1] > 0 and mine.flags[0] > 0:
+        for tile in range(me, tiles(b, u, p), threads):
+            bring(f, b, u, p, tile, mine, rates, s)
+
+
+@njit(cache=True, error_model="numpy")
+def settle(
+    f: Forest, b: Boards, u: int, p: int, mode: int, mind: Mind, rates: Rates, s: Scratch,
+    me: int, threads: int,
+) -> None:  # fmt: skip
+    """Values of player `p` up through a unit."""
+    street = b.street[u]
+    sp, so = 2 * street + p, 2 * street + 1 - p
+    like = s.value[0]
+    wide, tall = s.wide[street], s.tall[street]
+    zero = splat(0.0, like)
+    for tile in range(me, tiles(b, u, p), threads):
+        if mode != BEST:
+            bring(f, b, u, p, tile, mind, rates, s)
+        if mind.flags[0] > 0:
+            remember(f, b, u, p, tile, mind, rates[2], s)
+        place = tile * LANES
+        for row in range(f.rows[sp]):
+            store(s.value, row * LANES, zero)
+        for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
+            chunk = f.chunk_at[so] + c
+            source = s.lanes_at[street] + (c * tall + place) * LANES
+            for kind in range(2):
+                if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
+                    continue
+                paid = s.shown if kind == 0 else s.folded
+                for q in range(0, LANES, 4):
+                    for h in range(0, LANES, 4):
+                        row = source + h * LANES + q
+                        turn(paid, row, row + LANES, row + 2 * LANES, row + 3 * LANES,
+                             s.block, q * LANES + h)  # fmt: skip
+                for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
+                    row = f.end_row[e] * LANES
+                    chips = splat(f.end_scale[e], like)
+                    won = chips * load(s.block, f.end_lane[e] * LANES, like)
+                    store(s.value, row, load(s.value, row, like) + won)
+        for k in range(f.roots[street + 1]):
+            row = f.leaf_row[f.leaf_at[sp] + k] * LANES
+            below = load(s.paid, s.paid_at[street] + k * wide + place, like)
+            store(s.value, row, load(s.value, row, like) + below)
+        at = tile_of(f, b, u, p, tile)
+        if mode == LEARN:
+            learn(f, sp, mind, at, rates, s.sigma, s.value)
+        else:
+            follow(f, sp, mind, at, mode, s.sigma, s.value)
+        for k in range(f.roots[street]):
+            store(s.result, s.result_at[street] + k * wide + place, load(s.value, k * LANES, like))
+
+
+@njit(cache=True, error_model="numpy")
+def hand_down(f: Forest, b: Boards, c: int, p: int, up: Scratch, s: Scratch) -> None:
+    """Reach at the leaves of the unit above child `c` becomes that at its roots."""
+    street = b.street[c]
+    sp = 2 * street + p
+    above, here = up.wide[street - 1], s.wide[street]
+    hands, at = b.hands[2 * c + p], b.hand_at[2 * c + p]
+    full = (hands + LANES - 1) // LANES * LANES
+    for k in range(f.roots[street]):
+        source = up.way_out_at[sp - 2] + k * above
+        into = s.way_in_at[sp] + k * here
+        for h in range(hands):
+            s.way_in[into + h] = up.way_out[source + np.int64(b.above[at + h])]
+        for h in range(hands, full):
+            s.way_in[into + h] = 0
+
+
+@njit(cache=True, error_model="numpy")
+def hand_up(
+    b: Boards, c: int, p: int, k: int, result: Numbers, source: int, wide: int, s: Scratch
+) -> None:
+    """Values at root `k` of child `c` are added to the leaf of the unit above."""
+    street = b.street[c]
+    at, weight = b.hand_at[2 * c + p], b.weight[c]
+    into = s.paid_at[street - 1] + k * s.wide[street - 1]
+    source += k * wide
+    for h in range(b.hands[2 * c + p]):
+        s.paid[into + np.int64(b.above[at + h])] += weight * result[source + h]
+
+
+@njit(cache=True, error_model="numpy")
+def even_out(b: Boards, u: int, p: int, k: int, s: Scratch) -> None:
+    """Average the values at leaf `k` over hands that suits exchange."""
+    street = b.street[u]
+    into = s.paid_at[street] + k * s.wide[street]
+    at = b.orbit_at[2 * u + p]
+    for o in range(at, at + b.orbits[2 * u + p]):
+        first, last = b.orbit_start[o], b.orbit_start[o + 1]
+        if last - first > 1:
+            total = s.paid[into] * 0
+            for j in range(first, last):
+                total += s.paid[into + np.int64(b.orbit_hand[j])]
+            total /= last - first
+            for j in range(first, last):
+                s.paid[into + np.int64(b.orbit_hand[j])] = total
+
+
+@njit(cache=True, error_model="numpy")
+def clear(b: Boards, u: int, k: int, s: Scratch) -> None:
+    """Nothing is paid at leaf `k` yet."""
+    street = b.street[u]
+    into = s.paid_at[street] + k * s.wide[street]
+    for h in range(s.wide[street]):
+        s.paid[into + h] = 0
+
+
+@njit(cache=True, error_model="numpy")
+def end(f: Forest, b: Boards, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
+    """All terminals of a unit for player `p`."""
+    street = b.street[u]
+    so = 2 * street + 1 - p
+    for c in range(me, f.chunk_at[so + 1] - f.chunk_at[so], threads):
+        at = s.lanes_at[street] + c * s.tall[street] * LANES
+        kind = f.chunk_kind[f.chunk_at[so] + c]
+        evaluate(b, u, p, kind, s.lanes, s.shown, s.folded, at, s.sums, s.deck[0])
+
+
+@njit(cache=True, error_model="numpy")
+def visit(
+    f: Forest, b: Boards, u: int, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
+    ahead: Rates, s: Scratch,
+) -> None:  # fmt: skip
+    """Sweep a unit and all below it, alone: `s.way_in` to `s.result` of its street."""
+    street, leaves = b.street[u], f.roots[b.street[u] + 1]
+    arrive(f, b, u, p, mine, theirs, rates, ahead, s, 0, 1)
+    if leaves > 0:
+        for k in range(leaves):
+            clear(b, u, k, s)
+        for c in range(b.child_at[u], b.child_at[u + 1]):
+            hand_down(f, b, c, 1 - p, s, s)
+            if mine.flags[0] > 0:
+                hand_down(f, b, c, p, s, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
+            for k in range(leaves):
+                hand_up(b, c, p, k, s.result, s.result_at[street + 1], s.wide[street + 1], s)
+        for k in range(leaves):
+            even_out(b, u, p, k, s)
+    end(f, b, u, p, s, 0, 1)
+    settle(f, b, u, p, mode, mine, rates, s, 0, 1)
+
+
+@njit(cache=True, error_model="numpy")
+def sweep(
+    f: Forest, b: Boards, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
+    ahead: Rates, me: int, threads: int, team: Team, top: Scratch, s: Scratch,
+) -> None:  # fmt: skip
+    """Sweep the whole tree, together: `top` is shared, `s` is this thread's own.
+
+    Threads share the first board's tiles and chunks, and hand out the boards below one by one. As
+    their values are kept apart and added in order, results do not depend on who did what.
+    """
+    leaves, first, last = f.roots[1], b.child_at[0], b.child_at[1]
+    if me == 0:
+        team.counters[1] = 0
+    arrive(f, b, 0, p, mine, theirs, rates, ahead, top, me, threads)
+    wait(team.counters, threads)
+    if leaves > 0:
+        size = leaves * s.wide[1]
+        c = first + fetch_add(team.counters, 1, 1)
+        while c < last:
+            hand_down(f, b, c, 1 - p, top, s)
+            if mine.flags[0] > 0:
+                hand_down(f, b, c, p, top, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
+            for j in range(size):
+                team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
+            c = first + fetch_add(team.counters, 1, 1)
+        wait(team.counters, threads)
+        for k in range(me, leaves, threads):
+            clear(b, 0, k, top)
+            for c in range(first, last):
+                hand_up(b, c, p, k, team.results, (c - first) * size, s.wide[1], top)
+            even_out(b, 0, p, k, top)
+    end(f, b, 0, p, top, me, threads)
+    wait(team.counters, threads)
+    settle(f, b, 0, p, mode, mine, rates, top, me, threads)
+    wait(team.counters, threads)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def run_iterations(  # type: ignore[no-untyped-def]
+    forest, boards, first, second, discounts, responder, me, threads, team, top, own
+) -> None:
+    """Run ``len(discounts) - 1`` iterations, the players taking turns."""
+    f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
+    up, s = Scratch(*views(top)), Scratch(*views(own))
+    both = (Mind(*views(first)), Mind(*views(second)))
+    for t in range(len(discounts) - 1):
+        now = (discounts[t, 0], discounts[t, 1], discounts[t, 2])
+        for p in range(2):
+            ahead = (discounts[t + p, 0], discounts[t + p, 1], discounts[t + p, 2])
+            mode = RESPOND if responder == p else LEARN
+            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, me, threads, shared, up, s)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def run_sweep(  # type: ignore[no-untyped-def]
+    forest, boards, p, mode, mine, theirs, rates, ahead, me, threads, team, top, own
+) -> None:
+    """One sweep; root values are in the shared scratch's `result`."""
+    f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
+    up, s = Scratch(*views(top)), Scratch(*views(own))
+    now, then = (rates[0], rates[1], rates[2]), (ahead[0], ahead[1], ahead[2])
+    sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, me, threads, shared,
+          up, s)  # fmt: skip

@@ -1,0 +1,210 @@
+"""Sixteen numbers at once: LLVM vectors as values that Numba code can load, add and store.
+
+LLVM turns them into whatever registers the machine has. They are used where it would not find the
+vectors by itself, because Numba cannot promise it that two arrays do not overlap.
+
+`views` turns arrays into bare pointers, which nobody counts references to or checks bounds of: a
+kernel hands dozens of them from function to function at no cost. Whoever calls it keeps the arrays
+alive.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel.models import PrimitiveModel
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import overload, register_model
+
+WIDTH = 16
+intrinsic: Any = numba_intrinsic
+"""Untyped: callers do not pass the first argument."""
+_INT32 = ir.IntType(32)
+
+
+class Lanes(types.Type):
+    """`WIDTH` numbers of one type."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Lanes({dtype})")
+
+
+@register_model(Lanes)
+class _Model(PrimitiveModel):
+    def __init__(self, manager: Any, kind: Lanes) -> None:
+        super().__init__(manager, kind, ir.VectorType(_element(kind.dtype), WIDTH))
+
+
+def _element(dtype: Any) -> Any:
+    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
+
+
+def _bytes(dtype: Any) -> int:
+    return 4 if dtype == types.float32 else 8
+
+
+def _pointer(builder: Any, kind: Any, pointer: Any, index: Any, width: int) -> Any:
+    vector = ir.VectorType(_element(kind.dtype), width)
+    return builder.bitcast(builder.gep(pointer, [index]), vector.as_pointer())
+
+
+def _convert(builder: Any, value: Any, before: Any, after: Any, width: int) -> Any:
+    if before == after:
+        return value
+    vector = ir.VectorType(_element(after), width)
+    return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
+
+
+@intrinsic
+def views(typing: Any, arrays: Any) -> Any:
+    """A tuple of arrays as a tuple of pointers to their first items."""
+    out = types.Tuple([types.CPointer(array.dtype) for array in arrays.types])
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointers = [
+            cgutils.create_struct_proxy(kind)(
+                context, builder, builder.extract_value(args[0], k)
+            ).data
+            for k, kind in enumerate(arrays.types)
+        ]
+        return context.make_tuple(builder, out, pointers)
+
+    return out(arrays), codegen
+
+
+@intrinsic
+def load(typing: Any, array: Any, index: Any, like: Any) -> Any:
+    """The `WIDTH` numbers from `index` on, in the type of the scalar `like`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, array, args[0], args[1], WIDTH)
+        value = builder.load(pointer, align=_bytes(array.dtype))
+        return _convert(builder, value, array.dtype, like, WIDTH)
+
+    return Lanes(like)(array, index, like), codegen
+
+
+@intrinsic
+def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+    """Write `WIDTH` numbers from `index` on."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(builder, array, args[0], args[1], WIDTH)
+        out = _convert(builder, args[2], value.dtype, array.dtype, WIDTH)
+        builder.store(out, pointer, align=_bytes(array.dtype))
+        return context.get_dummy_value()
+
+    return types.void(array, index, value), codegen
+
+
+@intrinsic
+def splat(typing: Any, value: Any, like: Any) -> Any:
+    """One number, `WIDTH` times, in the type of the scalar `like`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        nothing = ir.Constant(ir.VectorType(_element(like), WIDTH), ir.Undefined)
+        number = context.cast(builder, args[0], value, like)
+        first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
+        zeros = ir.Constant(ir.VectorType(_INT32, WIDTH), [0] * WIDTH)
+        return builder.shuffle_vector(first, nothing, zeros)
+
+    return Lanes(like)(value, like), codegen
+
+
+@intrinsic
+def larger(typing: Any, a: Any, b: Any) -> Any:
+    """The larger of the two, number by number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[0], args[1])
+
+    return a(a, b), codegen
+
+
+@intrinsic
+def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+    """`yes` where ``a > b``, else `no`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[2], args[3])
+
+    return yes(a, b, yes, no), codegen
+
+
+@intrinsic
+def turn(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
+    """Transpose: four numbers each from `a`, `b`, `c`, `d` become four rows, `WIDTH` apart."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def read(index: Any) -> Any:
+            pointer = _pointer(builder, source, args[0], index, 4)
+            return builder.load(pointer, align=_bytes(source.dtype))
+
+        def mix(x: Any, y: Any, order: list[int]) -> Any:
+            return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
+
+        rows = [read(index) for index in args[1:5]]
+        even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
+        odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
+        out = [
+            mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
+            mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
+        ]  # fmt: skip
+        for k, row in enumerate(out):
+            index = builder.add(args[6], ir.Constant(args[6].type, k * WIDTH))
+            pointer = _pointer(builder, into, args[5], index, 4)
+            builder.store(row, pointer, align=_bytes(into.dtype))
+        return context.get_dummy_value()
+
+    return types.void(source, a, b, c, d, into, at), codegen
+
+
+def _operator(symbol: Any, instruction: str) -> None:
+    @intrinsic
+    def apply(typing: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return getattr(builder, instruction)(args[0], args[1], flags=("contract",))
+
+        return a(a, b), codegen
+
+    @overload(symbol)  # Numba compares the two signatures, so neither has annotations
+    def over(a, b):  # type: ignore[no-untyped-def]
+        if isinstance(a, Lanes) and isinstance(b, Lanes):
+            return lambda a, b: apply(a, b)
+        return None
+
+
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
+
+
+# Threads -------------------------------------------------------------------------------------
+
+
+@intrinsic
+def fetch_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
+    """Add to a shared counter; what it was before."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.atomic_rmw("add", builder.gep(args[0], [args[1]]), args[2], "seq_cst")
+
+    return types.int64(array, types.int64, types.int64), codegen
+
+
+@intrinsic
+def give_way(typing: Any) -> Any:
+    """Let another thread run (POSIX ``sched_yield``)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_INT32, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return context.get_dummy_value()
+
+    return types.void(), codegen

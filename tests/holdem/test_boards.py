@@ -1,0 +1,170 @@
+"""Hold'em trees: the kernels of ranges beside the explicit tree of the same game, and the LP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.ranges import Range
+from subgame.solve.engine import engine
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Run
+from subgame.tree.boards import BoardTree, HandPlex
+
+SHORT = Deck("TJQKA", "hs")
+THREE = Deck("QKA", "chs")
+EIGHT = Deck("JQKA", "hs")
+GAMES = {
+    "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a",
+                               deck=SHORT),
+    "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a",
+                              deck=SHORT),
+    "flop": sg.holdem.endgame("Qs Kh As", 4, 4, ("AA,KK:0.5,KQ", "QQ,AcKc"), "all: a / cap 1",
+                              deck=THREE),
+    "suits": sg.holdem.endgame("Qs Ks As", 4, 4, ("AA,KK:0.5", "QQ,AK"), "all: a / cap 1",
+                               deck=THREE),
+    "nlfh": replace(
+        sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"),
+        ranges=(Range.parse("AA,KQ,QJ:0.5", EIGHT), Range.parse("KK,AJ:0.25,QJs", EIGHT)),
+    ),
+}  # fmt: skip
+SYMMETRIC = {"suits", "nlfh"}
+
+
+def explicit(name: str) -> sg.PublicTree:
+    return sg.compile(GAMES[name], explicit=True)
+
+
+def compiled(name: str) -> BoardTree:
+    tree = sg.compile(GAMES[name])
+    assert isinstance(tree, BoardTree)
+    return tree
+
+
+def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
+    """A strategy of a board tree laid over the explicit tree, which must have the same boards."""
+    rows = {(p, name): row for p, name, row in strategy.rows()}
+    out = sg.Strategy.uniform(onto)
+    for p, side in enumerate(onto.players):
+        for i, name in enumerate(side.names):
+            out.set_row(p, i, rows[p, name])
+    return out
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", sorted(GAMES.keys() - SYMMETRIC))
+def test_any_strategy_is_worth_what_the_explicit_tree_says(name: str, threads: int) -> None:
+    tree, oracle = compiled(name), explicit(name)
+    engine(tree, threads)
+    mine = sg.Strategy.random(tree, seed=7)
+    same = spread(mine, oracle)
+    assert sg.expected_value(tree, mine) == pytest.approx(sg.expected_value(oracle, same), abs=1e-6)
+    ours, theirs = sg.exploitability(tree, mine), sg.exploitability(oracle, same)
+    assert ours.per_seat == pytest.approx(theirs.per_seat, abs=1e-6)
+
+
+def chance(tree: BoardTree, u: int) -> float:
+    """Of the cards of unit `u` and of a pair of hands of weight one."""
+    p = 1 / tree.deals
+    while u > 0:
+        p, u = p * tree.units[u].weight, tree.units[u].parent
+    return p
+
+
+@pytest.mark.parametrize("schedule", ["cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+", "lcfr"])
+@pytest.mark.parametrize("name", sorted(GAMES.keys() - SYMMETRIC))
+def test_every_schedule_takes_the_steps_of_the_explicit_engine(name: str, schedule: str) -> None:
+    """One iteration from random regrets: where none are there, rounding would break exact ties."""
+    tree, oracle = compiled(name), explicit(name)
+    plan: Schedule = parse(schedule)
+    ours, theirs = Run(tree, plan), Run(oracle, plan)
+    rng = np.random.default_rng(3)
+    where = []
+    for p in (0, 1):
+        home, side = tree.players[p], oracle.players[p]
+        assert isinstance(home, HandPlex)
+        number = {text: i for i, text in enumerate(home.names)}
+        weight = dict(zip(home.slots, home.reach, strict=True))
+        mine = [home.sequences(number[text]) for text in side.names]
+        hers = [side.sequences(i) for i in range(len(side.names))]
+        sizes = [len(s) for s in hers]
+        held = np.repeat([weight[text.split(" | ")[0]] for text in side.names], sizes)
+        dealt = np.repeat([chance(tree, home.locate(number[t])[0]) for t in side.names], sizes)
+        # A hand's weight is reach here and chance there; chance is counted on the way up here.
+        units = {"regret": held * dealt, "instant": held * dealt, "average": 1 / held}
+        where.append((np.concatenate(mine), np.concatenate(hers), units))
+        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
+            drawn = rng.normal(size=len(held)).astype(np.float32)
+            drawn = drawn if field == "instant" else np.abs(drawn)
+            getattr(ours.memories[p], field)[where[p][0]] = drawn
+            getattr(theirs.memories[p], field)[where[p][1]] = drawn * units[field]
+    ours.iteration = theirs.iteration = 10
+    ours.advance(1)
+    theirs.advance(1)
+    for p in (0, 1):
+        for field in ("regret", "average"):
+            got = getattr(ours.memories[p], field)[where[p][0]]
+            want = getattr(theirs.memories[p], field)[where[p][1]] / where[p][2][field]
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=field)
+
+
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_solved_games_have_the_value_of_the_linear_program(name: str) -> None:
+    tree = compiled(name)
+    exact = sg.solve_lp(explicit(name)).value
+    found = sg.solve(tree, "pdcfr+", iterations=2000)
+    assert float(found.exploitability) < 2e-4
+    assert found.value == pytest.approx(exact, abs=4e-4)
+
+
+def test_cfr_br_approaches_the_value() -> None:
+    tree = compiled("turn")
+    exact = sg.solve_lp(explicit("turn")).value
+    for learner in (0, 1):
+        found = sg.solve(tree, f"cfr-br(responder={1 - learner})", iterations=4000)
+        lost = found.exploitability.per_seat[learner] + (exact if learner == 0 else -exact)
+        assert -1e-6 < lost < 0.03
+
+
+def test_suits_that_nothing_tells_apart_are_one_board() -> None:
+    tree = compiled("suits")
+    assert len(GAMES["suits"].symmetries) == 2
+    whole = sum(1 for unit in tree.units if unit.street == 1)
+    assert whole == 3  # queen, king, ace of hearts stand for those of clubs
+    assert {unit.weight for unit in tree.units if unit.street == 1} == {2 / 2}
+
+
+def test_threads_change_nothing() -> None:
+    strategies = []
+    for threads in (1, 2, 3):
+        tree = compiled("flop")
+        result = sg.solve(tree, "dcfr", iterations=20, threads=threads)
+        strategies.append(result.strategy.probs)
+    for other in strategies[1:]:
+        for p in (0, 1):
+            np.testing.assert_array_equal(other[p], strategies[0][p])
+
+
+def test_a_strategy_is_saved_and_read_back(tmp_path: object) -> None:
+    tree = compiled("river")
+    result = sg.solve(tree, "dcfr", iterations=20)
+    path = f"{tmp_path}/river.safetensors"
+    result.strategy.save(path)
+    again = sg.Strategy.load(path, tree)
+    assert sg.exploitability(tree, again) == result.exploitability
+    name = tree.players[0].names[0]
+    assert sum(again[f"player 0: {name}"].values()) == pytest.approx(1)
+
+
+def test_sampling_is_refused() -> None:
+    with pytest.raises(sg.SubgameError, match="without sampling"):
+        sg.solve(compiled("river"), "mccfr", iterations=1)
+
+
+def test_memory_is_quoted_before_it_is_used() -> None:
+    with pytest.raises(sg.MemoryLimitError, match="over the limit"):
+        sg.compile(GAMES["turn"], memory_limit="1KB")

@@ -1,0 +1,260 @@
+"""Nested solving: off-tree actions answered by solving, and what the answers may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.base import Game, State
+from subgame.papers.no_limit_leduc import against_size
+from subgame.refine.nested import Answer, Nested, Widened, nest
+from subgame.refine.translation import translate
+
+KUHN = "no-limit-kuhn(stack=6, bets={})"
+LEDUC = "no-limit-leduc(stack=4, bets={})"
+DEEP = "no-limit-leduc(stack=12, bets={})"
+TECHNIQUES = ["resolve", "maxmargin", "reach-maxmargin"]
+
+
+@cache
+def tree(name: str) -> sg.PublicTree:
+    return sg.compile(sg.games.load(name))
+
+
+@cache
+def blueprint(name: str) -> sg.Strategy:
+    return sg.solve(tree(name), "cfr+", iterations=1000).strategy
+
+
+@cache
+def nested(game: str, sizes: str, technique: str, method: Any = "inexpensive") -> Nested:
+    return nest(
+        blueprint(game.format("fcpa")), tree(game.format(sizes)), technique=technique,
+        method=method, iterations=200,
+    )  # fmt: skip
+
+
+def check_bound(found: Nested) -> None:
+    for p in (0, 1):
+        limit = found.before.per_seat[p] + found.bound[p]
+        assert found.after.per_seat[p] <= limit + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FewerState(State):
+    """A state that lists fewer actions than it takes."""
+
+    inner: State
+    drop: Callable[[State], Sequence[str]]
+
+    def current_player(self) -> int:
+        return self.inner.current_player()
+
+    def legal_actions(self) -> tuple[str, ...]:
+        dropped = self.drop(self.inner)
+        return tuple(a for a in self.inner.legal_actions() if a not in dropped)
+
+    def child(self, action: str) -> Self:
+        return type(self)(self.inner.child(action), self.drop)
+
+    def returns(self) -> tuple[float, float]:
+        return self.inner.returns()
+
+    def information_state(self, player: int) -> str | None:
+        return self.inner.information_state(player)
+
+    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
+        return self.inner.chance_outcomes()
+
+    def public_state(self) -> str | None:
+        return self.inner.public_state()
+
+
+class Fewer(Game):
+    name = "fewer"
+
+    def __init__(self, game: str, drop: Callable[[Any], Sequence[str]]) -> None:
+        self.game, self.drop = sg.games.load(game), drop
+
+    def new_initial_state(self) -> FewerState:
+        return FewerState(self.game.new_initial_state(), self.drop)
+
+
+# How exploitable it is -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize(("game", "sizes"), [(KUHN, "all"), (LEDUC, "all"), (DEEP, "0.5x 1x a")])
+def test_better_than_translation(game: str, sizes: str, technique: str) -> None:
+    """Brown & Sandholm 2017, Table 2: nested solving is far less exploitable; in Leduc, 3 times."""
+    found, large = nested(game, sizes, technique), tree(game.format(sizes))
+    translated = sg.exploitability(large, translate(blueprint(game.format("fcpa")), large))
+    assert found.answers
+    assert float(found.after) < float(translated) / (1 if game == KUHN else 3)
+    check_bound(found)
+
+
+@pytest.mark.parametrize("technique", ["unsafe", "resolve", "maxmargin"])
+def test_expensive(technique: str) -> None:
+    found = nested(LEDUC, "all", technique, "expensive")
+    check_bound(found)
+    cheap = nested(LEDUC, "all", "resolve")
+    assert {(a.public, a.player) for a in found.answers} == {
+        (a.public, a.player) for a in cheap.answers
+    }
+    if technique != "unsafe":  # which has no bound of its own
+        other = nested(LEDUC, "all", technique)
+        assert float(found.after) == pytest.approx(float(other.after), abs=5e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("technique", TECHNIQUES)
+def test_the_bound_holds_for_any_blueprint(seed: int, technique: str) -> None:
+    """A random blueprint gives a lot away; CBV~ is then large and the answers hold it."""
+    small, large = (tree(LEDUC.format(sizes)) for sizes in ("fcpa", "all"))
+    found = nest(sg.Strategy.random(small, seed), large, technique=technique, iterations=100)
+    check_bound(found)
+    assert float(found.after) <= float(found.before) + 0.02
+
+
+def test_off_tree_actions_after_off_tree_actions() -> None:
+    depths = [answer.depth for answer in nested(DEEP, "0.5x 1x a", "resolve").answers]
+    assert min(depths) == 1
+    assert max(depths) >= 2
+
+
+def test_one_more_size_only() -> None:
+    """`against_size`: the data behind the plot of `subgame reproduce no-limit-leduc-sizes`."""
+    strategy = blueprint("no-limit-leduc(stack=40, ante=10, bets=1x a)")
+    found = against_size(strategy, 0.5, stack=40, techniques=("resolve",), iterations=200)
+    assert found.answers > 0
+    assert 0 < 3 * found.nested["resolve"] < found.translated
+
+
+# What it is made of --------------------------------------------------------------------------
+
+
+def first(found: Nested, player: int) -> Answer:
+    return next(a for a in found.answers if a.player == player and a.depth == 1)
+
+
+def test_the_alternative_payoff_is_her_best_within_the_abstraction() -> None:
+    """Sec. 6: CBV~(I), computed in the smaller game alone."""
+    strategy = blueprint(LEDUC.format("fcpa"))
+    for player in (0, 1):
+        answer = first(nested(LEDUC, "all", "resolve"), player)
+        best = sg.best_response(strategy.tree, strategy, 1 - player).values
+        assert answer.cbv == pytest.approx([best[name].normalised for name in answer.infosets])
+
+
+def test_maxmargin_holds_the_margin_it_found() -> None:
+    """The gadget game's value is the smallest margin, measured again in the subgame itself."""
+    found = nest(
+        blueprint(LEDUC.format("fcpa")), tree(LEDUC.format("all")), technique="maxmargin",
+        schedule="lp",
+    )  # fmt: skip
+    for answer in found.answers:
+        reached = answer.weight > 0
+        margin = (answer.cbv - answer.values)[reached].min()
+        hers = answer.result.value * (1 if answer.player == 1 else -1)
+        assert margin == pytest.approx(-hers, abs=1e-8)
+
+
+def test_on_the_tree_the_blueprint_stays() -> None:
+    found, small = nested(LEDUC, "all", "resolve"), blueprint(LEDUC.format("fcpa"))
+    for p, name, row in small.rows():
+        there = found.strategy.row(p, found.strategy.tree.players[p].index[name])
+        assert {a: q for a, q in there.items() if a in row} == pytest.approx(row)
+        assert sum(there.values()) == pytest.approx(1)
+
+
+def test_without_off_tree_actions_nothing_changes() -> None:
+    strategy = blueprint(KUHN.format("fcpa"))
+    found = nest(strategy, strategy.tree)
+    assert not found.answers
+    assert found.after == found.before
+    assert found.bound == (0, 0)
+    assert all(np.allclose(a, b) for a, b in zip(found.strategy.probs, strategy.probs, strict=True))
+
+
+def test_one_player_alone() -> None:
+    both = nested(KUHN, "all", "resolve")
+    one = nest(blueprint(KUHN.format("fcpa")), tree(KUHN.format("all")), technique="resolve",
+               player=1, iterations=200)  # fmt: skip
+    assert {answer.player for answer in one.answers} == {1}
+    assert one.after.per_seat[1] == both.after.per_seat[1]
+
+
+def test_any_game_with_a_smaller_tree() -> None:
+    """Limit Leduc, of which we know no second raise: nothing here is about bet sizes."""
+
+    def second_raise(state: Any) -> Sequence[str]:
+        return ("r",) if "r" in (state.second if state.board else state.first) else ()
+
+    small = sg.compile(Fewer("leduc-ranks", second_raise))
+    large = sg.compile(sg.games.load("leduc-ranks"))
+    strategy = sg.solve(small, iterations=500).strategy
+    found = nest(strategy, large, technique="resolve", iterations=200)
+    check_bound(found)
+    assert {answer.action for answer in found.answers} == {"r"}
+    at_random = sg.Strategy.from_table(large, strategy.table())  # uniform where we know nothing
+    assert float(found.after) < sg.exploitability(large, at_random).mean / 2
+
+
+def test_the_widened_game_is_a_game() -> None:
+    from subgame.games.conformance import check
+
+    game = Widened(sg.games.load(LEDUC.format("fcpa")), {(0, f"{c}:"): ("r1",) for c in "JQK"})
+    assert check(game).histories > check(sg.games.load(LEDUC.format("fcpa"))).histories
+
+
+# Edges ---------------------------------------------------------------------------------------
+
+
+def test_edges_are_answered_legally() -> None:
+    """The least bet, all-in, all-in for less: a distribution over what the rules allow."""
+    game = "no-limit-kuhn(stack=8, bets={})"
+    found = nest(blueprint(game.format("fcpa")), tree(game.format("all")), iterations=100)
+    answered = {(answer.public, answer.player) for answer in found.answers}
+    assert (":r1", 1) in answered  # the least bet
+    assert (":cr6", 0) in answered
+    for hand in "JQK":
+        least, large, all_in = (found.strategy[f"{hand}:{line}"] for line in ("r1", "r5", "r7"))
+        assert set(large) == {"f", "c", "r7"}  # a raise to 7 is all-in for less
+        assert set(all_in) == {"f", "c"}  # and after it nobody bets
+        for row in (least, large, all_in):
+            assert sum(row.values()) == pytest.approx(1)
+        assert {a for a, q in least.items() if q > 0} <= {"f", "c", "r5", "r7"}  # our own sizes
+    with pytest.raises(sg.SubgameError, match="Nobody can raise after 'r7'"):
+        sg.games.load(game.format("all")).new_initial_state().child("K").child("J").child(
+            "r7"
+        ).child("r9")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"technique": "unsafe"}, "use method='expensive'"),
+        ({"technique": "estimate"}, "estimates alternative payoffs"),
+        ({"technique": "distributional"}, "estimates alternative payoffs"),
+        ({"method": "cheap"}, "There is no method of nested solving called 'cheap'"),
+        ({"player": 2}, "A player is 0 or 1, not 2"),
+    ],
+)
+def test_wrong_wishes_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(sg.SubgameError, match=sentence):
+        nest(blueprint(KUHN.format("fcpa")), tree(KUHN.format("all")), **options)
+
+
+def test_trees_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(sg.SubgameError, match="is no smaller version of"):
+        nest(blueprint(KUHN.format("all")), tree(KUHN.format("fcpa")))
+    hidden = sg.compile(Fewer("rps", lambda state: ("Scissors",)))
+    with pytest.raises(sg.SubgameError, match="is not seen by both players"):
+        nest(sg.Strategy.uniform(hidden), sg.compile(sg.games.load("rps")), player=1)
