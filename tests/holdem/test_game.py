@@ -207,12 +207,12 @@ def test_the_value_without_bets_is_the_equity() -> None:
                 won += w0[a] * w1[b] * 5 * ((mine > yours) - (mine < yours))
                 total += w0[a] * w1[b]
     assert math.isclose(value, won / total)
-    tree = sg.compile(game)
+    tree = sg.compile(game, explicit=True)
     assert math.isclose(sg.expected_value(tree, sg.Strategy.uniform(tree)), value)
 
 
 def test_the_generic_tools_work_on_it() -> None:
-    tree = sg.compile(SMALL["turn"])
+    tree = sg.compile(SMALL["turn"], explicit=True)
     blueprint = sg.solve(tree, sg.CFRPlus(), iterations=20)
     refined = sg.refine(tree, blueprint.strategy, at="after the river", technique=sg.Resolve())
     assert refined.after.mean <= blueprint.exploitability.mean + 1e-6

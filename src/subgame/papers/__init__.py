@@ -2,7 +2,7 @@
 
     >>> from subgame import papers
     >>> print(*papers.KEYS)
-    coin-toss burch2014-fig3 burch2014-fig4 burch2014-fig5 no-limit-leduc-sizes
+    coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 no-limit-leduc-sizes
     kubicek2026-refined brown2018-rps-plus
 
 A quick run takes seconds; a full one is what `docs/results` holds.
@@ -71,8 +71,10 @@ KEYS: dict[str, Reproduction] = {
                      "subgame.papers.coin_toss"),
         Reproduction("burch2014-fig3", BURCH, "Leduc re-solved from kept values, safe and unsafe",
                      "15 minutes", "subgame.papers.burch2014_fig3"),
-        Reproduction("burch2014-fig4", BURCH, "Leduc solved by CFR-D", "45 minutes",
+        Reproduction("burch2014-fig4", BURCH, "Leduc solved by CFR-D", "an hour on two cores",
                      "subgame.papers.burch2014_fig4", budgeted=True),
+        Reproduction("burch2014-cfr-d", BURCH, "CFR-D to 0.001 chips on Leduc, and its memory",
+                     "6 minutes", "subgame.papers.burch2014_cfrd"),
         Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
                      "3 minutes", "subgame.papers.burch2014_fig5"),
         Reproduction("no-limit-leduc-sizes", BROWN,

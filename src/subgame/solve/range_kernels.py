@@ -184,62 +184,95 @@ def evaluate(
 
 
 @njit(cache=True, error_model="numpy")
-def descend(
-    f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, sigma: Numbers, reach: Numbers
-) -> None:
+def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, own: bool, s: Scratch) -> None:
     """Strategy and reach of every row of a tile; `at` is where its weights start.
 
     Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
     With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
+    The strategy is kept only if it is our `own`. Two and three actions, nearly all there are, stay
+    in registers.
     """
+    weights, reach, sigma = mind.weights, s.reach, s.sigma
     like = reach[0]
-    zero, tiny = splat(0.0, like), splat(TINY, like)
+    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen = mind.flags[1] != 0
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
-        first, last = f.first[i], f.first[i] + f.actions[i]
+        n, to = f.actions[i], f.first[i] * LANES
+        here, e = load(reach, f.parent[i] * LANES, like), at + to
+        if n == 2 and not foreseen:
+            a = larger(load(weights, e, like), tiny)
+            b = larger(load(weights, e + LANES, like), tiny)
+            scale = one / (a + b)
+            a, b = a * scale, b * scale
+            if own:
+                store(sigma, to, a)
+                store(sigma, to + LANES, b)
+            store(reach, to, here * a)
+            store(reach, to + LANES, here * b)
+            continue
+        if n == 3 and not foreseen:
+            a = larger(load(weights, e, like), tiny)
+            b = larger(load(weights, e + LANES, like), tiny)
+            c = larger(load(weights, e + 2 * LANES, like), tiny)
+            scale = one / (a + b + c)
+            a, b, c = a * scale, b * scale, c * scale
+            if own:
+                store(sigma, to, a)
+                store(sigma, to + LANES, b)
+                store(sigma, to + 2 * LANES, c)
+            store(reach, to, here * a)
+            store(reach, to + LANES, here * b)
+            store(reach, to + 2 * LANES, here * c)
+            continue
         total = zero
-        for row in range(first, last):
-            w = load(mind.weights, at + row * LANES, like)
+        for k in range(n):
+            w = load(weights, e + k * LANES, like)
             if foreseen:
                 w = w * choose(w, zero, positive, negative)
-                w = w + load(mind.instant, at + row * LANES, like)
+                w = w + load(mind.instant, e + k * LANES, like)
             w = larger(w, tiny)
             total = total + w
-            store(sigma, row * LANES, w)
-        here = load(reach, f.parent[i] * LANES, like)
-        scale = splat(1.0, like) / total
-        for row in range(first, last):
-            played = load(sigma, row * LANES, like) * scale
-            store(sigma, row * LANES, played)
-            store(reach, row * LANES, here * played)
+            store(sigma, to + k * LANES, w)
+        scale = one / total
+        for k in range(n):
+            a = load(sigma, to + k * LANES, like) * scale
+            store(sigma, to + k * LANES, a)
+            store(reach, to + k * LANES, here * a)
 
 
 @njit(cache=True, error_model="numpy")
-def learn(
-    f: Forest, sp: int, mind: Mind, at: int, rates: Rates, sigma: Numbers, value: Numbers
-) -> None:
+def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
     """Values of every row from those of the leaves and ends; regrets, discounted and increased."""
+    weights, sigma, value = mind.weights, s.sigma, s.value
     like = value[0]
     zero = splat(0.0, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen = mind.flags[1] != 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
-        first, last = f.first[i], f.first[i] + f.actions[i]
+        n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
+        e = at + to
+        if n == 2 and not foreseen:
+            a, b = load(value, to, like), load(value, to + LANES, like)
+            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
+            store(value, up, load(value, up, like) + mean)
+            r = load(weights, e, like)
+            store(weights, e, r * choose(r, zero, positive, negative) + (a - mean))
+            r = load(weights, e + LANES, like)
+            store(weights, e + LANES, r * choose(r, zero, positive, negative) + (b - mean))
+            continue
         mean = zero
-        for row in range(first, last):
-            mean = mean + load(sigma, row * LANES, like) * load(value, row * LANES, like)
-        up = f.parent[i] * LANES
+        for k in range(n):
+            mean = mean + load(sigma, to + k * LANES, like) * load(value, to + k * LANES, like)
         store(value, up, load(value, up, like) + mean)
-        for row in range(first, last):
-            e = at + row * LANES
-            r = load(mind.weights, e, like)
-            gain = load(value, row * LANES, like) - mean
-            store(mind.weights, e, r * choose(r, zero, positive, negative) + gain)
+        for k in range(n):
+            r = load(weights, e + k * LANES, like)
+            gain = load(value, to + k * LANES, like) - mean
+            store(weights, e + k * LANES, r * choose(r, zero, positive, negative) + gain)
             if foreseen:
-                store(mind.instant, e, gain)
+                store(mind.instant, e + k * LANES, gain)
 
 
 @njit(cache=True, error_model="numpy")
@@ -282,8 +315,9 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def bring(
-    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, s: Scratch
-) -> None:
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, own: bool,
+    s: Scratch,
+) -> None:  # fmt: skip
     """Reach of player `p` down through a unit, in one tile."""
     street = b.street[u]
     sp, wide, place = 2 * street + p, s.wide[street], tile * LANES
@@ -291,7 +325,7 @@ def bring(
     for k in range(f.roots[street]):
         entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
         store(s.reach, k * LANES, entry)
-    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, s.sigma, s.reach)
+    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, own, s)
     for k in range(f.roots[street + 1]):
         row = f.leaf_row[f.leaf_at[sp] + k] * LANES
         store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
@@ -338,11 +372,11 @@ def arrive(
 ) -> None:  # fmt: skip
     """Both players' reach down through a unit: the opponent's always, ours where cards follow."""
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, s)
+        bring(f, b, u, 1 - p, tile, theirs, ahead, False, s)
         face(f, b, u, 1 - p, tile, s)
     if f.roots[b.street[u] + 1] > 0 and mine.flags[0] > 0:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, s)
+            bring(f, b, u, p, tile, mine, rates, True, s)
 
 
 @njit(cache=True, error_model="numpy")
@@ -358,7 +392,7 @@ def settle(
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         if mode != BEST:
-            bring(f, b, u, p, tile, mind, rates, s)
+            bring(f, b, u, p, tile, mind, rates, True, s)
         if mind.flags[0] > 0:
             remember(f, b, u, p, tile, mind, rates[2], s)
         place = tile * LANES
@@ -387,7 +421,7 @@ def settle(
             store(s.value, row, load(s.value, row, like) + below)
         at = tile_of(f, b, u, p, tile)
         if mode == LEARN:
-            learn(f, sp, mind, at, rates, s.sigma, s.value)
+            learn(f, sp, mind, at, rates, s)
         else:
             follow(f, sp, mind, at, mode, s.sigma, s.value)
         for k in range(f.roots[street]):

@@ -24,6 +24,8 @@ WIDTH = 16
 intrinsic: Any = numba_intrinsic
 """Untyped: callers do not pass the first argument."""
 _INT32 = ir.IntType(32)
+FAST = ("contract",)
+"""A product may be added without being rounded first."""
 
 
 class Lanes(types.Type):
@@ -168,7 +170,7 @@ def _operator(symbol: Any, instruction: str) -> None:
     @intrinsic
     def apply(typing: Any, a: Any, b: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, instruction)(args[0], args[1], flags=("contract",))
+            return getattr(builder, instruction)(args[0], args[1], flags=FAST)
 
         return a(a, b), codegen
 

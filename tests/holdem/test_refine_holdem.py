@@ -1,0 +1,425 @@
+"""Techniques on hold'em trees: doors beside the explicit gadget games of small decks, and LP3."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+from subgame.refine.doors import Door
+from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry, technique
+from subgame.refine.payoffs import Trunk
+from subgame.refine.programs import program
+from subgame.refine.refine import Part
+from subgame.solve.engine import engine
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+from subgame.tree.boards import BoardTree
+from subgame.tree.compile import assemble
+
+SHORT = Deck("TJQKA", "hs")
+THREE = Deck("QKA", "chs")
+GAMES = {
+    "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK,QJ,JTs"), "all: 1x a", deck=SHORT),
+    "weights": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*:0.7,AA", "AA,KK:0.5,QJ,JTs:0.3"),
+                                 "all: 1x a", deck=SHORT),
+    "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*", "AA,KJ,KTs,QJ"), "all: a", deck=SHORT),
+    "flop": sg.holdem.endgame("Qs Kh As", 4, 4, ("AA,KK,KQ", "QQ,AcKc"), "all: a / cap 1",
+                              deck=THREE),
+}  # fmt: skip
+SAFE = ("resolve", "maxmargin", "reach-resolve", "reach-maxmargin")
+EVERY: list[Gadget] = [
+    *(technique(name) for name in (*SAFE, "unsafe", "estimate-resolve", "estimate-maxmargin",
+                                   "distributional", "reach-estimate-distributional")),
+    sg.Distributional("respond"), sg.Resolve(refined=0.1), sg.Maxmargin(refined=0.1),
+]  # fmt: skip
+
+
+@cache
+def board_tree(name: str) -> BoardTree:
+    tree = sg.compile(GAMES[name])
+    assert isinstance(tree, BoardTree)
+    return tree
+
+
+@cache
+def explicit(name: str) -> sg.PublicTree:
+    return sg.compile(GAMES[name], explicit=True)
+
+
+@cache
+def dealt(name: str) -> sg.Subgame:
+    """The explicit tree's subgame once hands are dealt: its root slots are the hands."""
+    return sg.cut(explicit(name), lambda state: len(state.hands) == 2)[0]  # type: ignore[attr-defined]
+
+
+def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
+    """A strategy of a board tree laid over the explicit tree of the same game."""
+    rows = {(p, name): row for p, name, row in strategy.rows()}
+    out = sg.Strategy.uniform(onto)
+    for p, side in enumerate(onto.players):
+        for i, name in enumerate(side.names):
+            out.set_row(p, i, rows[p, name])
+    return out
+
+
+def hand(name: str) -> str:
+    return name.partition(" ")[0]
+
+
+def aligned(part: Part, oracle: Part) -> list[int]:
+    """[s] the place in `part` of each root infoset of the explicit part, by hand."""
+    place = {hand(name): s for s, name in enumerate(part.infosets)}
+    return [place[hand(name)] for name in oracle.infosets]
+
+
+def stakes_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> Stakes:
+    """Of the explicit subgame."""
+    trunk = Trunk.of(spread(blueprint, explicit(name)), 1 - player, gadget, None)
+    return trunk.stakes(dealt(name), gadget)[0]
+
+
+# Units ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [
+        *((name, "root") for name in GAMES),
+        ("turn", "after the river"),
+        ("flop", "after the turn"),
+        ("flop", "after the river"),
+        ("weights", "Qs Jh Th Ks Ah | cr4"),
+    ],
+)
+def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
+    blueprint = sg.Strategy.random(board_tree(name), seed=2)
+    found = sg.refine(board_tree(name), blueprint, at=at, technique="unsafe", iterations=20)
+    whole = [dealt(name)] if at == "root" else sg.cut(explicit(name), at)
+    same = sg.refine(
+        explicit(name), spread(blueprint, explicit(name)), at=whole, technique="unsafe",
+        iterations=20,
+    )  # fmt: skip
+    ours = {(part.subgame.name, part.player): part for part in found.parts}
+    compared = 0
+    for part in same.parts:
+        key = ("root" if at == "root" else part.subgame.name, part.player)
+        if key not in ours:  # an all-in: nobody acts
+            assert not part.subgame.tree.players[part.player].names
+            continue
+        place = aligned(ours[key], part)
+        np.testing.assert_allclose(ours[key].cbv[place], part.cbv, atol=1e-5)
+        if at != "root":  # there a range is chance in the explicit tree, and reach in ours
+            most = part.weight[:, None] * 1.0
+            assert (ours[key].weight[place] > 0).tolist() == (most[:, 0] > 0).tolist()
+        compared += 1
+    assert compared == len(found.parts)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_she_can_get_at_the_root_is_what_a_best_response_wins(name: str) -> None:
+    tree = board_tree(name)
+    blueprint = sg.Strategy.random(tree, seed=3)
+    found = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=30)
+    for part in found.parts:
+        reach = tree.players[1 - part.player].reach
+        assert (part.cbv * part.weight) @ reach == pytest.approx(
+            found.before.per_seat[part.player], abs=1e-9
+        )
+        assert (part.values * part.weight) @ reach == pytest.approx(
+            found.after.per_seat[part.player], abs=1e-9
+        )
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_blueprints_own_values_leave_it_a_margin_of_zero(name: str) -> None:
+    """Written down and read back by hand, as a user would: alternatives by name."""
+    tree = board_tree(name)
+    blueprint = sg.Strategy.random(tree, seed=4)
+    once = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=1, player=0)
+    kept = dict(zip(once.parts[0].infosets, once.parts[0].cbv.tolist(), strict=True))
+    again = sg.refine(
+        tree, blueprint, at="root", technique=sg.Estimate(), iterations=1, player=0,
+        alternatives=kept,
+    )  # fmt: skip
+    part = again.parts[0]
+    np.testing.assert_allclose(part.alternatives - part.cbv, 0, atol=1e-12)
+    np.testing.assert_allclose(part.gifts, 0)
+
+
+# Doors beside gadget trees -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", ["cfr", "cfr+", "dcfr", "pdcfr+"])
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("name", ["river", "turn"])
+@pytest.mark.parametrize(
+    "gadget",
+    [sg.Resolve(), sg.Maxmargin(), sg.Resolve(refined=0.2), sg.Maxmargin(refined=0.2),
+     sg.Distributional("respond"), sg.Distributional("hedge")],
+    ids=lambda g: f"{g.name}-{g.form if g.door == 'random' else g.refined}",
+)  # fmt: skip
+def test_a_door_takes_the_steps_of_the_gadget_tree(
+    gadget: Gadget, name: str, player: int, schedule: str
+) -> None:
+    """One iteration from random regrets: where none are there, rounding would break exact ties."""
+    tree, plan, o = board_tree(name), parse(schedule), 1 - player
+    blueprint = sg.Strategy.random(tree, seed=5)
+    ours, theirs = _runs(gadget, name, blueprint, player, schedule)
+    door: Door = ours.roots(None, 0, 0)  # type: ignore[misc, arg-type, assignment]
+    rng = np.random.default_rng(6)
+    scale = np.zeros(len(door.stakes.weight))
+    scale[door.slot] = door.scale
+    slot = {text: s for s, text in enumerate(tree.players[o].slots)}
+    where = []
+    for p in (0, 1):
+        home, side = tree.players[p], theirs.tree.players[p]
+        inner = [i for i in range(len(side.names)) if side.origin[i] >= 0]
+        mine = [home.sequences(home.index[side.names[i]]) for i in inner]
+        hers = [side.sequences(i) for i in inner]
+        unit = [_chance(tree, home.locate(home.index[side.names[i]])[0]) for i in inner]
+        if p == o:  # behind "choose" doors her values are normalised in the gadget tree
+            unit = [u * scale[slot[hand(side.names[i])]] for u, i in zip(unit, inner, strict=True)]
+        units = np.repeat(unit, [len(s) for s in hers])
+        where.append((np.concatenate(mine), np.concatenate(hers), units))
+        for field in ("regret", *(["instant"] if plan.predictive else [])):
+            drawn = np.abs(rng.normal(size=len(units))).astype(np.float32)
+            getattr(ours.memories[p], field)[where[p][0]] = drawn
+            getattr(theirs.memories[p], field)[where[p][1]] = drawn * units
+    outer = _door_sequences(door, theirs, o)
+    regrets = np.abs(rng.normal(size=len(outer[0])))
+    door.memories[o].regret[outer[0]] = theirs.memories[o].regret[outer[1]] = regrets
+    ours.iteration = theirs.iteration = 10
+    door.count = 11
+    door.begin(plan.discounts(11, 1)[0])
+    ours.advance(1)
+    theirs.advance(1)
+    np.testing.assert_allclose(
+        door.memories[o].regret[outer[0]], theirs.memories[o].regret[outer[1]], atol=2e-5
+    )
+    np.testing.assert_allclose(
+        door.memories[o].reach[outer[2]], theirs.memories[o].reach[outer[3]], atol=2e-5
+    )
+    for p in (0, 1):
+        got = ours.memories[p].regret[where[p][0]] * where[p][2]
+        want = theirs.memories[p].regret[where[p][1]]
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def _chance(tree: BoardTree, u: int) -> float:
+    """Of the cards of unit `u` and of a pair of hands."""
+    p = 1 / tree.deals
+    while u > 0:
+        p, u = p * tree.units[u].weight, tree.units[u].parent
+    return p
+
+
+def _runs(
+    gadget: Gadget, name: str, blueprint: sg.Strategy, player: int, schedule: str
+) -> tuple[Run, Run]:
+    """The same gadget game behind a door and as a tree, both about to be solved."""
+    tree, plan, o = board_tree(name), parse(schedule), 1 - player
+    spread_by = np.full(len(tree.players[o].slots), 0.5)
+    stakes = Trunk.of(blueprint, o, gadget, None).stakes(sg.cut(tree, "root")[0], gadget)[0]
+    door = Door(gadget, tree, stakes, spread_by, plan.predictive)
+    oracle = stakes_of(name, blueprint, player, gadget)
+    game = assemble(gadget_form(gadget, dealt(name).form, oracle))
+    roots = None
+    if gadget.door == "random":
+        spread_there = np.full(len(oracle.weight), 0.5)
+        kept = engine(game).root(o, rule=gadget.form, mean=oracle.alternative,
+                                 spread=spread_there, weight=oracle.weight)  # fmt: skip
+        roots = lambda *_: kept  # noqa: E731
+    elif gadget.refined:
+        least = least_entry(gadget, game.players[o])
+        roots = lambda run, first, count: run.root(  # noqa: E731
+            o, tremble=least / np.sqrt(np.arange(first, first + count))
+        )
+    ours = Run(tree, plan, roots=lambda *_: door)  # type: ignore[arg-type, return-value]
+    return ours, Run(game, plan, roots=roots)
+
+
+def _door_sequences(door: Door, run: Run, o: int) -> tuple[list[int], ...]:
+    """Regrets at the door and in the gadget tree, then reaches of entering, in the same order."""
+    side, home = run.tree.players[o], door.tree.players[o]
+    if door.gadget.door == "random":
+        place = {hand(text): s for s, text in enumerate(side.slots)}
+        slots = [s for s, text in enumerate(home.slots) if text in place]
+        return [], [], slots, [place[home.slots[s]] for s in slots]
+    named = {
+        (hand(side.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
+        for i in range(len(side.names)) if side.origin[i] < 0
+        for action, q in zip(side.actions[i], side.sequences(i), strict=True)
+    }  # fmt: skip
+    mine = {
+        (hand(home.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
+        for i in range(len(home.names))
+        for action, q in zip(home.actions[i], home.sequences(i), strict=True)
+    }
+    assert mine.keys() >= named.keys()  # hands that no hand of ours leaves are slots here
+    both = [mine[key] for key in named], list(named.values())
+    return *both, *both
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("name", GAMES)
+def test_maxmargin_reaches_the_optimum_of_lp3(name: str, player: int) -> None:
+    for seed in (0, 1):
+        blueprint = sg.Strategy.random(board_tree(name), seed=seed)
+        best = program("lp3", dealt(name), stakes_of(name, blueprint, player, sg.Maxmargin()))
+        found = sg.refine(
+            board_tree(name), blueprint, at="root", technique="maxmargin", player=player,
+            iterations=2000,
+        )  # fmt: skip
+        part = found.parts[0]
+        assert part.gap is not None
+        assert part.gap < 5e-3
+        assert best.objective - part.gap - 1e-5 <= part.margin <= best.objective + 1e-5
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("method", SAFE)
+def test_safe_techniques_never_lose_more_than_their_gap(method: str, name: str) -> None:
+    tree = board_tree(name)
+    for seed in range(4):
+        blueprint = sg.Strategy.random(tree, seed=seed)
+        found = sg.refine(tree, blueprint, at="root", technique=method, iterations=400)
+        for part in found.parts:
+            assert part.gap is not None
+            weight = part.weight if found.technique.door == "leave" else 1.0
+            assert (part.margins * weight >= -part.gap - 1e-6).all()
+            grown = found.after.per_seat[part.player] - found.before.per_seat[part.player]
+            assert grown <= part.bound + 1e-6
+            assert part.bound <= part.gap * max(1.0, float(np.sum(part.weight))) + 1e-6
+
+
+@pytest.mark.parametrize("at", ["after the river", "Qs Jh Th Ks | c"])
+def test_safe_techniques_in_parts_of_a_tree(at: str) -> None:
+    tree = board_tree("turn")
+    for seed in (0, 1):
+        blueprint = sg.Strategy.random(tree, seed=seed)
+        for method in ("resolve", "maxmargin"):
+            found = sg.refine(tree, blueprint, at=at, technique=method, iterations=300)
+            assert found.after.mean <= found.before.mean + found.bound + 1e-6
+            assert found.bound < 0.01
+            assert sg.exploitability(tree, found.strategy).per_seat == found.after.per_seat
+
+
+def test_parts_agree_with_the_explicit_tree_in_the_whole_game() -> None:
+    """Unsafe, where the solution is unique enough: exploitability after all rivers are solved."""
+    blueprint = sg.Strategy.random(board_tree("flop"), seed=1)
+    same = spread(blueprint, explicit("flop"))
+    for at in ("after the turn", "after the river"):
+        ours = sg.refine(board_tree("flop"), blueprint, at=at, technique="unsafe", iterations=300)
+        subgames = [s for s in sg.cut(explicit("flop"), at) if s.tree.players[0].names]
+        theirs = sg.refine(explicit("flop"), same, at=subgames, technique="unsafe", iterations=300)
+        assert ours.before.mean == pytest.approx(theirs.before.mean, abs=1e-6)
+        assert ours.after.mean == pytest.approx(theirs.after.mean, abs=1e-3)
+
+
+def test_unsafe_at_the_root_is_solving_the_endgame() -> None:
+    tree = board_tree("weights")
+    blueprint = sg.Strategy.random(tree, seed=1)
+    found = sg.refine(tree, blueprint, at="root", technique="unsafe", iterations=300)
+    solved = sg.solve(tree, sg.Unsafe().schedule, iterations=300)
+    for p in (0, 1):
+        np.testing.assert_array_equal(found.strategy.probs[p], solved.strategy.probs[p])
+    assert found.parts[0].gap == pytest.approx(2 * float(solved.exploitability))
+
+
+def test_distributional_forms_agree_and_tend_to_resolve() -> None:
+    tree = board_tree("river")
+    blueprint = sg.Strategy.random(tree, seed=2)
+    after = {}
+    for form in ("respond", "hedge"):
+        for sure in (1e-6, 1.0):
+            found = sg.refine(
+                tree, blueprint, at="root", technique=sg.Distributional(form, estimate=False),  # type: ignore[arg-type]
+                iterations=2000, uncertainty=sure,
+            )  # fmt: skip
+            after[form, sure] = found
+    for sure in (1e-6, 1.0):
+        one, two = after["respond", sure], after["hedge", sure]
+        assert one.after.mean == pytest.approx(two.after.mean, abs=0.02)
+    for found in (after["respond", 1e-6], after["hedge", 1e-6]):
+        assert found.margin > -0.02
+
+
+# What a refinement tells ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gadget", EVERY, ids=lambda g: f"{g.name}-{g.form}-{g.refined}")
+def test_every_technique_gives_its_account(gadget: Gadget) -> None:
+    tree = board_tree("weights")
+    blueprint = sg.solve(tree, "cfr", iterations=5).strategy
+    found = sg.refine(tree, blueprint, at="root", technique=gadget, iterations=50)
+    assert [part.player for part in found.parts] == [0, 1]
+    for part in found.parts:
+        assert part.infosets == tuple(tree.players[1 - part.player].slots)
+        assert part.iterations == 50
+        assert (part.gap is None) == (gadget.door == "random")
+        assert (part.gifts == 0).all()
+    said = json.loads(json.dumps(found.as_dict()))
+    assert len(said["margins"]) == sum(len(side.slots) for side in tree.players)
+    assert all(sum(row.values()) == pytest.approx(1) for row in said["strategy"].values())
+    name = tree.players[1].names[0]
+    assert said["strategy"][name] == pytest.approx(found.strategy[name])
+    assert "smallest margin" in found.table(limit=3)
+
+
+def test_stopping_by_gap_and_by_seconds() -> None:
+    tree = board_tree("river")
+    blueprint = sg.Strategy.random(tree, seed=0)
+    found = sg.refine(tree, blueprint, at="root", technique="maxmargin", gap=0.01)
+    assert {part.stopped for part in found.parts} == {"target"}
+    assert all(part.gap is not None and part.gap <= 0.01 for part in found.parts)
+    quick = sg.refine(tree, blueprint, at="root", technique="resolve", seconds=0.2)
+    assert {part.stopped for part in quick.parts} == {"seconds"}
+
+
+def test_boards_that_are_one_are_refined_at_the_root() -> None:
+    game = sg.holdem.endgame("Qs Ks As", 4, 4, ("AA,KK", "QQ,AK"), "all: a / cap 1", deck=THREE)
+    tree = sg.compile(game)
+    blueprint = sg.solve(tree, "cfr", iterations=3).strategy
+    for method in ("resolve", "maxmargin"):
+        found = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
+        assert found.after.mean <= found.before.mean + found.bound + 1e-6
+        assert found.margin > -1e-3
+    with pytest.raises(sg.SubgameError, match='differ only in suits .* refine at="root"'):
+        sg.cut(tree, "after the turn")
+    slots = tree.players[1].slots
+    with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):
+        sg.refine(
+            tree, blueprint, at="root", technique="estimate", player=0,
+            alternatives=np.arange(len(slots), dtype=float),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"technique": sg.Estimate(keep_safe=True)}, "cannot keep Resolve's conditions"),
+        ({"schedule": "lp"}, "no linear program for hold'em trees"),
+        ({"schedule": "mccfr"}, "solved without sampling"),
+        ({"at": "before the river"}, "cut once cards are dealt: 'after the river'"),
+        ({"at": "after the rivers"}, "after the river"),
+        ({"at": "Qs Jh Th Ks | cc"}, "no public state .* where somebody acts"),
+        ({"at": "Qs Jh Th Kh | "}, "no public state .* where somebody acts"),
+        ({"at": 3}, "is named: root, after the river"),
+        ({"at": ["root", "Qs Jh Th Ks | c"]}, "lies below another one"),
+        ({"at": "after the river", "technique": "reach-maxmargin"}, "Gifts on the way to"),
+        ({"technique": "distributional", "gap": 0.1}, "no finite game"),
+        ({"technique": "estimate", "alternatives": {"AsAh": 1.0}}, "root infoset"),
+    ],
+)
+def test_refusals(options: dict[str, object], says: str) -> None:
+    tree = board_tree("turn")
+    given = {"at": "root", "technique": "resolve", "iterations": 5, **options}
+    if "gap" in options:
+        given.pop("iterations")
+    with pytest.raises(sg.SubgameError, match=says):
+        sg.refine(tree, sg.Strategy.uniform(tree), **given)  # type: ignore[arg-type]
