@@ -9,15 +9,18 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import subgame as sg
 from subgame.papers.burch2014 import AT, PAPER
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
+from subgame.refine.decompose import Roots
+from subgame.refine.subgame import cut_at_histories
+from subgame.solve.engine import engine
 
 KEY = "burch2014-cfr-d"
-FINER = "after the board card"
 WHAT = "Leduc by CFR-D to below 0.001 chips, and its memory"
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
@@ -52,15 +55,17 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
              subgame_schedule=SUBGAME, watch=watch)  # fmt: skip
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
-    memory = _memory(game)
+    peaks = memory()
     last = found[iterations]
     rows = [
         row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations"),
         *([] if quick else [row(f"below {TARGET:g} chips", "yes", last < TARGET)]),
         *(
-            row(f"peak memory over the whole game's, subgames {at}", "trunk and one subgame",
-                memory[at] / memory["whole"])
-            for at in (AT, FINER)
+            row(f"{name}: peak memory, MB", "trunk and one subgame",
+                held["cfr-d"] / 1e6,
+                f"trunk {held['trunk'] / 1e6:.2g}, largest subgame {held['subgame'] / 1e6:.2g},"
+                f" whole game {held['whole'] / 1e6:.2g}")
+            for name, held in peaks.items()
         ),
     ]  # fmt: skip
     curve = {"label": "CFR-D, re-solved", "x": list(found), "y": list(found.values())}
@@ -69,7 +74,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     return Report(
         key=KEY, paper=PAPER, what=WHAT, rows=rows,
         data={"panels": [shown], "exploitability": {str(t): gap for t, gap in found.items()},
-              "peak_bytes": memory, "seconds_of_cfr_d": solved},
+              "peak_bytes": peaks, "seconds_of_cfr_d": solved},
         command=command(KEY, quick, seed), seed=seed,
         settings={"trunk schedule": TRUNK, "subgame schedule": SUBGAME, "iterations": iterations,
                   "subgame iterations": inner, "re-solving iterations": RESOLVE, "quick": quick},
@@ -77,21 +82,34 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     )  # fmt: skip
 
 
-def _memory(game: sg.Game) -> dict[str, int]:
-    """Peak bytes of one iteration by CFR-D, at either frontier of Leduc, and of the whole game."""
+def _third_bid(state: sg.State) -> bool:
+    return (state.public_state() or "").count(" ") == 3
 
-    def apart(at: str) -> Any:
-        return sg.cfr_d(game, at=at, iterations=1, subgame_iterations=2, keep_subgames=False)
 
+def memory() -> dict[str, dict[str, int]]:
+    """Peak bytes of one iteration of CFR-D, of its trunk, of its largest subgame, and of it all."""
+    leduc, dice = sg.games.load("leduc"), sg.games.load("liars-dice(dice=1, faces=5)")
     return {
-        AT: _peak(lambda: apart(AT)),
-        FINER: _peak(lambda: apart(FINER)),
+        "leduc": _peaks(leduc, AT),
+        "liars-dice(faces=5), three bids in": _peaks(dice, _third_bid),
+    }
+
+
+def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
+    trunk = sg.trunk_of(game, at)
+    return {
+        "cfr-d": _peak(
+            partial(sg.cfr_d, game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
+        ),
+        "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).memory(0)),
+        "subgame": max(
+            _peak(partial(cut_at_histories, trunk, top, "one")) for top in Roots.of(trunk).tops
+        ),
         "whole": _peak(lambda: sg.solve(sg.compile(game), iterations=1)),
     }
 
 
 def _peak(work: Callable[[], Any]) -> int:
-    work()  # kernels are loaded, caches filled
     tracemalloc.start()
     work()
     peak = tracemalloc.get_traced_memory()[1]

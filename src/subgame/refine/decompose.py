@@ -280,6 +280,9 @@ def cfr_d(
                 past[0] * discounts[0, 2] + values[0],
                 past[1] * discounts[0, 2] + values[1],
             )
+            if not keep_subgames:  # a tree and its engine know each other: let go of both now
+                subgame.tree.engines.clear()
+                del subgame
         run.update(memories, given, discounts)
         if watch is not None:
             watch(t, partial(result, t))
