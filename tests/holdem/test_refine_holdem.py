@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import subgame as sg
 from subgame.games.holdem.cards import Deck
+from subgame.papers import reproduce
 from subgame.refine.doors import Door
 from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry, technique
 from subgame.refine.payoffs import Trunk
@@ -18,16 +20,18 @@ from subgame.refine.refine import Part
 from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.boards import BoardTree
+from subgame.tree.boards import BoardTree, HandPlex
 from subgame.tree.compile import assemble
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("QKA", "chs")
 GAMES = {
     "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK,QJ,JTs"), "all: 1x a", deck=SHORT),
-    "weights": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*:0.7,AA", "AA,KK:0.5,QJ,JTs:0.3"),
+    "weights": sg.holdem.endgame("QsJhThJsAh", 4, 6, ("*:0.7,KQ", "AK,KK:0.5,QT,KQs:0.3"),
                                  "all: 1x a", deck=SHORT),
     "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*", "AA,KJ,KTs,QJ"), "all: a", deck=SHORT),
+    "bets": sg.holdem.endgame("QsJhThKs", 4, 12, ("AA,KQ,JTs", "AA,KJ,KTs,QJ"),
+                              "turn: 1x; river: a; cap 1", deck=SHORT),
     "flop": sg.holdem.endgame("Qs Kh As", 4, 4, ("AA,KK,KQ", "QQ,AcKc"), "all: a / cap 1",
                               deck=THREE),
 }  # fmt: skip
@@ -93,7 +97,7 @@ def stakes_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) ->
         ("turn", "after the river"),
         ("flop", "after the turn"),
         ("flop", "after the river"),
-        ("weights", "Qs Jh Th Ks Ah | cr4"),
+        ("weights", "Qs Jh Th Js Ah | cr4"),
     ],
 )
 def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
@@ -113,9 +117,9 @@ def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
             continue
         place = aligned(ours[key], part)
         np.testing.assert_allclose(ours[key].cbv[place], part.cbv, atol=1e-5)
-        if at != "root":  # there a range is chance in the explicit tree, and reach in ours
-            most = part.weight[:, None] * 1.0
-            assert (ours[key].weight[place] > 0).tolist() == (most[:, 0] > 0).tolist()
+        # A range is chance in the explicit tree, and its player's reach in ours.
+        most = ours[key].subgame.most(1 - part.player)[place]
+        np.testing.assert_allclose(ours[key].weight[place] * most, part.weight, atol=1e-9)
         compared += 1
     assert compared == len(found.parts)
 
@@ -151,6 +155,38 @@ def test_the_blueprints_own_values_leave_it_a_margin_of_zero(name: str) -> None:
     np.testing.assert_allclose(part.gifts, 0)
 
 
+@pytest.mark.parametrize(
+    "gadget",
+    [sg.ReachMaxmargin(), sg.ReachMaxmargin(split=False), sg.ReachResolve(scale=0.5),
+     sg.ReachMaxmargin(gifts="estimated")],
+    ids=["split", "not split", "scaled", "estimated"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "at"),
+    [("bets", "after the river"), ("weights", "Qs Jh Th Js Ah | cr4r6"),
+     ("weights", "Qs Jh Th Js Ah | r4r6")],
+)  # fmt: skip
+def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget) -> None:
+    """The blueprint calls most of the time, so that a weak hand had better fold than go on."""
+    tree, oracle = board_tree(name), explicit(name)
+    for seed in (3, 4):
+        blueprint = sg.Strategy.random(tree, seed=seed)
+        for p, side in enumerate(tree.players):
+            for i, actions in enumerate(side.actions):
+                blueprint.probs[p][side.sequences(i)[actions.index("c")]] *= 20
+        found = sg.refine(tree, blueprint, at=at, technique=gadget, iterations=5)
+        same = sg.refine(oracle, spread(blueprint, oracle), at=at, technique=gadget, iterations=5)
+        ours = {(part.subgame.name, part.player): part for part in found.parts}
+        given = 0.0
+        for part in same.parts:
+            key = (part.subgame.name, part.player)
+            if key in ours:
+                place = aligned(ours[key], part)
+                np.testing.assert_allclose(ours[key].gifts[place], part.gifts, atol=1e-5)
+                given += float(part.gifts.sum())
+        assert given > 0
+
+
 # Doors beside gadget trees -------------------------------------------------------------------
 
 
@@ -178,6 +214,7 @@ def test_a_door_takes_the_steps_of_the_gadget_tree(
     where = []
     for p in (0, 1):
         home, side = tree.players[p], theirs.tree.players[p]
+        assert isinstance(home, HandPlex)
         inner = [i for i in range(len(side.names)) if side.origin[i] >= 0]
         mine = [home.sequences(home.index[side.names[i]]) for i in inner]
         hers = [side.sequences(i) for i in inner]
@@ -239,7 +276,7 @@ def _runs(
         roots = lambda run, first, count: run.root(  # noqa: E731
             o, tremble=least / np.sqrt(np.arange(first, first + count))
         )
-    ours = Run(tree, plan, roots=lambda *_: door)  # type: ignore[arg-type, return-value]
+    ours = Run(tree, plan, roots=lambda *_: door)  # type: ignore[arg-type]
     return ours, Run(game, plan, roots=roots)
 
 
@@ -338,13 +375,13 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
     for form in ("respond", "hedge"):
         for sure in (1e-6, 1.0):
             found = sg.refine(
-                tree, blueprint, at="root", technique=sg.Distributional(form, estimate=False),  # type: ignore[arg-type]
+                tree, blueprint, at="root", technique=sg.Distributional(form, estimate=False),
                 iterations=2000, uncertainty=sure,
             )  # fmt: skip
             after[form, sure] = found
-    for sure in (1e-6, 1.0):
-        one, two = after["respond", sure], after["hedge", sure]
-        assert one.after.mean == pytest.approx(two.after.mean, abs=0.02)
+    one, two = after["respond", 1.0], after["hedge", 1.0]
+    for ours, theirs in zip(one.parts, two.parts, strict=True):
+        np.testing.assert_allclose(ours.values, theirs.values, atol=0.02)
     for found in (after["respond", 1e-6], after["hedge", 1e-6]):
         assert found.margin > -0.02
 
@@ -389,7 +426,7 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
         found = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
         assert found.after.mean <= found.before.mean + found.bound + 1e-6
         assert found.margin > -1e-3
-    with pytest.raises(sg.SubgameError, match='differ only in suits .* refine at="root"'):
+    with pytest.raises(sg.SubgameError, match=r'differ only in suits .* refine at="root"'):
         sg.cut(tree, "after the turn")
     slots = tree.players[1].slots
     with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):
@@ -397,6 +434,12 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
             tree, blueprint, at="root", technique="estimate", player=0,
             alternatives=np.arange(len(slots), dtype=float),
         )  # fmt: skip
+
+
+def test_endgames_that_are_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUBGAME_LIBRATUS", str(tmp_path))
+    with pytest.raises(sg.SubgameError, match=r"not part of the package.* set SUBGAME_LIBRATUS"):
+        reproduce("libratus-endgames")
 
 
 @pytest.mark.parametrize(
@@ -411,7 +454,6 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
         ({"at": "Qs Jh Th Kh | "}, "no public state .* where somebody acts"),
         ({"at": 3}, "is named: root, after the river"),
         ({"at": ["root", "Qs Jh Th Ks | c"]}, "lies below another one"),
-        ({"at": "after the river", "technique": "reach-maxmargin"}, "Gifts on the way to"),
         ({"technique": "distributional", "gap": 0.1}, "no finite game"),
         ({"technique": "estimate", "alternatives": {"AsAh": 1.0}}, "root infoset"),
     ],

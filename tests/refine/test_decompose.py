@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.papers import burch2014_cfrd
 from helpers import tree_of
+from subgame.papers import burch2014_cfrd
 from subgame.refine.decompose import Roots
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
 from subgame.refine.payoffs import Trunk

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from subgame.cli.bench import bench_command
 from subgame.cli.demo import demo_command
+from subgame.cli.endgame import endgame_command
 from subgame.cli.exploit import exploit_command
 from subgame.cli.games import games_command
 from subgame.cli.refine import refine_command
@@ -84,6 +85,7 @@ def subgame(
 app.command("games")(games_command)
 app.command("solve")(solve_command)
 app.command("exploit")(exploit_command)
+app.command("endgame")(endgame_command)
 app.command("refine")(refine_command)
 app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)

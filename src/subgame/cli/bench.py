@@ -7,9 +7,14 @@ from typing import Annotated
 import typer
 
 from subgame.cli.common import JsonOption, emit, stderr, stdout
+from subgame.errors import did_you_mean
 
 
 def bench_command(
+    what: Annotated[
+        str,
+        typer.Argument(metavar="[games|holdem]", help="Small games, or hold'em endgames."),
+    ] = "games",
     only: Annotated[
         str | None,
         typer.Option("--only", metavar="NAME", help="Run this benchmark alone."),
@@ -17,21 +22,33 @@ def bench_command(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller games and shorter runs.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure our speed, beside OpenSpiel's and LiteEFG's where they are installed.
+    """Measure our speed: on small games beside OpenSpiel's and LiteEFG's where they are installed,
+    on hold'em endgames beside the noted figures of postflop-solver.
 
     [bold]Examples[/]
 
     subgame bench --quick
 
     subgame bench --json > speed.json
+
+    subgame bench holdem --only turn
     """
-    from subgame import bench
+    from subgame import bench, bench_holdem
 
     console = stderr()
 
     def progress(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
+    if what == "holdem":
+        found = bench_holdem.run(only=only, quick=quick, progress=progress)
+        if json:
+            emit({"machine": bench.machine(), **found})
+        else:
+            stdout().print(bench_holdem.table(found))
+        return
+    if what != "games":
+        raise did_you_mean("benchmark", what, ("games", "holdem"))
     rows = bench.run(only=only, quick=quick, progress=progress)
     if json:
         emit({"machine": bench.machine(), "benchmarks": rows})

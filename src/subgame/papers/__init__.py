@@ -3,7 +3,7 @@
     >>> from subgame import papers
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 no-limit-leduc-sizes
-    kubicek2026-refined brown2018-rps-plus
+    kubicek2026-refined brown2018-rps-plus libratus-endgames
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -84,6 +84,8 @@ KEYS: dict[str, Reproduction] = {
                      "2 minutes", "subgame.papers.kubicek2026"),
         Reproduction("brown2018-rps-plus", DEPTH, "RPS+ to depth one, one value and several",
                      "10 seconds", "subgame.papers.brown2018"),
+        Reproduction("libratus-endgames", BROWN, "every technique on two endgames of Libratus",
+                     "8 minutes", "subgame.papers.libratus_endgames"),
     )
 }  # fmt: skip
 """Key -> what can be run again."""

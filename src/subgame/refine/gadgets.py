@@ -2,7 +2,8 @@
 
 A technique is data: which door the opponent finds, and what she is paid for staying outside.
 Solving it is solving a tree, the subgame with a few sequences put on top, so that every
-schedule, the judge and the linear program work on gadget games as on any other.
+schedule, the judge and the linear program work on gadget games as on any other. Where nothing can
+be put on top, as on hold'em trees, the same gadget is a door: see `subgame.refine.doors`.
 
 | technique | door | alternative payoff |
 | --- | --- | --- |
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.tree.compile import Form, FormPlayer
-from subgame.tree.public_tree import Entries
+from subgame.tree.public_tree import Entries, Treeplex
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
@@ -180,7 +181,7 @@ class Stakes:
 
 
 @dataclass(frozen=True)
-class _Door:
+class Way:
     """A way in: a sequence that leads to root slot `slot` of her copy `copy` of the subgame."""
 
     slot: int
@@ -198,7 +199,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
         players[o] = replace(players[o], reach=reach)
         players[1 - o] = replace(players[1 - o], reach=stakes.our_reach)
         return replace(form, players=(players[0], players[1]), histories=None, located=None)
-    doors = _doors(gadget, stakes)
+    doors = ways_in(gadget, stakes)
     hers, root, enter = _opponent(form.players[o], gadget, doors, len(stakes.weight))
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
     # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
@@ -244,7 +245,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
     )  # fmt: skip
 
 
-def _doors(gadget: Gadget, stakes: Stakes) -> list[_Door]:
+def ways_in(gadget: Gadget, stakes: Stakes) -> list[Way]:
     """The ways in, in the order of her actions.
 
     Behind "leave" doors values count as they are (weighted by pi_{-i}, as Burch et al.); behind
@@ -254,17 +255,25 @@ def _doors(gadget: Gadget, stakes: Stakes) -> list[_Door]:
     """
     if gadget.door == "leave":
         units = dict.fromkeys(range(len(stakes.weight)), 1.0)
-        out = [_Door(s, 0, 1.0, 0.0) for s in units]
+        out = [Way(s, 0, 1.0, 0.0) for s in units]
     else:
         units = {s: 1 / w for s, w in enumerate(stakes.weight.tolist()) if w > 0}
-        out = [_Door(s, 0, unit, stakes.alternative[s]) for s, unit in units.items()]
+        out = [Way(s, 0, unit, stakes.alternative[s]) for s, unit in units.items()]
     if gadget.keep_safe:
         lost = PENALTY * stakes.cbv * stakes.weight
-        out += [_Door(s, 1, PENALTY * unit, lost[s] * unit) for s, unit in units.items()]
+        out += [Way(s, 1, PENALTY * unit, lost[s] * unit) for s, unit in units.items()]
     return out
 
 
-def _opponent(player: FormPlayer, gadget: Gadget, doors: list[_Door], slots: int) -> Any:
+def least_entry(gadget: Gadget, her: Treeplex) -> float:
+    """How likely the refined option keeps each of her choices in a gadget game on iteration 1.
+
+    Of two choices each is kept this likely; more of them share it, or none would be left to her.
+    """
+    return gadget.refined and 2 * gadget.refined / len(her.actions[0])
+
+
+def _opponent(player: FormPlayer, gadget: Gadget, doors: list[Way], slots: int) -> Any:
     """Her side: the gadget's infosets, then one copy of her subgame per kind of door.
 
     Returns the side, a function from old sequences and a copy to new ones, and the doors'

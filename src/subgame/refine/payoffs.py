@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import TERMINAL
+from subgame.refine.boards import BoardSubgame, Gifts
 from subgame.refine.gadgets import Gadget, Stakes
 from subgame.refine.subgame import Subgame
 from subgame.solve.engine import engine
 from subgame.solve.judge import counterfactual_reach
+from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
@@ -45,6 +47,8 @@ class Trunk:
     her_plan: Floats  # [q]
     gift: Floats  # [q] hers: what she gives up by each of her actions, whole, unnormalised
     gift_reach: Floats  # [q] pi_{-i} of the infoset where she does
+    given: Gifts | None = None
+    """The same in a hold'em tree, where no array could hold it: found where it is asked for."""
 
     @classmethod
     def of(
@@ -53,10 +57,14 @@ class Trunk:
         tree, run = blueprint.tree, engine(blueprint.tree)
         plans = [run.plan(p, blueprint.probs[p]) for p in (0, 1)]
         ours, hers = plans[1 - opponent], plans[opponent]
-        gift = reach = np.zeros(tree.players[opponent].num_sequences)
-        if gadget.gifts != "none":
+        held = 0 if tree.weighted else tree.players[opponent].num_sequences
+        gift = reach = np.zeros(held)
+        given = None
+        if isinstance(tree, BoardTree):
+            given = Gifts(tree, opponent, ours, estimate)
+        elif gadget.gifts != "none":
             gift, reach = _gifts(tree, opponent, ours, gadget, estimate)
-        return cls(tree, blueprint, opponent, ours, hers, gift, reach)
+        return cls(tree, blueprint, opponent, ours, hers, gift, reach, given)
 
     def stakes(
         self,
@@ -66,7 +74,7 @@ class Trunk:
     ) -> tuple[Stakes, Floats]:
         """What the gadget of a subgame needs, and the gifts that are in it."""
         o = self.opponent
-        ours = self.our_plan[subgame.sequence[1 - o]]
+        ours = subgame.reach(1 - o, self.our_plan)
         weight = subgame.weight(o, ours)
         run = engine(subgame.tree)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
@@ -76,7 +84,7 @@ class Trunk:
         stakes = Stakes(
             opponent=o,
             our_reach=ours,
-            her_reach=self.her_plan[subgame.sequence[o]],
+            her_reach=subgame.reach(o, self.her_plan),
             weight=weight,
             alternative=base + gifts,
             cbv=cbv,
@@ -90,8 +98,17 @@ class Trunk:
         probability one at most, all of them together never take more than g. Not split: each slot
         may take all of it, so it gains g divided by the probability of coming there.
         """
-        side = self.tree.players[self.opponent]
         total = np.zeros(len(weight))
+        if gadget.gifts == "none":
+            return total
+        if isinstance(subgame, BoardSubgame):
+            found = self.given.along(subgame, gadget.gifts) if self.given else []
+            hands = subgame.hands(self.opponent)
+            for gift in found:
+                per = gift.reach[hands] if gadget.split else weight
+                total += normalised(gift.size[hands], per)
+            return total * gadget.scale
+        side = self.tree.players[self.opponent]
         for s, q in enumerate(subgame.sequence[self.opponent].tolist()):
             while q >= len(side.slots):
                 per = self.gift_reach[q] if gadget.split else weight[s]
@@ -106,7 +123,7 @@ class Trunk:
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
         o = self.opponent
-        ours = self.our_plan[subgame.sequence[1 - o]]
+        ours = subgame.reach(1 - o, self.our_plan)
         run = engine(subgame.tree)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         values = run.values(o, subgame.restrict(strategy, o), plan)

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.refine.gadgets import Gadget, Stakes, gadget_form
+from subgame.refine.boards import BoardSubgame
+from subgame.refine.doors import solve_at_door
+from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, normalised, vector
 from subgame.refine.subgame import At, Subgame, combine, cut
@@ -66,10 +68,11 @@ class Part:
     def bound(self) -> float:
         """How much more a best response can win in the whole game because of this part, at most.
 
-        She reaches each root infoset with probability one at most, so no more than the sum of
-        what she gained there, weighted by pi_{-i}.
+        No more than the sum of what she gained at each root infoset, weighted by pi_{-i} and by
+        the most that she can reach it with: one, or her range.
         """
-        return float(np.maximum(self.values - self.cbv, 0) @ self.weight)
+        gained = np.maximum(self.values - self.cbv, 0) * self.weight
+        return float(gained @ self.subgame.most(1 - self.player))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,20 +129,19 @@ class Refinement:
         rows = self.rows()
         many = len({(row["subgame"], row["player"]) for row in rows}) > 1
 
-        def column(key: str) -> dict[str, float]:
-            return {
-                (f"{row['subgame']} | {row['infoset']}" if many else row["infoset"]): row[key]
-                for row in rows
-            }
+        names = [f"{r['subgame']} | {r['infoset']}" if many else r["infoset"] for r in rows]
+        if len(set(names)) < len(names):  # both players' root infosets are called the same
+            names = [f"player {1 - r['player']}: {n}" for r, n in zip(rows, names, strict=True)]
 
-        within = {
-            name for part in self.parts for name in part.subgame.tree.players[part.player].names
-        }
+        def column(key: str) -> dict[str, float]:
+            return {name: row[key] for name, row in zip(names, rows, strict=True)}
+
+        inside = [part.subgame.shown(self.strategy, part.player) for part in self.parts]
         return {
             "game": self.game,
             "technique": self.technique.name,
             "schedule": self.schedule,
-            "strategy": {n: r for n, r in self.strategy.table().items() if n in within},
+            "strategy": {name: row for shown in inside for name, row in shown.items()},
             "margins": column("margin"),
             "alternatives": column("alternative"),
             "gifts": column("gift"),
@@ -326,10 +328,11 @@ def solve_gadget(
     uncertainty: Floats | None = None,
 ) -> Result:
     """Solve a gadget game, by CFR or by linear program."""
+    if isinstance(subgame, BoardSubgame):
+        return solve_at_door(gadget, subgame, stakes, solver, limits, uncertainty)
     tree = assemble(gadget_form(gadget, subgame.form, stakes))
     o = stakes.opponent
-    # Of two choices each is kept this likely; more of them share it, or none would be left to her.
-    least = gadget.refined and 2 * gadget.refined / len(tree.players[o].actions[0])
+    least = least_entry(gadget, tree.players[o])
     if isinstance(solver, str):
         if gadget.door == "random":
             raise SubgameError(
@@ -361,6 +364,8 @@ def solve_gadget(
 
 def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
     """A strategy of the gadget game, laid over the subgame's own tree."""
+    if strategy.tree is subgame.tree:
+        return strategy.probs[p]
     side, found = subgame.tree.players[p], strategy.tree.players[p]
     sigma = np.ones(side.num_sequences)
     for i, name in enumerate(side.names):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, State
+from subgame.tree.boards import BoardTree
 from subgame.tree.compile import Form, assemble, form_of
 from subgame.tree.histories import Histories, Top, knowledge, walk
 from subgame.tree.public_tree import PublicTree
@@ -63,6 +64,23 @@ class Subgame:
         slots = len(self.tree.players[p].slots)
         into[self.embed[p][slots:]] = sigma[slots:]
 
+    def reach(self, p: int, plan: Floats) -> Floats:
+        """[s] player `p`'s reach at her root slots by a plan of the whole game."""
+        out: Floats = plan[self.sequence[p]]
+        return out
+
+    def most(self, p: int) -> Floats:
+        """[s] the most that player `p` can reach each of her root slots with."""
+        return np.ones(len(self.sequence[p]))
+
+    def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
+        """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
+        number, other = self.whole.players[p].index, self.whole.players[1 - p].index
+        return {
+            f"player {p}: {name}" if name in other else name: strategy.row(p, number[name])
+            for name in self.tree.players[p].names
+        }
+
     def weight(self, p: int, opponent_reach: Floats) -> Floats:
         """[s] pi_{-p} of each root slot, given the opponent's reach at hers."""
         out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
@@ -84,7 +102,14 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
       ``"after chance"``: right before, or right after, the first public chance event on each path;
     * a function of a state: the subgame then is everything from the first histories for which it
       answers true. Refused, naming what leaks, unless closed under augmented infosets.
+
+    Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
+    public states by name.
     """
+    if isinstance(tree, BoardTree):
+        from subgame.refine.boards import cut_boards
+
+        return list(cut_boards(tree, at))
     histories = _histories(tree)
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")

@@ -79,11 +79,17 @@ class Engine:
         )
 
     def update(
-        self, memories: tuple[Memory, Memory], given: tuple[Floats, Floats], discounts: Floats
+        self,
+        memories: tuple[Memory, Memory],
+        given: tuple[Floats, Floats],
+        discounts: Floats,
+        root: Root | None = None,
     ) -> None:
         """One simultaneous iteration, with values `given` [q] from outside the tree added."""
         pair = (tuple(memories[0]), tuple(memories[1]))
-        self.kernels.run_update(self.plexes, self.terminals, pair, given, discounts)
+        self.kernels.run_update(
+            self.plexes, self.terminals, pair, given, discounts, tuple(root or self.root(-1))
+        )
 
     def root(
         self,

@@ -392,18 +392,23 @@ def collect(m: Memory, kept: float) -> None:
 
 @njit(cache=True, error_model="numpy")
 def run_update(  # type: ignore[no-untyped-def]
-    plexes, terminals, memories, given, discounts: Floats
+    plexes, terminals, memories, given, discounts: Floats, root
 ) -> None:
     """One simultaneous iteration with `given` values [q] already paid at some sequences."""
-    ends = Terminals(*terminals)
+    ends, door = Terminals(*terminals), Root(*root)
     sides = (Plex(*plexes[0]), Plex(*plexes[1]))
     both = (Memory(*memories[0]), Memory(*memories[1]))
+    shake = np.zeros((2, 2))  # each player's tremble now and next
+    for t in range(len(door.tremble)):
+        shake[door.player, t] = door.tremble[t]
     for p in range(2):
         for q in range(len(both[p].value)):
             both[p].value[q] = given[p][q]
         evaluate(ends, p, both[1 - p].reach, both[p].value, both[p].lanes)
     for p in range(2):
-        learn(sides[p], both[p], discounts[0], discounts[1], 0.0, 0.0)
+        learn(sides[p], both[p], discounts[0], discounts[1], shake[p, 0], shake[p, 1])
+        if door.rule != FIXED and door.player == p:
+            enter(door, both[p])
         propagate(sides[p], both[p].sigma, both[p].reach)
 
 

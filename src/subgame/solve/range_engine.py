@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 Stored = NDArray[np.float32]
 _NONE: Stored = np.zeros(1, dtype=np.float32)
 _STILL: Floats = np.ones(3)
+ALONE = 100_000
+"""Actions times hands below which one thread is as fast as several."""
 
 
 class Memory(NamedTuple):
@@ -48,6 +50,18 @@ class Values(NamedTuple):
     slots: Floats
 
 
+class Door(Protocol):
+    """What stands at the root: how players come in, by what one of them got so far."""
+
+    player: int  # whose reach changes on every iteration; -1: nobody's
+
+    def enter(self, p: int) -> Floats:
+        """[s] player `p`'s reach on the coming iteration."""
+
+    def observe(self, values: Floats, rates: Floats) -> None:
+        """What entering was worth to `player` [s]; this and the next iteration's discounts."""
+
+
 class RangeEngine:
     """CPU kernels bound to one hold'em tree."""
 
@@ -56,7 +70,8 @@ class RangeEngine:
 
         self.tree, self.kernels = tree, range_kernels
         self.forest, self.boards = tuple(tree.forest), tuple(tree.boards)
-        self.threads = threads or os.cpu_count() or 1
+        small = tree.stored(0) + tree.stored(1) < ALONE
+        self.threads = threads or (1 if small else os.cpu_count() or 1)
         self._rooms: dict[Any, tuple[Team, Scratch, list[Scratch]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
@@ -149,25 +164,20 @@ class RangeEngine:
         memories: tuple[Memory, Memory],
         discounts: Floats,
         alternating: bool,
-        root: Any = None,
+        root: Door | None = None,
         responder: int = -1,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`."""
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         if len(discounts) < 2:
             return
         for p in (0, 1):
-            self._enter(np.float32, p, self.tree.players[p].reach)
+            self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
         if responder == 1:  # she answers player 0's first strategy before it is played
             blind = memories[1]._replace(average=_NONE)
             self._half(1, self.kernels.RESPOND, blind, memories[0], discounts[0], discounts[0])
-        if not alternating:
+        if not alternating or (root and root.player >= 0):
             for t in range(len(discounts) - 1):
-                before = memories[0]._replace(
-                    regret=memories[0].regret.copy(), instant=memories[0].instant.copy()
-                )
-                now = discounts[t]
-                self._half(0, self.kernels.LEARN, memories[0], memories[1], now, now)
-                self._half(1, self.kernels.LEARN, memories[1], before, now, now)
+                self._turns(memories, discounts[t : t + 2], alternating, root, responder)
             return
         first, second = (_mind(m.regret, m.average, m.instant) for m in memories)
 
@@ -178,6 +188,32 @@ class RangeEngine:
             )  # fmt: skip
 
         self._together(np.float32, call)
+
+    def _turns(
+        self, memories: tuple[Memory, Memory], rates: Floats, alternating: bool,
+        root: Door | None, responder: int,
+    ) -> None:  # fmt: skip
+        """One iteration, half by half: simultaneous, or with somebody at the door."""
+        before, chooser = memories[0], root.player if root else -1
+        if not alternating:
+            before = before._replace(regret=before.regret.copy(), instant=before.instant.copy())
+        for p in (0, 1):
+            mode = self.kernels.RESPOND if responder == p else self.kernels.LEARN
+            theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
+            self._half(p, mode, memories[p], theirs, rates[0], ahead)
+            if root and p == chooser:
+                root.observe(self._paid(np.float32, p), rates)
+                if alternating:
+                    self._enter(np.float32, p, root.enter(p))
+        if root and chooser >= 0 and not alternating:
+            self._enter(np.float32, chooser, root.enter(chooser))
+
+    def _paid(self, dtype: Any, p: int) -> Floats:
+        """[s] what the last sweep gave player `p` at the root."""
+        top = self._room(dtype)[1]
+        at, slots = int(top.result_at[0]), len(self.tree.players[p].slots)
+        out: Floats = top.result[at : at + slots].astype(np.float64) / self.tree.deals
+        return out
 
     def _half(
         self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats
@@ -224,10 +260,8 @@ class RangeEngine:
                 top, own,
             )  # fmt: skip
 
-        top = self._together(np.float64, call)
-        at, slots = int(top.result_at[0]), len(self.tree.players[p].slots)
-        out: Floats = top.result[at : at + slots] / self.tree.deals
-        return out
+        self._together(np.float64, call)
+        return self._paid(np.float64, p)
 
 
 def _mind(weights: Stored, average: Stored = _NONE, instant: Stored = _NONE) -> tuple[Any, ...]:

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from subgame.solve.simd import (
     choose,
     fetch_add,
-    give_way,
     larger,
     load,
+    nap,
+    peek,
     splat,
     store,
     turn,
@@ -40,6 +41,8 @@ Rates = tuple[float, float, float]
 
 LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
 """What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
+THEIRS, OWN, KEPT = np.int64(0), np.int64(1), np.int64(2)
+"""Whose strategy `descend` is working on, and whether her average is kept."""
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 
@@ -93,10 +96,10 @@ def wait(counters: Ints, threads: int) -> None:
     ticket = fetch_add(counters, 0, 1)
     goal = (ticket // threads + 1) * threads
     spins = 0
-    while fetch_add(counters, 0, 0) < goal:
+    while peek(counters, 0) < goal:
         spins += 1
-        if spins > 2000:
-            give_way()
+        if spins > 5000:  # whoever is missing may be waiting for this very core
+            nap(20)
 
 
 # Terminals -----------------------------------------------------------------------------------
@@ -184,16 +187,18 @@ def evaluate(
 
 
 @njit(cache=True, error_model="numpy")
-def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, own: bool, s: Scratch) -> None:
+def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s: Scratch) -> None:
     """Strategy and reach of every row of a tile; `at` is where its weights start.
 
     Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
     With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
-    The strategy is kept only if it is our `own`. Two and three actions, nearly all there are, stay
-    in registers.
+    `whose` it is decides what else is done: `OWN` strategy is kept for `learn`, `KEPT` reach is
+    also added to the average, ``S <- kept S + reach``. Two and three actions, nearly all there
+    are, stay in registers.
     """
-    weights, reach, sigma = mind.weights, s.reach, s.sigma
+    weights, average, reach, sigma = mind.weights, mind.average, s.reach, s.sigma
     like = reach[0]
+    fading = splat(ahead[2], like)
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
@@ -206,11 +211,15 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, own: bool, s:
             b = larger(load(weights, e + LANES, like), tiny)
             scale = one / (a + b)
             a, b = a * scale, b * scale
-            if own:
+            if whose > THEIRS:
                 store(sigma, to, a)
                 store(sigma, to + LANES, b)
-            store(reach, to, here * a)
-            store(reach, to + LANES, here * b)
+            a, b = here * a, here * b
+            store(reach, to, a)
+            store(reach, to + LANES, b)
+            if whose == KEPT:
+                store(average, e, load(average, e, like) * fading + a)
+                store(average, e + LANES, load(average, e + LANES, like) * fading + b)
             continue
         if n == 3 and not foreseen:
             a = larger(load(weights, e, like), tiny)
@@ -218,13 +227,18 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, own: bool, s:
             c = larger(load(weights, e + 2 * LANES, like), tiny)
             scale = one / (a + b + c)
             a, b, c = a * scale, b * scale, c * scale
-            if own:
+            if whose > THEIRS:
                 store(sigma, to, a)
                 store(sigma, to + LANES, b)
                 store(sigma, to + 2 * LANES, c)
-            store(reach, to, here * a)
-            store(reach, to + LANES, here * b)
-            store(reach, to + 2 * LANES, here * c)
+            a, b, c = here * a, here * b, here * c
+            store(reach, to, a)
+            store(reach, to + LANES, b)
+            store(reach, to + 2 * LANES, c)
+            if whose == KEPT:
+                store(average, e, load(average, e, like) * fading + a)
+                store(average, e + LANES, load(average, e + LANES, like) * fading + b)
+                store(average, e + 2 * LANES, load(average, e + 2 * LANES, like) * fading + c)
             continue
         total = zero
         for k in range(n):
@@ -239,7 +253,11 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, own: bool, s:
         for k in range(n):
             a = load(sigma, to + k * LANES, like) * scale
             store(sigma, to + k * LANES, a)
-            store(reach, to + k * LANES, here * a)
+            a = here * a
+            store(reach, to + k * LANES, a)
+            if whose == KEPT:
+                old = load(average, e + k * LANES, like)
+                store(average, e + k * LANES, old * fading + a)
 
 
 @njit(cache=True, error_model="numpy")
@@ -254,6 +272,19 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
+        if n == 3 and not foreseen:
+            a, b = load(value, to, like), load(value, to + LANES, like)
+            c = load(value, to + 2 * LANES, like)
+            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
+            mean = mean + load(sigma, to + 2 * LANES, like) * c
+            store(value, up, load(value, up, like) + mean)
+            r = load(weights, e, like)
+            store(weights, e, r * choose(r, zero, positive, negative) + (a - mean))
+            r = load(weights, e + LANES, like)
+            store(weights, e + LANES, r * choose(r, zero, positive, negative) + (b - mean))
+            r = load(weights, e + 2 * LANES, like)
+            store(weights, e + 2 * LANES, r * choose(r, zero, positive, negative) + (c - mean))
+            continue
         if n == 2 and not foreseen:
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
@@ -315,7 +346,7 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def bring(
-    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, own: bool,
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, whose: int,
     s: Scratch,
 ) -> None:  # fmt: skip
     """Reach of player `p` down through a unit, in one tile."""
@@ -325,7 +356,7 @@ def bring(
     for k in range(f.roots[street]):
         entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
         store(s.reach, k * LANES, entry)
-    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, own, s)
+    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, whose, s)
     for k in range(f.roots[street + 1]):
         row = f.leaf_row[f.leaf_at[sp] + k] * LANES
         store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
@@ -346,20 +377,6 @@ def face(f: Forest, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
                 turn(s.reach, a0 + h, a1 + h, a2 + h, a3 + h, s.lanes, into + h * LANES + q)
 
 
-@njit(cache=True, error_model="numpy")
-def remember(
-    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, kept: Any, s: Scratch
-) -> None:
-    """Add a tile's reach to the average: ``S <- kept S + reach``."""
-    street = b.street[u]
-    like = s.reach[0]
-    fading = splat(kept, like)
-    at = tile_of(f, b, u, p, tile) - f.roots[street] * LANES
-    for row in range(f.roots[street], f.rows[2 * street + p]):
-        old = load(mind.average, at + row * LANES, like)
-        store(mind.average, at + row * LANES, old * fading + load(s.reach, row * LANES, like))
-
-
 @njit(cache=True, error_model="numpy", forceinline=True)
 def tiles(b: Boards, u: int, p: int) -> int:
     return (b.hands[2 * u + p] + LANES - 1) // LANES
@@ -372,11 +389,11 @@ def arrive(
 ) -> None:  # fmt: skip
     """Both players' reach down through a unit: the opponent's always, ours where cards follow."""
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, False, s)
+        bring(f, b, u, 1 - p, tile, theirs, ahead, THEIRS, s)
         face(f, b, u, 1 - p, tile, s)
     if f.roots[b.street[u] + 1] > 0 and mine.flags[0] > 0:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, True, s)
+            bring(f, b, u, p, tile, mine, rates, OWN, s)
 
 
 @njit(cache=True, error_model="numpy")
@@ -392,12 +409,10 @@ def settle(
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         if mode != BEST:
-            bring(f, b, u, p, tile, mind, rates, True, s)
-        if mind.flags[0] > 0:
-            remember(f, b, u, p, tile, mind, rates[2], s)
+            bring(f, b, u, p, tile, mind, rates, OWN + mind.flags[0], s)
         place = tile * LANES
-        for row in range(f.rows[sp]):
-            store(s.value, row * LANES, zero)
+        for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
+            store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
             chunk = f.chunk_at[so] + c
             source = s.lanes_at[street] + (c * tall + place) * LANES
@@ -414,7 +429,9 @@ def settle(
                     row = f.end_row[e] * LANES
                     chips = splat(f.end_scale[e], like)
                     won = chips * load(s.block, f.end_lane[e] * LANES, like)
-                    store(s.value, row, load(s.value, row, like) + won)
+                    if f.end_first[e] == 0:
+                        won = won + load(s.value, row, like)
+                    store(s.value, row, won)
         for k in range(f.roots[street + 1]):
             row = f.leaf_row[f.leaf_at[sp] + k] * LANES
             below = load(s.paid, s.paid_at[street] + k * wide + place, like)
@@ -502,7 +519,8 @@ def visit(
 ) -> None:  # fmt: skip
     """Sweep a unit and all below it, alone: `s.way_in` to `s.result` of its street."""
     street, leaves = b.street[u], f.roots[b.street[u] + 1]
-    arrive(f, b, u, p, mine, theirs, rates, ahead, s, 0, 1)
+    me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
+    arrive(f, b, u, p, mine, theirs, rates, ahead, s, me, threads)
     if leaves > 0:
         for k in range(leaves):
             clear(b, u, k, s)
@@ -515,8 +533,8 @@ def visit(
                 hand_up(b, c, p, k, s.result, s.result_at[street + 1], s.wide[street + 1], s)
         for k in range(leaves):
             even_out(b, u, p, k, s)
-    end(f, b, u, p, s, 0, 1)
-    settle(f, b, u, p, mode, mine, rates, s, 0, 1)
+    end(f, b, u, p, s, me, threads)
+    settle(f, b, u, p, mode, mine, rates, s, me, threads)
 
 
 @njit(cache=True, error_model="numpy")
@@ -530,9 +548,10 @@ def sweep(
     their values are kept apart and added in order, results do not depend on who did what.
     """
     leaves, first, last = f.roots[1], b.child_at[0], b.child_at[1]
+    root = np.int64(0)
     if me == 0:
         team.counters[1] = 0
-    arrive(f, b, 0, p, mine, theirs, rates, ahead, top, me, threads)
+    arrive(f, b, root, p, mine, theirs, rates, ahead, top, me, threads)
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
@@ -547,13 +566,13 @@ def sweep(
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
         for k in range(me, leaves, threads):
-            clear(b, 0, k, top)
+            clear(b, root, k, top)
             for c in range(first, last):
                 hand_up(b, c, p, k, team.results, (c - first) * size, s.wide[1], top)
-            even_out(b, 0, p, k, top)
-    end(f, b, 0, p, top, me, threads)
+            even_out(b, root, p, k, top)
+    end(f, b, root, p, top, me, threads)
     wait(team.counters, threads)
-    settle(f, b, 0, p, mode, mine, rates, top, me, threads)
+    settle(f, b, root, p, mode, mine, rates, top, me, threads)
     wait(team.counters, threads)
 
 

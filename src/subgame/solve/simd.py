@@ -201,12 +201,23 @@ def fetch_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
 
 
 @intrinsic
-def give_way(typing: Any) -> Any:
-    """Let another thread run (POSIX ``sched_yield``)."""
+def peek(typing: Any, array: Any, index: Any) -> Any:
+    """A shared counter as the others left it."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_INT32, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+        return builder.load_atomic(builder.gep(args[0], [args[1]]), "acquire", 8)
+
+    return types.int64(array, types.int64), codegen
+
+
+@intrinsic
+def nap(typing: Any, microseconds: Any) -> Any:
+    """Let another thread run for a while (POSIX ``usleep``)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_INT32, [_INT32])
+        length = builder.trunc(args[0], _INT32)
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "usleep"), [length])
         return context.get_dummy_value()
 
-    return types.void(), codegen
+    return types.void(types.int64), codegen

@@ -97,7 +97,7 @@ def complete(
         iterations=run.iteration,
         seconds=run.seconds,
         value=expected_value(tree, strategy),
-        exploitability=exploitability(tree, strategy),
+        exploitability=run.judge(strategy),
         curve=tuple(run.curve),
         stopped=stopped,
     )
@@ -157,9 +157,13 @@ class Run:
                  "seed": str(self.seed)}  # fmt: skip
         return Strategy(self.tree, (probs[0], probs[1]), notes)
 
+    def judge(self, strategy: Strategy) -> Exploitability:
+        """How good a strategy is in the game that is solved."""
+        return exploitability(self.tree, strategy)
+
     def measure(self) -> Exploitability:
         """Add a point to the curve."""
-        found = exploitability(self.tree, self.strategy())
+        found = self.judge(self.strategy())
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
 
@@ -287,7 +291,7 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
     """Run in short slices until something says stop; returns what did."""
     run.advance(0)
-    exploitability(run.tree, run.strategy())  # loads the kernels before the clock starts
+    run.judge(run.strategy())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:

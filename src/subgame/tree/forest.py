@@ -11,6 +11,7 @@ once.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,9 @@ class Forest(NamedTuple):
     end_lane: Ints  # [e] 0 .. LANES - 1
     end_row: Ints  # [e] her opponent's row
     end_scale: Floats  # [e] chips; negative where the opponent is the one who folds
+    end_first: Ints  # [e] whether it is the first to pay into its row
+    blank_at: Ints  # [sp + 1]
+    blank_row: Ints  # [..] her rows that no end pays into
     leaf_at: Ints  # [sp + 1]
     leaf_row: Ints  # [k] her row at each way out of the street
 
@@ -119,8 +123,12 @@ def lay_out(streets: list[Street]) -> Forest:
     infoset_at, parent, first, actions = [0], [], [], []
     chunk_at, kinds, lane_row, end_at, ends = [0], [], [], [0], []
     leaf_at, leaf_row = [0], []
+    blank_at, blank_row = [0], []
     for street in streets:
         for p in (0, 1):
+            touched = {ending.rows[p] for ending in street.endings}
+            blank_row += [row for row in range(street.rows[p]) if row not in touched]
+            blank_at.append(len(blank_row))
             parent += street.parent[p]
             first += street.first[p]
             actions += [len(names) for names in street.actions[p]]
@@ -153,8 +161,24 @@ def lay_out(streets: list[Street]) -> Forest:
         )
     ]  # fmt: skip
     scale = np.array([scale for _, _, scale in ends], dtype=np.float64)
-    leaves = [np.array(leaf_at), np.array(leaf_row, dtype=np.int64)]
-    return Forest._make([*ints, scale, *leaves])
+    rest = [
+        np.array(values, dtype=np.int64)
+        for values in (_first(ends, end_at, chunk_at), blank_at, blank_row, leaf_at, leaf_row)
+    ]
+    return Forest._make([*ints, scale, *rest])
+
+
+def _first(
+    ends: list[tuple[int, int, float]], end_at: list[int], chunk_at: list[int]
+) -> list[bool]:
+    """Which ends are the first to pay into their row, street by street and player by player."""
+    out = []
+    for begin, end in pairwise(chunk_at):
+        seen: set[int] = set()
+        for _, row, _ in ends[end_at[2 * begin] : end_at[2 * end]]:
+            out.append(row not in seen)
+            seen.add(row)
+    return out
 
 
 def _scale(ending: Ending, p: int) -> float:

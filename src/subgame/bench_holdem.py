@@ -1,0 +1,214 @@
+"""`subgame bench holdem`: our hold'em solver beside the fastest open one.
+
+The peer is postflop-solver (Rust, float32, a DCFR variant). Its figures are not measured here but
+noted from its quietest runs on a machine of the same kind (2 ARM cores that move about 9.4 GB/s);
+`probe` says what this machine moves, so that the two can be compared. A time to a target counts
+iterations, not the best responses in between, for both. Iterations are timed in slices and the
+fastest slice counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import subgame as sg
+from subgame.errors import did_you_mean
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+from subgame.tree.boards import BoardTree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SCHEDULE = "dcfr"
+TARGETS = (0.5, 0.1)
+"""Per cent of the pot."""
+MOVED = 20
+"""Bytes per action and hand in an iteration: regrets and average read and written when it is its
+player's turn, regrets read when it is the other's."""
+OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
+IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What the peer takes: seconds an iteration, iterations to each target, MiB."""
+
+    seconds: float
+    iterations: tuple[int | None, int | None]
+    memory: float
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An endgame, and what the peer takes for it by number of threads."""
+
+    board: str
+    pot: int
+    stack: int
+    bets: str
+    peers: dict[int, Peer]
+    ranges: tuple[str, str] = ("random", "random")
+    most: int = 800
+    """Iterations after which a target is given up."""
+
+    def tree(self) -> BoardTree:
+        game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
+        tree = sg.compile(game, memory_limit="12GiB")
+        assert isinstance(tree, BoardTree)
+        return tree
+
+
+THREE, TWO = "all: 0.5x 1x a", "all: 0.5x a"
+SPOTS = {
+    "river-45": Spot("QsJh2h8d3c", 100, 200, THREE, {1: Peer(0.285e-3, (50, 135), 4)}),
+    "river-177": Spot("QsJh2h8d3c", 100, 1000, THREE, {1: Peer(1.24e-3, (120, 495), 5)}),
+    "turn": Spot("QsJh2h8d", 100, 300, THREE, {1: Peer(98.6e-3, (90, 330), 97),
+                                               2: Peer(55.4e-3, (90, 330), 97)}, most=500),
+    "flop-a": Spot("QsJh2h", 200, 900, TWO, {2: Peer(0.940, (110, None), 1126)}, (OOP, IP), 200),
+    "flop-b": Spot("QsJh2h", 200, 900, TWO, {2: Peer(4.43, (None, None), 5734)}, most=0),
+}  # fmt: skip
+QUICK = ("river-45", "river-177")
+
+
+def run(
+    only: str | None = None,
+    quick: bool = False,
+    threads: Sequence[int] = (1, 2),
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Measure the spots (or `only` one) with each number of threads."""
+    if only is not None and only not in SPOTS:
+        raise did_you_mean("hold'em spot", only, SPOTS)
+    names = [only] if only else list(QUICK if quick else SPOTS)
+    tell = progress or (lambda line: None)
+    bandwidth = {n: probe(n) for n in threads}
+    rows = []
+    for name in names:
+        for n in threads:
+            if name.startswith("flop") and n == 1:
+                continue  # the peer has no figure for it
+            tell(f"{name}, {n} thread{'s' if n > 1 else ''} ...")
+            rows.append(measure(name, n, bandwidth[n]))
+    return {"schedule": SCHEDULE, "bandwidth": bandwidth, "rows": rows}
+
+
+def probe(threads: int, size: int = 1 << 26) -> float:
+    """Bytes a second that this machine reads and writes when it copies what no cache holds."""
+    parts = [(np.ones(size // threads, np.uint8), np.empty(size // threads, np.uint8))
+             for _ in range(threads)]  # fmt: skip
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(8):
+            began = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), parts))
+            best = max(best, 2 * size / (time.perf_counter() - began))
+    return best
+
+
+def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
+    """One spot, one number of threads."""
+    spot = SPOTS[name]
+    began = time.perf_counter()
+    tree = spot.tree()
+    built = time.perf_counter() - began
+    numbers = tree.stored(0) + tree.stored(1)
+    seconds, reached, iterations = _solve(spot, tree, threads)
+    peer = spot.peers.get(threads) or spot.peers.get(1)
+    row = {
+        "spot": name, "threads": threads, "nodes": tree.num_nodes, "build_seconds": built,
+        "seconds_per_iteration": seconds, "memory_bytes": 8 * numbers + tree.nbytes,
+        "ns_per_action_hand": seconds / numbers * 1e9,
+        "bandwidth_share": MOVED * numbers / seconds / bandwidth,
+        "iterations": iterations,
+        "targets": {str(target): reached.get(target) for target in TARGETS},
+    }  # fmt: skip
+    if peer:
+        took = [n and n * peer.seconds for n in peer.iterations]
+        row["peer"] = {
+            "seconds_per_iteration": peer.seconds, "memory_bytes": peer.memory * 2**20,
+            "targets": dict(zip(map(str, TARGETS), took, strict=True)),
+        }  # fmt: skip
+        row["ratio"] = {
+            "iteration": peer.seconds / seconds,
+            **{
+                str(target): other / reached[target][1]
+                for target, other in zip(TARGETS, took, strict=True)
+                if other and target in reached
+            },
+        }
+    return row
+
+
+def _solve(
+    spot: Spot, tree: BoardTree, threads: int
+) -> tuple[float, dict[float, tuple[int, float]], int]:
+    """Seconds an iteration; for each target the iterations and seconds to it; iterations done."""
+    schedule = parse(SCHEDULE)
+    run = Run(tree, schedule, threads=threads)
+    run.advance(1)
+    run.measure()  # kernels are loaded now
+    run = Run(tree, schedule, threads=threads)
+    step = 5 if spot.most else 2
+    best, spent = float("inf"), 0.0
+    reached: dict[float, tuple[int, float]] = {}
+    while True:
+        began = time.perf_counter()
+        run.advance(step)
+        took = time.perf_counter() - began
+        best, spent = min(best, took / step), spent + took
+        if spot.most:
+            gap = float(run.measure()) / spot.pot * 100
+            for target in TARGETS:
+                if gap <= target and target not in reached:
+                    reached[target] = (run.iteration, spent)
+        if len(reached) == len(TARGETS) or run.iteration >= max(spot.most, 4):
+            return best, reached, run.iteration
+
+
+def table(found: dict[str, Any]) -> Table:
+    """The rows for the terminal."""
+    from rich.table import Table
+
+    speeds = ", ".join(f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
+                       for n, b in found["bandwidth"].items())  # fmt: skip
+    out = Table(title=f"Hold'em by {found['schedule']}; this machine moves: {speeds}",
+                box=None, header_style="bold")  # fmt: skip
+    for column in ("spot", "threads", "nodes", "ms/iteration", "peer", "ratio", "to 0.5 %", "peer",
+                   "ratio", "to 0.1 %", "peer", "ratio", "MiB", "peer", "ns/action-hand",
+                   "of bandwidth"):  # fmt: skip
+        out.add_column(column, justify="left" if column == "spot" else "right")
+    for row in found["rows"]:
+        peer, ratio = row.get("peer") or {}, row.get("ratio") or {}
+        cells = [row["spot"], str(row["threads"]), f"{row['nodes']:,}",
+                 f"{row['seconds_per_iteration'] * 1e3:.4g}",
+                 _ms(peer.get("seconds_per_iteration")),
+                 _times(ratio.get("iteration"))]  # fmt: skip
+        for target in map(str, TARGETS):
+            ours = row["targets"][target]
+            cells += [f"{ours[0]} it, {ours[1]:.3g} s" if ours else "-",
+                      _seconds((peer.get("targets") or {}).get(target)),
+                      _times(ratio.get(target))]  # fmt: skip
+        memory = peer.get("memory_bytes")
+        cells += [f"{row['memory_bytes'] / 2**20:.3g}", f"{memory / 2**20:.3g}" if memory else "-",
+                  f"{row['ns_per_action_hand']:.3g}", f"{row['bandwidth_share']:.0%}"]  # fmt: skip
+        out.add_row(*cells)
+    return out
+
+
+def _ms(seconds: float | None) -> str:
+    return f"{seconds * 1e3:.4g}" if seconds else "-"
+
+
+def _seconds(seconds: float | None) -> str:
+    return f"{seconds:.3g} s" if seconds else "-"
+
+
+def _times(ratio: float | None) -> str:
+    return f"{ratio:.2f}x" if ratio else "-"

@@ -1,0 +1,381 @@
+"""``subgame endgame``: solve a hold'em spot and show who does what with which hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+
+from subgame.cli.common import (
+    Meter,
+    check_writable,
+    emit,
+    stdout,
+    told_of_compiling,
+)
+from subgame.cli.endgame_view import Shown, decisions
+from subgame.cli.solve import INTERRUPTED
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.solve.schedule import NAMED, parse
+
+if TYPE_CHECKING:
+    from subgame.games.holdem.game import Holdem
+    from subgame.games.holdem.ranges import Range
+    from subgame.solve.result import Step
+    from subgame.tree.boards import BoardTree
+    from subgame.tree.strategy import Strategy
+
+BETS = "postflop: 0.5x 1x a"
+TARGET = "0.5%"
+SAVED = ".safetensors"
+
+
+def _complete_schedule(incomplete: str) -> list[str]:
+    return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
+
+
+def _spot(name: str, metavar: str, help: str, show_default: str | bool = False) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, show_default=show_default)
+
+
+def _run(name: str, metavar: str, help: str, show_default: str | bool = False, **more: Any) -> Any:
+    return typer.Option(
+        name, metavar=metavar, help=help, show_default=show_default, rich_help_panel="Solving",
+        **more,
+    )  # fmt: skip
+
+
+def _show(name: str, metavar: str | None, help: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, rich_help_panel="Output")
+
+
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="A Libratus endgame (-round, -board, -pot, -reach) instead of the options below; "
+        "or a .safetensors file saved by --out, which is shown and not solved again.",
+    ),
+]
+BoardOption = Annotated[
+    str | None, _spot("--board", "CARDS", "3, 4 or 5 cards: QsJh2h, 'Qs Jh 2h 8d', Q♠J♥2♥8♦3♣.")
+]
+PotOption = Annotated[
+    int | None, _spot("--pot", "CHIPS", "All the chips in the middle, half from each player.")
+]
+StackOption = Annotated[
+    str | None, _spot("--stack", "CHIPS", "Chips behind: 1000, or 1000/800 for OOP and IP.")
+]
+OopOption = Annotated[
+    str | None, _spot("--oop", "RANGE", "Of the player out of position, who acts first.", "random")
+]
+IpOption = Annotated[str | None, _spot("--ip", "RANGE", "Of the player in position.", "random")]
+BetsOption = Annotated[str | None, _spot("--bets", "SIZES", "Bets and raises; see above.", BETS)]
+MinBetOption = Annotated[
+    int | None, _spot("--min-bet", "CHIPS", "The least bet: the big blind.", "1")
+]
+TargetOption = Annotated[
+    str | None,
+    _run("--target", "E", "Stop at this exploitability: 0.1% of the pot, or 0.1 chips.", TARGET),
+]
+IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N iterations.")]
+TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
+ScheduleOption = Annotated[
+    str,
+    _run("--schedule", "NAME", "dcfr, cfr+, pcfr+, pdcfr+, ... as in subgame solve.", True,
+         autocompletion=_complete_schedule),
+]  # fmt: skip
+ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
+LimitOption = Annotated[
+    str, _run("--memory-limit", "BYTES", "Refuse spots that need more, e.g. 500MB.", True)
+]
+LineOption = Annotated[
+    str | None,
+    _show("--line", "ACTIONS", "Show the decision after these actions too: r50, or 'c r50'."),
+]
+OutOption = Annotated[
+    Path | None, _show("--out", "F.safetensors", "Save the strategy and its spot.")
+]
+PrintJson = Annotated[bool, _show("--json", None, "Print one JSON object instead of tables.")]
+
+
+def endgame_command(
+    file: FileArgument = None,
+    board: BoardOption = None,
+    pot: PotOption = None,
+    stack: StackOption = None,
+    oop: OopOption = None,
+    ip: IpOption = None,
+    bets: BetsOption = None,
+    min_bet: MinBetOption = None,
+    target: TargetOption = None,
+    iterations: IterationsOption = None,
+    seconds: TimeOption = None,
+    schedule: ScheduleOption = "dcfr",
+    threads: ThreadsOption = None,
+    memory_limit: LimitOption = "8GiB",
+    line: LineOption = None,
+    out: OutOption = None,
+    json: PrintJson = False,
+) -> None:
+    """Solve a hold'em spot from the flop, turn or river on, hand by hand.
+
+    Runs until the first of --target, --iterations and --seconds is met, and
+    to 0.5 % of the pot if none is given; Ctrl-C stops early and shows the
+    result so far. EV is a player's share of the pot in chips, both together
+    the whole pot; equity is her share if nobody bet any more.
+
+    [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   99-66   A5s-A2s   JTs-54s
+
+    Separated by commas. A weight stands after a colon, T9o:0.5; random is
+    every hand; a later item replaces an earlier one, so that random,72o:0
+    is everything but seven-deuce offsuit.
+
+    [bold]Bets[/]   0.5x share of the pot   2.5r times the bet   250 chips   a all-in
+
+    For all streets, '0.5x 1x a', or street by street, with sizes for raises
+    and a cap on bets and raises: 'flop: 0.33x; turn, river: 0.75x a / raise
+    2.5r a / cap 3'. After a semicolon: 'all-in 0.67' makes a size all-in
+    that takes more than 67 % of the stack, 'chip 5' rounds to 5 chips.
+
+    [bold]Actions[/]   f fold   c check or call   r150 bet or raise to 150 in all
+
+    [bold]Examples[/]
+
+    subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --target 0.1%
+
+    subgame endgame --board 'Qs Jh 2h 8d' --pot 100 --stack 300 --line r50
+    --oop '66+,A8s+,KQ' --ip 'QQ-22,ATo+,KJs+:0.5' --bets '0.5x a / raise a'
+
+    subgame endgame subgame3.txt --seconds 10 --out spot.safetensors
+
+    subgame endgame spot.safetensors --line 'c r250' --json
+    """
+    given = {"--board": board, "--pot": pot, "--stack": stack, "--oop": oop, "--ip": ip,
+             "--min-bet": min_bet}  # fmt: skip
+    limits = {"--target": target, "--iterations": iterations, "--seconds": seconds}
+    if file is not None:
+        _refuse(f"The file {file} says which spot it is", given)
+    check_writable("--out", out)
+    if out is not None and out.suffix != SAVED:
+        raise SubgameError(f"--out wants a name that ends in {SAVED}, not {out.name}.")
+    if file is not None and file.suffix == SAVED:
+        _refuse(f"The file {file} is solved already", {"--bets": bets, **limits, "--out": out})
+        shown = _saved(file, memory_limit, threads, line)
+    else:
+        game = _game(file, given, BETS if bets is None else bets)
+        job = Job.checked(game, line, schedule, target, iterations, seconds, threads)
+        shown = job.run(memory_limit, out)
+    if json:
+        emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
+    else:
+        shown.print(stdout(), out)
+    if shown.failure is not None:
+        raise shown.failure
+    if shown.stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+# Reading the command line --------------------------------------------------------------------
+def _refuse(why: str, given: dict[str, Any]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise SubgameError(f"{why}, so that {option} has no meaning beside it.")
+
+
+def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
+    """The spot that the options or a file describe."""
+    import subgame as sg
+
+    sizes = bets if ":" in bets else f"postflop: {bets}"
+    try:
+        if file is not None:
+            return sg.holdem.libratus.read(file, sizes)
+        for option in ("--board", "--pot", "--stack"):
+            if given[option] is None:
+                raise SubgameError(
+                    f"{option} is missing: a spot is --board, --pot and --stack, or a file."
+                )
+        ranges = [_range(option, given[option]) for option in ("--oop", "--ip")]
+        return sg.holdem.endgame(
+            given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
+            big_blind=1 if given["--min-bet"] is None else given["--min-bet"],
+        )  # fmt: skip
+    except SubgameError as error:  # one line: without the text and the carets below it
+        raise SubgameError(str(error).splitlines()[0]) from None
+
+
+def _range(option: str, text: str | None) -> Range:
+    import subgame as sg
+
+    try:
+        return sg.holdem.Range.parse("random" if text is None else text)
+    except SubgameError as error:
+        raise SubgameError(f"{option}: {error}") from None
+
+
+def _stacks(text: str) -> tuple[int, int]:
+    parts = [part.strip().replace(",", "").replace("_", "") for part in text.split("/")]
+    if len(parts) > 2 or not all(part.isdecimal() for part in parts):
+        raise SubgameError(
+            f"--stack is a whole number of chips such as 1000, or two as in 1000/800, not '{text}'."
+        )
+    return int(parts[0]), int(parts[-1])
+
+
+def parse_target(text: str, pot: int) -> float:
+    """An exploitability in chips from chips or a share of the pot.
+
+    >>> parse_target("0.1%", 200), parse_target("0.25", 200)
+    (0.2, 0.25)
+    """
+    body, percent, rest = text.strip().partition("%")
+    try:
+        value = math.nan if rest else float(body)
+    except ValueError:
+        value = math.nan
+    if not (value > 0 and math.isfinite(value)):
+        raise SubgameError(
+            f"--target is a share of the pot such as 0.1%, or chips such as 0.25, and above 0, "
+            f"not '{text}'."
+        )
+    return value * pot / 100 if percent else value
+
+
+# Solving -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Job:
+    """A spot and how long to work on it."""
+
+    game: Holdem
+    line: str | None
+    schedule: str
+    target: float | None  # in chips
+    iterations: int | None
+    seconds: float | None
+    threads: int | None
+
+    @classmethod
+    def checked(
+        cls, game: Holdem, line: str | None, schedule: str, target: str | None,
+        iterations: int | None, seconds: float | None, threads: int | None,
+    ) -> Self:  # fmt: skip
+        """Refuses what will be refused later, before the boards are dealt."""
+        from subgame.solve.endgame import follow_line
+        from subgame.solve.solver import Limits
+
+        follow_line(game, line or "")
+        if schedule.strip().lower() == "lp" or parse(schedule).sampling != "none":
+            raise SubgameError(f"Ranges are solved by dcfr, cfr+ and the like, not by {schedule}.")
+        if threads is not None and threads < 1:
+            raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
+        wanted = TARGET if target is None and iterations is None and seconds is None else target
+        chips = None if wanted is None else parse_target(wanted, game.start().pot)
+        Limits(iterations, seconds, chips)
+        return cls(game, line, schedule, chips, iterations, seconds, threads)
+
+    def run(self, memory_limit: str, out: Path | None) -> Shown:
+        """Solve; Ctrl-C keeps what is done."""
+        import subgame as sg
+        from subgame.solve.endgame import Endgame, memory_needed
+
+        with Meter("the endgame") as meter, told_of_compiling(meter):
+            tree = _compile(self.game, memory_limit, meter)
+            needed = memory_needed(tree, self.schedule)
+            _quote(tree, needed, memory_limit, meter)
+            _warm_up(meter, self.schedule)
+            meter.update("Solving the endgame")
+            result = sg.solve(
+                tree, self.schedule, target=self.target, iterations=self.iterations,
+                seconds=self.seconds, threads=self.threads, progress=_progress(meter, tree),
+            )  # fmt: skip
+            failure = _write(result.strategy, out)
+            meter.update("Measuring EV and equity")
+            solved = Endgame.of(result.strategy, self.threads)
+        return Shown.of_result(result, solved, needed, self.line, failure)
+
+
+def _compile(game: Holdem, memory_limit: str, meter: Meter) -> BoardTree:
+    import subgame as sg
+    from subgame.tree.boards import BoardTree
+
+    def dealt(boards: int) -> None:
+        meter.update("Dealing the boards", f"{boards:,} boards")
+
+    tree = sg.compile(game, memory_limit=memory_limit, progress=dealt)
+    assert isinstance(tree, BoardTree)
+    return tree
+
+
+def _quote(tree: BoardTree, needed: int, memory_limit: str, meter: Meter) -> None:
+    """Say what solving will take, before it is taken."""
+    from subgame.tree.compile import parse_bytes
+
+    if needed > parse_bytes(memory_limit):
+        raise MemoryLimitError(
+            f"This spot needs {human_bytes(needed)} to solve, over the limit of {memory_limit}; "
+            "fewer bet sizes or a cap on raises make it smaller."
+        )
+    meter.say(f"{tree.num_nodes:,} nodes; solving takes {human_bytes(needed)} of memory.")
+    if not any(a[0] == "r" for s in tree.streets for side in s.actions for n in side for a in n):
+        meter.say("The bet sizes have no bet on these streets, so that both players only check.")
+
+
+def _warm_up(meter: Meter, schedule: str) -> None:
+    """Have the kernels ready before any clock runs, by solving a tiny deck for a moment."""
+    import subgame as sg
+    from subgame.games.holdem.cards import Deck
+
+    meter.update("Getting the kernels ready")
+    tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
+    found = sg.solve(sg.compile(tiny), schedule, iterations=2, threads=1)
+    if found.stopped == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _progress(meter: Meter, tree: BoardTree) -> Any:
+    pot = tree.holdem.start().pot
+
+    def step(step: Step) -> None:
+        gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
+        known = "" if math.isnan(step.exploitability) else gap
+        meter.update("Solving the endgame", f"{step.iteration:,} iterations{known}", step.share)
+
+    return step
+
+
+def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
+    """Save; what fails is told after the result, which is not to be lost for it."""
+    from subgame.solve.endgame import save
+
+    if out is not None:
+        try:
+            save(strategy, out)
+        except SubgameError as error:
+            return error
+        except OSError as error:
+            return SubgameError(f"{out} could not be written: {error}.")
+    return None
+
+
+def _saved(file: Path, memory_limit: str, threads: int | None, line: str | None) -> Shown:
+    """A solution from a file."""
+    import subgame as sg
+    from subgame.solve.endgame import Endgame, load, memory_needed
+
+    with Meter("the endgame") as meter, told_of_compiling(meter):
+        strategy = load(file, memory_limit=memory_limit)
+        solved = Endgame.of(strategy, threads)
+        gap = sg.exploitability(solved.tree, strategy)
+    made = strategy.notes
+    iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
+    name = made.get("schedule", "dcfr")
+    return Shown(
+        solved, gap, iterations, math.nan, name, "saved",
+        memory_needed(solved.tree), decisions(solved, line), None,
+    )  # fmt: skip

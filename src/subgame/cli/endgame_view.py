@@ -1,0 +1,198 @@
+"""What ``subgame endgame`` shows: the grids and figures for people, the object for programs."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from subgame.cli.common import next_steps, seconds_text
+from subgame.cli.solve import STOPPED
+from subgame.errors import SubgameError, human_bytes
+
+if TYPE_CHECKING:
+    from subgame.solve.endgame import Decision, Endgame
+    from subgame.solve.judge import Exploitability
+    from subgame.solve.result import Result
+
+PLAYERS = ("OOP", "IP")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A result with everything that is told of it."""
+
+    solved: Endgame
+    gap: Exploitability
+    iterations: int
+    seconds: float
+    schedule: str
+    stopped: str
+    memory: int
+    decisions: Sequence[Decision]
+    failure: SubgameError | None
+
+    @classmethod
+    def of_result(
+        cls, result: Result, solved: Endgame, memory: int, line: str | None,
+        failure: SubgameError | None,
+    ) -> Self:  # fmt: skip
+        return cls(
+            solved, result.exploitability, result.iterations, result.seconds, result.schedule,
+            result.stopped, memory, decisions(solved, line), failure,
+        )  # fmt: skip
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        from subgame.solve.endgame import notes
+
+        solved, said = self.solved, notes(self.solved.tree.holdem)
+        gap, half = self.gap.mean, solved.pot / 2
+        best = [wins + half for wins in reversed(self.gap.per_seat)]
+        first, *others = self.decisions
+        answer: dict[str, Any] = {
+            "board": said["board"], "pot": solved.pot,
+            "stacks": list(solved.tree.holdem.rules.stacks), "bets": said["bets"],
+            "ev": list(solved.ev), "equity": list(solved.equity),
+            "best_response_ev": best, "exploitability": gap,
+            "exploitability_percent": 100 * gap / solved.pot,
+            "iterations": self.iterations, "seconds": self.seconds, "schedule": self.schedule,
+            "stopped": self.stopped, "nodes": solved.tree.num_nodes, "memory_bytes": self.memory,
+            "actions": _words(first), "frequency": _frequency(first), "root": first.table(),
+        }  # fmt: skip
+        for decision in others:
+            line = " ".join(decision.betting.history)
+            told = {"player": PLAYERS[decision.player].lower(), "actions": _words(decision),
+                    "frequency": _frequency(decision)}  # fmt: skip
+            if line == "c":
+                answer |= {"ip_actions": told["actions"], "ip_frequency": told["frequency"],
+                           "ip": decision.table()}  # fmt: skip
+            else:
+                answer["line"] = {"after": line, **told, "strategy": decision.table()}
+        answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
+        return answer
+
+    def print(self, console: Console, out: Path | None) -> None:
+        """Grids, figures, and where to go next."""
+        from subgame.cli import hand_grid
+
+        console.print(self._heading())
+        side = len(self.solved.tree.holdem.deck.ranks)
+        together = hand_grid.beside(console, side) and len(self.decisions) > 1
+        width = hand_grid.MOST - 1 if together else hand_grid.cell_width(console, side)
+        drawn = [hand_grid.draw(d, _title(d), console, width) for d in self.decisions]
+        console.print()
+        if together:
+            pair = Table.grid(padding=(0, 4, 0, 0))
+            pair.add_row(*drawn[:2])
+            drawn = [pair, *drawn[2:]]
+        for one in drawn:
+            console.print(Group(one, Text()))
+        console.print(self._figures())
+        console.print()
+        console.print(self._summary())
+        self._lead_on(console, out)
+
+    def _heading(self) -> Text:
+        from subgame.cli.hand_grid import cards_text
+        from subgame.games.holdem.bets import STREETS, StreetSizes
+
+        game = self.solved.tree.holdem
+        gone = {street: StreetSizes() for street in STREETS[: game.start().street]}
+        bets = str(replace(game.bets, **gone))  # type: ignore[arg-type]
+        mine, yours = game.rules.stacks
+        behind = f"{mine:,}" if mine == yours else f"{mine:,} and {yours:,}"
+        spot = f"   pot {self.solved.pot:,}, {behind} behind   "
+        return Text.assemble(cards_text(game.deck, game.board), spot, (bets, "dim"))
+
+    def _figures(self) -> Table:
+        """EV and equity of both players."""
+        solved, grid = self.solved, Table.grid(padding=(0, 3, 0, 0))
+        grid.add_column()
+        for _ in PLAYERS:
+            grid.add_column(justify="right")
+        grid.add_column(style="dim")
+        combos = [float(side.reach.sum()) for side in solved.tree.players]
+        digits = 2 if solved.pot >= 10 else 4
+        rows = [
+            ("  EV", [f"{ev:,.{digits}f}" for ev in solved.ev],
+             f"chips of the pot of {solved.pot:,}"),
+            ("  equity", [f"{100 * share:.2f} %" for share in solved.equity],
+             "of the pot if nobody bet any more"),
+            ("  range", [f"{count:,.6g}" for count in combos], "hands, by weight"),
+        ]  # fmt: skip
+        grid.add_row("", *(Text(name, style="bold") for name in PLAYERS), "")
+        for name, values, note in rows:
+            grid.add_row(name, *(Text(value, style="bold") for value in values), note)
+        return grid
+
+    def _summary(self) -> Table:
+        grid, pot = Table.grid(padding=(0, 3, 0, 0)), self.solved.pot
+        gap = max(self.gap.mean, 0.0)
+        told = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
+        grid.add_row("  exploitability", Text(told, style="bold"))
+        why = STOPPED.get(self.stopped, "read from the file")
+        grid.add_row("  iterations", f"{self.iterations:,} of {self.schedule}; {why}")
+        if not math.isnan(self.seconds):
+            grid.add_row("  time", seconds_text(self.seconds))
+        nodes = self.solved.tree.num_nodes
+        grid.add_row("  memory", f"{human_bytes(self.memory)} for {nodes:,} nodes")
+        return grid
+
+    def _lead_on(self, console: Console, out: Path | None) -> None:
+        first, steps = self.decisions[0], []
+        bets = [pair for pair in zip(first.actions, first.names, strict=True) if pair[0][0] == "r"]
+        if bets and len(self.decisions) < 3:
+            action, name = bets[0]
+            steps.append((f"subgame endgame … --line {action}", f"what IP does after {name}"))
+        if self.stopped == "saved":
+            pass
+        elif out is None:
+            steps.append(("subgame endgame … --out spot.safetensors", "keep the solution"))
+        elif self.failure is None:
+            again = f"subgame endgame {shlex.quote(str(out))}"
+            steps.append((again, "look at it again, without solving"))
+        if steps:
+            next_steps(console, steps)
+
+
+def _title(decision: Decision) -> Text:
+    """Who acts, after what."""
+    from subgame.games.holdem.bets import STREETS
+    from subgame.solve.endgame import action_name
+
+    betting = decision.tree.holdem.start()
+    past = []
+    for action in decision.betting.history[len(betting.history) :]:
+        past.append(f"{PLAYERS[betting.player]} {action_name(betting, action)}")
+        betting = betting.child(action)
+    street = STREETS[betting.street]
+    when = f"after {', '.join(past)}" if past else f"first to act on the {street}"
+    return Text.assemble((PLAYERS[decision.player], "bold"), f" {when}")
+
+
+def _words(decision: Decision) -> dict[str, str]:
+    return dict(zip(decision.actions, decision.names, strict=True))
+
+
+def _frequency(decision: Decision) -> dict[str, float]:
+    return dict(zip(decision.actions, decision.frequency.tolist(), strict=True))
+
+
+def decisions(solved: Endgame, line: str | None) -> list[Decision]:
+    """The first decision of each player, and the one asked for."""
+    first = solved.decision()
+    found = [first]
+    after = first.betting.child("c")
+    if not after.is_over and after.street == first.betting.street:
+        found.append(solved.decision("c"))
+    if line and line.split() not in ([], ["c"]):
+        found.append(solved.decision(line))
+    return found

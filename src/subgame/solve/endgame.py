@@ -1,0 +1,332 @@
+"""A solved endgame in a poker player's numbers: EV, equity, and what each hand does.
+
+The engine counts net chips from the start of the hand. Here a player's EV is her share of the pot
+that lies in the middle now, so that both players' EVs sum to it. Equity is her share of the pot if
+all betting stopped now, exact over all cards to come; both players' equities sum to one. For a
+single hand both are given that she holds it, against what the opponent can hold then.
+
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "river: 1x a")
+    >>> solved = Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=300).strategy)
+    >>> [round(share, 1) for share in solved.equity], round(sum(solved.ev), 6)
+    ([0.6, 0.4], 100.0)
+    >>> solved.decision().table()["AsAh"].keys(), solved.decision("r100").names
+    (dict_keys(['c', 'r100', 'r200']), ('fold', 'call 100', 'all-in 200'))
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.game import Holdem, endgame
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting, NoLimit
+from subgame.solve.engine import engine
+from subgame.solve.schedule import Schedule, parse
+from subgame.tree.boards import BoardTree, HandPlex
+from subgame.tree.compile import compile
+from subgame.tree.strategy import Strategy, read_tensors
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+SEATS = ("oop", "ip")
+"""Player 0 is out of position, player 1 in position."""
+
+_ACTION = re.compile(r"[^\s,/]\d*")
+
+
+@dataclass(frozen=True, eq=False)
+class Endgame:
+    """A strategy for a hold'em tree with what it is worth. Arrays follow ``tree.players[p].slots``.
+
+    A hand that leaves the opponent none has no value: nan.
+    """
+
+    strategy: Strategy
+    ev: tuple[float, float]
+    """Each player's share of the pot, in chips."""
+    equity: tuple[float, float]
+    """Each player's share of the pot without further betting, from 0 to 1."""
+    hand_ev: Pair  # [h]
+    hand_equity: Pair  # [h]
+    chance: Pair  # [h] how likely each hand is, given both ranges and card removal; sums to 1
+
+    @classmethod
+    def of(cls, strategy: Strategy, threads: int | None = None) -> Endgame:
+        """Measure a strategy, exactly."""
+        tree = _board_tree(strategy)
+        met = meetings(tree)
+        first, second = (side.reach * m for side, m in zip(tree.players, met, strict=True))
+        start = tree.holdem.start()
+        ev, hand_ev = [], []
+        for p, values in enumerate(_follow(tree, strategy, threads)):
+            paid = start.staked[p] + start.bets[p]
+            ev.append(float(values @ tree.players[p].reach) + paid)
+            hand_ev.append(_each(values, met[p]) + paid)
+        equity, hand_equity = equities(tree, threads)
+        return cls(
+            strategy, (ev[0], ev[1]), equity, (hand_ev[0], hand_ev[1]), hand_equity, (first, second)
+        )
+
+    @property
+    def tree(self) -> BoardTree:
+        """The tree it lies over."""
+        return _board_tree(self.strategy)
+
+    @property
+    def pot(self) -> int:
+        """All the chips in the middle at the root."""
+        return self.tree.holdem.start().pot
+
+    def decision(self, line: str = "") -> Decision:
+        """What a player does on the first street after a line such as ``c r50``."""
+        return decision(self.strategy, line)
+
+    def hands(self, p: int) -> dict[str, dict[str, float]]:
+        """Hand -> its weight in player `p`'s range, its EV and its equity."""
+        side = self.tree.players[p]
+        rows = zip(
+            side.slots, side.reach.tolist(), self.hand_ev[p].tolist(),
+            self.hand_equity[p].tolist(), strict=True,
+        )  # fmt: skip
+        return {
+            name: {"weight": weight, "ev": ev, "equity": equity}
+            for name, weight, ev, equity in rows
+            if weight > 0
+        }
+
+
+def _board_tree(strategy: Strategy) -> BoardTree:
+    if not isinstance(strategy.tree, BoardTree):
+        raise SubgameError(f"A strategy for hold'em is wanted, not one for {strategy.tree.game}.")
+    return strategy.tree
+
+
+# Values --------------------------------------------------------------------------------------
+def meetings(tree: BoardTree) -> Pair:
+    """[h] the weight of all the opponent can hold against each hand, over that of all deals."""
+    reach = [side.reach for side in tree.players]
+    first, second = _against(tree, reach[1], 0), _against(tree, reach[0], 1)
+    return first / tree.deals, second / tree.deals
+
+
+def _against(tree: BoardTree, reach: Floats, p: int) -> Floats:
+    """[h] the sum of the opponent's `reach` over the hands that share no card with player `p`'s."""
+    pairs = tree.holdem.deck.hands
+    mine, yours = (pairs[tree.units[0].hands[q]] for q in (p, 1 - p))
+    cards = np.bincount(yours.ravel(), np.repeat(reach, 2), tree.holdem.deck.size)
+    same = np.zeros(tree.holdem.deck.num_hands)  # counted with both its cards
+    same[tree.units[0].hands[1 - p]] = reach
+    out: Floats = reach.sum() - cards[mine].sum(1) + same[tree.units[0].hands[p]]
+    out[out < 1e-12 * reach.sum()] = 0  # only rounding is left of a range that is blocked
+    return out
+
+
+def _follow(tree: BoardTree, strategy: Strategy, threads: int | None = None) -> Pair:
+    """[h] both players' counterfactual values at the root, in net chips."""
+    run, probs = engine(tree, threads), strategy.probs
+    first = run.values(0, probs[0], run.plan(1, probs[1]))
+    return first, run.values(1, probs[1], run.plan(0, probs[0]))
+
+
+def _each(values: Floats, met: Floats) -> Floats:
+    """[h] values given the hand; nan where it cannot be held."""
+    out = np.full(len(values), np.nan)
+    np.divide(values, met, out=out, where=met > 0)
+    return out
+
+
+def equities(tree: BoardTree, threads: int | None = None) -> tuple[tuple[float, float], Pair]:
+    """Both players' equity in all, and [h] of each hand; see the module.
+
+    They are the values of the same cards with one chip from each player in the middle and no bets.
+    """
+    game = tree.holdem
+    street = game.start().street
+    if street == 0:
+        raise SubgameError(f"Equity is measured from the flop on, and {game} starts before it.")
+    rules = NoLimit((1, 1), (0, 1), STREETS[street], 2, game.rules.last)
+    quiet = compile(replace(game, rules=rules, bets=BetSizes(), first=None), memory_limit=None)
+    assert isinstance(quiet, BoardTree)
+    totals, hands, met = [], [], meetings(quiet)
+    for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads)):
+        totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
+        every = np.full(game.deck.num_hands, np.nan)
+        every[quiet.units[0].hands[p]] = (1 + _each(values, met[p])) / 2
+        hands.append(every[tree.units[0].hands[p]])
+    return (totals[0], totals[1]), (hands[0], hands[1])
+
+
+def memory_needed(tree: BoardTree, schedule: Schedule | str = "dcfr") -> int:
+    """Bytes that solving takes: the tree, and float32 regrets and averages of both players."""
+    arrays = 3 if parse(schedule).predictive else 2
+    return tree.nbytes + 4 * arrays * (tree.stored(0) + tree.stored(1))
+
+
+# Decisions -----------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What one player does with each hand at one place of the first street's betting."""
+
+    tree: BoardTree
+    betting: Betting
+    actions: tuple[str, ...]  # as the tree calls them: f, c, r with the street's total
+    probs: Floats  # [h, action]
+    reach: Floats  # [h] her range times her own earlier actions
+    chance: Floats  # [h] how likely each hand is here, also by the opponent's; sums to 1
+
+    @property
+    def player(self) -> int:
+        """Who acts: 0 is out of position."""
+        return self.betting.player
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The actions in words: check, call 50, bet 50, raise to 150, all-in 200."""
+        return tuple(action_name(self.betting, action) for action in self.actions)
+
+    @property
+    def frequency(self) -> Floats:
+        """[action] how often she does it in all."""
+        out: Floats = self.chance @ self.probs
+        return out
+
+    def table(self) -> dict[str, dict[str, float]]:
+        """Hand -> action -> probability, for the hands that she can hold here."""
+        slots = self.tree.players[self.player].slots
+        return {
+            slots[h]: dict(zip(self.actions, self.probs[h].tolist(), strict=True))
+            for h in np.flatnonzero(self.reach > 0).tolist()
+        }
+
+
+def follow_line(game: Holdem, line: str) -> list[tuple[Betting, str]]:
+    """The states of the first street that a line such as ``c r50`` leads through, with its actions.
+
+    The last one is where the line ends; no action follows it. Refuses actions that the tree does
+    not have, and lines that leave the street.
+    """
+    here, past = game.start(), []
+    for action in _ACTION.findall(line):
+        actions = game.actions(here)
+        if action not in actions:
+            after = f"After '{here}' the tree has" if str(here) else "The tree starts with"
+            raise SubgameError(f"{after} the actions {', '.join(actions)}, not '{action}'.")
+        past.append((here, action))
+        here = here.child(action)
+        if here.is_over or here.street != game.start().street:
+            what = "the hand is over" if here.is_over else "the next card comes"
+            raise SubgameError(
+                f"After '{str(here).strip('/')}' {what}; only decisions before that are shown."
+            )
+    return [*past, (here, "")]
+
+
+def decision(strategy: Strategy, line: str = "") -> Decision:
+    """The decision on the first street after a line such as ``c r50``; spaces are free."""
+    tree = _board_tree(strategy)
+    reach = [side.reach for side in tree.players]
+    *past, (here, _) = follow_line(tree.holdem, line)
+    for state, action in past:
+        taken = _probs(strategy, state)[:, tree.holdem.actions(state).index(action)]
+        reach[state.player] = reach[state.player] * taken
+    p = here.player
+    likely = reach[p] * _against(tree, reach[1 - p], p)
+    total = likely.sum()
+    return Decision(
+        tree, here, tree.holdem.actions(here), _probs(strategy, here), reach[p],
+        likely / total if total > 0 else likely,
+    )  # fmt: skip
+
+
+def _probs(strategy: Strategy, here: Betting) -> Floats:
+    """[h, action] what the acting player does; uniform where the strategy never comes."""
+    tree, p = _board_tree(strategy), here.player
+    places = [state.history for state in tree.streets[0].states[p]]
+    side = tree.players[p]
+    assert isinstance(side, HandPlex)
+    cells = side.cells(0, places.index(here.history))
+    weights = np.maximum(strategy.probs[p][cells].astype(np.float64), 0)
+    total = weights.sum(1, keepdims=True)
+    out = np.full(weights.shape, 1 / weights.shape[1])
+    np.divide(weights, total, out=out, where=total > 0)
+    return out
+
+
+def action_name(betting: Betting, action: str) -> str:
+    """An action of the tree in words.
+
+    >>> start = NoLimit((200, 200), (0, 1), "river", 100).start()
+    >>> [action_name(start, action) for action in ("c", "r50", "r200")]
+    ['check', 'bet 50', 'all-in 200']
+    >>> [action_name(start.play("r50"), action) for action in ("f", "c", "r150")]
+    ['fold', 'call 50', 'raise to 150']
+    """
+    if action == "f":
+        return "fold"
+    if action == "c":
+        return f"call {betting.to_call:,}" if betting.to_call else "check"
+    total = int(action[1:])
+    if is_all_in(betting, action):
+        return f"all-in {total:,}"
+    return f"raise to {total:,}" if betting.to_call else f"bet {total:,}"
+
+
+def is_all_in(betting: Betting, action: str) -> bool:
+    """Whether a bet or raise leaves one of the two without chips, once called."""
+    return action[:1] == "r" and int(action[1:]) >= betting.situation().all_in
+
+
+# Files ---------------------------------------------------------------------------------------
+def notes(game: Holdem) -> dict[str, str]:
+    """What must be said to make an endgame again, as a saved strategy carries it."""
+    rules = game.rules
+    return {
+        "board": game.deck.name(game.board),
+        "pot": str(rules.pot),
+        "stacks": "/".join(map(str, rules.stacks)),
+        "oop": str(game.ranges[0]),
+        "ip": str(game.ranges[1]),
+        "bets": str(game.bets),
+        "big_blind": str(rules.blinds[1]),
+        "last": rules.last,
+        "ranks": game.deck.ranks,
+        "suits": game.deck.suits,
+    }
+
+
+def save(strategy: Strategy, path: str | Path) -> None:
+    """Write a strategy with the parameters of its endgame in the notes; `load` needs no more."""
+    game = _board_tree(strategy).holdem
+    replace(strategy, notes={**strategy.notes, **notes(game)}).save(path)
+
+
+def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
+    """A strategy that `save` wrote, with its tree compiled anew."""
+    game = _game(path, read_tensors(path)[0])
+    mapped = Strategy.load(path, compile(game, memory_limit=memory_limit))
+    first, second = (np.array(probs) for probs in mapped.probs)  # kernels know no read-only arrays
+    return replace(mapped, probs=(first, second))
+
+
+def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
+    try:
+        deck = Deck(said["ranks"], said["suits"])
+        stacks = tuple(int(chips) for chips in said["stacks"].split("/"))
+        ranges = [Range.parse(said[seat], deck) for seat in SEATS]
+        return endgame(
+            said["board"], int(said["pot"]), stacks, ranges, said["bets"],  # type: ignore[arg-type]
+            deck=deck, big_blind=int(said["big_blind"]), last=said["last"],
+        )  # fmt: skip
+    except (KeyError, ValueError):
+        raise SubgameError(f"{path} does not say which endgame it was made for.") from None
