@@ -362,7 +362,7 @@ def test_unsafe_at_the_root_is_solving_the_endgame() -> None:
     tree = board_tree("weights")
     blueprint = sg.Strategy.random(tree, seed=1)
     found = sg.refine(tree, blueprint, at="root", technique="unsafe", iterations=300)
-    solved = sg.solve(tree, sg.Unsafe().schedule, iterations=300)
+    solved = sg.solve(tree, found.schedule, iterations=300)
     for p in (0, 1):
         np.testing.assert_array_equal(found.strategy.probs[p], solved.strategy.probs[p])
     assert found.parts[0].gap == pytest.approx(2 * float(solved.exploitability))

@@ -22,7 +22,7 @@ TRUNK = (500, 2_000, 8_000, 32_000)
 SUBGAME = tuple(doubling(100, 12_800))
 RESOLVE = 200_000
 BUDGET = 2_700.0
-"""CPU seconds that a full run may take; the whole grid takes about two hours."""
+"""CPU seconds that a full run may take; the whole grid takes about three hours."""
 NOTES = (
     "As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each "
     "subgame from nothing on every trunk iteration.",

@@ -27,7 +27,7 @@ FOLDERS = ("libratus_endgames", "../shared/data/libratus_endgames")
 VARIABLE = "SUBGAME_LIBRATUS"
 SPOTS = {
     "turn": ("subgame1.txt", "turn: 1x a; river: 1x a", 200),
-    "river": ("subgame3.txt", "river: 0.5x 1x a", 2000),
+    "river": ("subgame3.txt", "river: 0.5x 1x a", 1000),
 }
 """Street -> file, bet sizes, iterations of each gadget."""
 SCHEDULE = "dcfr"

@@ -223,7 +223,8 @@ def refine(
         if subgame.tree.players[p].names
     ]
     each = seconds / max(len(jobs), 1) if seconds is not None else None
-    schedule = gadget.schedule if schedule is None else schedule
+    if schedule is None:  # whole ranges: DCFR's gap was a third of the others' on Libratus' river
+        schedule = "dcfr" if tree.weighted else gadget.schedule
     solver = schedule if schedule == "lp" else parse(schedule)
     limits = Limits(iterations, each, None if gap is None else gap / 2)
     trunks: dict[int, Trunk] = {}
