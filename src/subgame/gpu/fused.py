@@ -1,0 +1,152 @@
+"""Sweeps by fused kernels: a launch per street and operation, whatever the betting.
+
+`FusedOps` has the methods of `TorchOps`; working arrays are float32 to learn and float64 to judge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from subgame.gpu import codegen
+from subgame.gpu import triton_kernels as kernels
+from subgame.gpu.layout import pow2
+from subgame.gpu.runtime import load_torch
+from subgame.gpu.torch_ops import BEST, Mind, Place, Tensor
+
+BLOCK, WARPS = 256, 4
+"""Hands per program of a street's walk, and its warps."""
+STEP, SHOW_WARPS = 8, 4
+"""Lanes per program of the showdowns one after another, and its warps."""
+
+
+class FusedOps:
+    """The operations of a sweep as Triton kernels, compiled once per street and player."""
+
+    def __init__(self, device: Any) -> None:
+        self.torch, self.device = load_torch(), device
+        self.tl = kernels.tl
+        self._built: dict[Any, list[tuple[Any, Tensor, Tensor]]] = {}
+        self._written: dict[str, Any] = {}
+        self._lists: dict[int, Tensor] = {}
+
+    def _dtype(self, dtype: Any) -> Any:
+        return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
+
+    def _empty(self, shape: tuple[int, ...], dtype: Any) -> Tensor:
+        return self.torch.empty(shape, dtype=dtype, device=self.device)
+
+    def _kernels(
+        self, key: tuple[Any, ...], place: Place, p: int, foreseen: bool
+    ) -> list[tuple[Any, Tensor, Tensor]]:
+        """The kernels of a street for one player, one per shape of betting, with their tables."""
+        full = (id(place.level), p, foreseen, *key)
+        if full not in self._built:
+            made = []
+            for part in codegen.parts(place.level.bets[p]):
+                script = codegen.Script(part.shape, foreseen=foreseen)
+                text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
+                kernel = self._written.get(text)
+                if kernel is None:
+                    kernel = codegen.build(text, key[0], kernels.triton, self.tl)
+                    self._written[text] = kernel
+                made.append((kernel, self._put(part.table), self._put(part.chips)))
+            self._built[full] = made
+        return self._built[full]
+
+    def _put(self, array: Any) -> Tensor:
+        return self.torch.from_numpy(array).to(self.device)
+
+    def descend(
+        self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Player `p`'s reach in her lanes, and at her leaves."""
+        level, dtype = place.level, above.dtype
+        bet, wide = level.bets[p], level.hands[p].wide
+        shape = (place.boards, wide)
+        out = self._empty((max(1, len(bet.lanes)), *shape), dtype)
+        leaves = self._empty((len(bet.leaves), *shape), dtype)
+        instant = mind.weights if mind.instant is None else mind.instant
+        size = place.boards * wide
+        foreseen = mind.instant is not None
+        for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen):
+            kernel[(-(-size // BLOCK), len(table))](
+                mind.weights, instant, above, place.tables[p].above, out, leaves, rates, table,
+                chips, size,
+                WS=mind.weights.stride(0), ES=above.stride(0), LS=out.stride(0), KS=size,
+                BLOCK=BLOCK, DT=self._dtype(dtype), num_warps=WARPS,
+            )  # fmt: skip
+        return out[: len(bet.lanes)], leaves
+
+    def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Any]:
+        """Player `p`'s values at showdowns, before chips; of folds, sums per card and the lanes."""
+        bet, hands = place.level.bets[1 - p], place.level.hands
+        wide, own, hers = hands[p].wide, place.tables[p], place.tables[1 - p]
+        many, (_, cards, depth) = len(bet.lanes), hers.lists.shape
+        shown = self._empty((max(1, bet.shown), place.boards, wide), lanes.dtype)
+        met = self._empty((max(1, many - bet.folded), place.boards, cards), lanes.dtype)
+        if many:
+            kernels.terminals[(place.boards, -(-many // STEP))](
+                lanes, shown, met, hers.lists, own.bounds, own.spots, many, bet.shown, bet.folded,
+                place.boards, hands[1 - p].wide, wide, lanes.stride(0), shown.stride(0),
+                HANDS=pow2(max(hands[0].wide, hands[1].wide) + 1), CARDS=cards, DEPTH=depth,
+                STEP=STEP, num_warps=SHOW_WARPS,
+            )  # fmt: skip
+        return shown, (met, lanes[bet.folded :])
+
+    def settle(
+        self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
+        paid: tuple[Tensor, Any, Tensor | None],
+    ) -> Tensor:  # fmt: skip
+        """Player `p`'s values up through a street; learns, or answers, on the way."""
+        level = place.level
+        bet, wide = level.bets[p], level.hands[p].wide
+        shown, (met, lanes), below = paid
+        out = self._empty((bet.roots, place.boards, wide), shown.dtype)
+        size = place.boards * wide
+        average = mode != BEST and mind.average is not None
+        if average and above is None:
+            raise AssertionError("An average is kept along a reach.")
+        foreseen = mind.instant is not None
+        none, own = out, place.tables[p]
+        weights = none if mind.weights is None else mind.weights
+        below = none if below is None else below
+        above = none if above is None else above
+        for kernel, table, chips in self._kernels(("settle", mode, average), place, p, foreseen):
+            kernel[(-(-size // BLOCK), len(table))](
+                weights, mind.average if average else none, mind.instant if foreseen else none,
+                above, own.above, shown, met, lanes, own.cards, own.same, below, out, rates,
+                table, chips, size,
+                WS=weights.stride(0), ES=above.stride(0), LS=shown.stride(0),
+                MS=met.stride(0), XS=lanes.stride(0), KS=below.stride(0), RS=size, WIDE=wide,
+                WIDE_O=level.hands[1 - p].wide, CARDS=met.shape[2], BLOCK=BLOCK,
+                DT=self._dtype(out.dtype), num_warps=WARPS,
+            )  # fmt: skip
+        return out
+
+    def _on_device(self, array: Any) -> Tensor:
+        """A small table of a level, moved once."""
+        if id(array) not in self._lists:
+            self._lists[id(array)] = self._put(array)
+        return self._lists[id(array)]
+
+    def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:
+        """[leaf, u, h] values at the leaves `above`, from those at the roots of `place`.
+
+        Boards are added up in segments first, to have enough programs.
+        """
+        here, wide = place.level, above.level.hands[p].wide
+        leaves, count, units = result.shape[0], len(here.segments), above.level.units
+        part = self._empty((leaves, count, wide), result.dtype)
+        block = min(256, pow2(wide))
+        kernels.add_up[(count, leaves, -(-wide // block))](
+            result, place.tables[p].below, place.weight, self._on_device(here.segments), part,
+            here.units, here.hands[p].wide, wide, count, BLOCK=block, num_warps=4,
+        )  # fmt: skip
+        out = self._empty((leaves, units, wide), result.dtype)
+        orbit = above.tables[p].orbit
+        block = min(64, block)
+        kernels.even_out[(units, leaves, -(-wide // block))](
+            part, orbit, self._on_device(here.segment_at), out, units, wide, count,
+            ORBIT=orbit.shape[2], BLOCK=block, num_warps=2,
+        )  # fmt: skip
+        return out

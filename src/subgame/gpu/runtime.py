@@ -1,0 +1,39 @@
+"""PyTorch, loaded when it is asked for, and the devices it has."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from subgame.errors import SubgameError
+
+
+def load_torch() -> Any:
+    """The torch module; a `SubgameError` that names the extra where it is not installed."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError:
+        raise SubgameError(
+            "Solving on a GPU needs PyTorch, which is not installed; "
+            "pip install 'subgame[gpu]' brings it."
+        ) from None
+
+
+def pick_device(name: str) -> Any:
+    """``"cpu"`` or ``"cuda"`` (``"cuda:1"``) as a torch device that is there."""
+    torch = load_torch()
+    kind = str(name).partition(":")[0]
+    if kind not in ("cpu", "cuda"):
+        raise SubgameError(f"A device is 'cpu' or 'cuda', not '{name}'.")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise SubgameError("PyTorch sees no CUDA device here; device='cpu' works without one.")
+    return torch.device(name)
+
+
+def has_triton() -> bool:
+    """Whether fused kernels can be compiled (Triton comes with PyTorch for CUDA)."""
+    try:
+        importlib.import_module("triton")
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,218 @@
+"""The operations of a sweep in plain PyTorch: the reference of the fused kernels, on any device.
+
+Blocks are ``[row, unit, hand]``. A *slice* of a street is some of its boards; only the last
+street is ever cut, where the blocks would not fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from subgame.gpu.layout import Betting, Level
+from subgame.gpu.runtime import load_torch
+
+Tensor = Any
+LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
+"""What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
+TINY = 1e-30
+"""Sums of weights below this are rounding."""
+CELLS = 1 << 26
+"""Numbers that per-card sums may take at a time."""
+
+
+class Mind(NamedTuple):
+    """What one player plays and remembers on one street, each ``[action, unit, hand]``."""
+
+    weights: Tensor
+    average: Tensor | None = None
+    instant: Tensor | None = None
+
+    def cut(self, units: slice) -> Mind:
+        """Some boards of it."""
+        return Mind(*(None if block is None else block[:, units] for block in self))
+
+
+class Tables(NamedTuple):
+    """`layout.Hands` of one player on one street, on the device; fields as there."""
+
+    above: Tensor
+    below: Tensor
+    orbit: Tensor
+    cards: Tensor
+    lists: Tensor
+    bounds: Tensor
+    spots: Tensor
+    same: Tensor
+
+    def cut(self, units: slice) -> Tables:
+        """Some boards of it."""
+        return Tables(*(table[units] for table in self))
+
+
+class Place(NamedTuple):
+    """Where an operation works: a street and some of its boards."""
+
+    level: Level
+    tables: tuple[Tables, Tables]
+    weight: Tensor  # [u]
+    units: slice
+
+    @property
+    def boards(self) -> int:
+        return int(self.units.stop - self.units.start)
+
+
+class TorchOps:
+    """Sweeps made of PyTorch operations, one per decision and quantity."""
+
+    def __init__(self, device: Any) -> None:
+        self.torch = load_torch()
+        self.device = device
+
+    def enter(self, place: Place, p: int, above: Tensor) -> Tensor:
+        """[root, u, h] reach at the roots, from that at the leaves above ``[root, unit, hand]``."""
+        index = place.tables[p].above.long()
+        found = above.flatten(1)[:, index.clamp(min=0)]
+        return found * (index >= 0)
+
+    def _strategy(self, mind: Mind, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
+        """[action, u, h] regret matching; with a prediction, on regrets carried on."""
+        w = mind.weights[rows].to(dtype)
+        if mind.instant is not None:
+            w = w * self.torch.where(w > 0, rates[0], rates[1]) + mind.instant[rows].to(dtype)
+        w = w.clamp(min=TINY)
+        return w / w.sum(0)
+
+    def _reach(
+        self, bet: Betting, mind: Mind, rates: Tensor, entry: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Reach and strategy of every row."""
+        shape = (bet.rows, *entry.shape[1:])
+        reach = self.torch.empty(shape, dtype=entry.dtype, device=self.device)
+        sigma = self.torch.empty_like(reach)
+        reach[: bet.roots] = entry
+        for node in bet.infosets:
+            rows = slice(node.first, node.first + node.actions)
+            edges = slice(rows.start - bet.roots, rows.stop - bet.roots)
+            sigma[rows] = self._strategy(mind, edges, rates, entry.dtype)
+            reach[rows] = reach[node.parent] * sigma[rows]
+        return reach, sigma
+
+    def descend(
+        self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """Player `p`'s reach in her lanes (if they are wanted), and at her leaves."""
+        bet = place.level.bets[p]
+        reach, _ = self._reach(bet, mind, rates.to(above.dtype), self.enter(place, p, above))
+        return reach[bet.lanes if lanes else []], reach[bet.leaves]
+
+    def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Tensor]:
+        """Player `p`'s values at showdowns and after folds, before chips, from the other's lanes.
+
+        Hands lie by rank. With prefix sums that start at minus half of their end, those before
+        and after a hand's own rank add up to weaker minus stronger; the same sums per card take
+        out the hands that cannot be held beside it, and the hand itself cancels.
+        """
+        torch, bet = self.torch, place.level.bets[1 - p]
+        wide = place.level.hands[p].wide
+        units = lanes.shape[1]
+        shown = lanes.new_empty((bet.shown, units, wide))
+        folded = lanes.new_empty((len(bet.lanes) - bet.folded, units, wide))
+        lists = place.tables[1 - p].lists
+        step = max(1, CELLS // max(1, lists.numel()))
+        for at in range(0, len(bet.lanes), step):
+            x = torch.nn.functional.pad(lanes[at : at + step], (0, 1))
+            sums = _pick(x, lists.flatten(1)).unflatten(2, lists.shape[1:]).cumsum(3)
+            total, ends = x.sum(2, keepdim=True), sums[..., -1]
+            own = place.tables[p]
+            stop = min(at + step, bet.shown)
+            if at < stop:
+                some = slice(0, stop - at)
+                ranks = torch.nn.functional.pad(x[some, :, :-1].cumsum(2), (1, 0)) - total[some] / 2
+                cards = (sums[some] - ends[some, ..., None] / 2).flatten(2)
+                value = _pick(ranks, own.bounds.flatten(1)).unflatten(2, (-1, 2)).sum(3)
+                value -= _pick(cards, own.spots.flatten(1)).unflatten(2, (-1, 4)).sum(3)
+                shown[at:stop] = value
+            start, stop = max(at, bet.folded), min(at + step, len(bet.lanes))
+            if start < stop:
+                some = slice(start - at, stop - at)
+                met = _pick(ends[some], own.cards.flatten(1)).unflatten(2, (-1, 2)).sum(3)
+                value = total[some] - met + _pick(x[some], own.same)
+                folded[start - bet.folded : stop - bet.folded] = value
+        return shown, folded
+
+    def settle(
+        self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
+        paid: tuple[Tensor, Tensor, Tensor | None],
+    ) -> Tensor:  # fmt: skip
+        """Player `p`'s values up through a street; learns, or answers, on the way.
+
+        `paid` are values at showdowns, after folds, and at the leaves.
+        """
+        torch, bet = self.torch, place.level.bets[p]
+        shown, folded, below = paid
+        rates = rates.to(shown.dtype)
+        sigma = shown.new_empty(0)
+        if mode != BEST:
+            entry = (
+                shown.new_zeros((bet.roots, *shown.shape[1:]))
+                if above is None
+                else self.enter(place, p, above)
+            )
+            reach, sigma = self._reach(bet, mind, rates, entry)
+            if mind.average is not None:
+                mind.average.mul_(rates[2]).add_(reach[bet.roots :])
+        value = shown.new_zeros((bet.rows, place.boards, place.level.hands[p].wide))
+        for end in bet.ends:
+            value[end.row] += end.scale * (shown if end.showdown else folded)[end.lane]
+        for k, row in enumerate(bet.leaves):
+            assert below is not None
+            value[row] += below[k]
+        for node in reversed(bet.infosets):
+            rows = slice(node.first, node.first + node.actions)
+            edges = slice(rows.start - bet.roots, rows.stop - bet.roots)
+            if mode in (LEARN, FOLLOW):
+                best = (sigma[rows] * value[rows]).sum(0)
+            else:
+                best = value[rows].amax(0)
+            value[node.parent] += best
+            if mode == LEARN:
+                gain, old = value[rows] - best, mind.weights[edges]
+                mind.weights[edges] = old * torch.where(old > 0, rates[0], rates[1]) + gain
+                if mind.instant is not None:
+                    mind.instant[edges] = gain
+            elif mode == RESPOND:
+                chosen = value[rows] >= best
+                mind.weights[edges] = (chosen & (chosen.cumsum(0) == 1)).to(mind.weights.dtype)
+        return value[: bet.roots]
+
+    def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:
+        """[leaf, u, h] values at the leaves `above`, from those at the roots of `place`."""
+        torch, level = self.torch, above.level
+        wide = level.hands[p].wide
+        out = result.new_zeros((result.shape[0], level.units, wide))
+        below, weight = place.tables[p].below, place.weight.to(result.dtype)
+        step = max(1, CELLS // max(1, result.shape[0] * wide))
+        for u in range(level.units):
+            begin, end = level.child_at[u : u + 2].tolist()
+            for at in range(begin, end, step):
+                some = slice(at, min(at + step, end))
+                index = below[some].long()
+                found = _pick(result[:, some], index.clamp(min=0))
+                scale = weight[some, None] * (index >= 0)
+                out[:, u] += torch.einsum("kuh,uh->kh", found, scale)
+        return self._even_out(above.tables[p].orbit, out)
+
+    def _even_out(self, orbit: Tensor, paid: Tensor) -> Tensor:
+        """Values averaged over hands that suits exchange."""
+        if orbit.shape[2] == 0:
+            return paid
+        index = orbit.long()
+        real = index >= 0
+        found = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
+        return (found * real).sum(3) / real.sum(2).clamp(min=1)
+
+
+def _pick(block: Tensor, index: Tensor) -> Tensor:
+    """``block[k, u, index[u, j]]``."""
+    return block.gather(2, index.long().expand(block.shape[0], -1, -1))

@@ -1,0 +1,224 @@
+"""The PyTorch engine beside the CPU engine: the same numbers on whole blocks.
+
+All of it runs on the CPU; what is marked `gpu` repeats it on CUDA with the fused kernels. The
+fused kernels' logic is also run here, by Triton's interpreter, where Triton is installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.ranges import Range
+from subgame.solve.range_engine import RangeEngine
+from subgame.solve.schedule import parse
+from subgame.tree.boards import BoardTree
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+from subgame.gpu import TorchEngine  # noqa: E402
+from subgame.gpu.layout import cpu_places  # noqa: E402
+
+SHORT = Deck("TJQKA", "hs")
+THREE = Deck("QKA", "chs")
+EIGHT = Deck("JQKA", "hs")
+GAMES = {
+    "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a",
+                               deck=SHORT),
+    "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a",
+                              deck=SHORT),
+    "flop": sg.holdem.endgame("Qs Kh As", 4, 4, ("AA,KK:0.5,KQ", "QQ,AcKc"), "all: a / cap 1",
+                              deck=THREE),
+    "suits": sg.holdem.endgame("Qs Ks As", 4, 4, ("AA,KK:0.5", "QQ,AK"), "all: a / cap 1",
+                               deck=THREE),
+    "nlfh": replace(
+        sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"),
+        ranges=(Range.parse("AA,KQ,QJ:0.5", EIGHT), Range.parse("KK,AJ:0.25,QJs", EIGHT)),
+    ),
+}  # fmt: skip
+SCHEDULES = [
+    "cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+", "lcfr", "cfr+(alternating=false)",
+    "pcfr+(alternating=false)",
+]  # fmt: skip
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def compiled(name: str) -> BoardTree:
+    tree = sg.compile(GAMES[name])
+    assert isinstance(tree, BoardTree)
+    return tree
+
+
+def reference(tree: BoardTree) -> Any:
+    """The CPU engine; on a machine without Numba, plain PyTorch, which is compared elsewhere."""
+    if importlib.util.find_spec("numba"):
+        return RangeEngine(tree, 1)
+    return TorchEngine(tree, "cpu")
+
+
+def start(engine: Any, field: str, memory: Any, values: Any) -> None:
+    """Write into a memory of either engine, in the layout of the CPU's."""
+    if isinstance(engine, RangeEngine):
+        getattr(memory, field)[:] = values
+    else:
+        getattr(memory, field).read(values)
+
+
+def kept(engine: Any, memory: Any, field: str) -> Any:
+    found = getattr(memory, field)
+    return found if isinstance(engine, RangeEngine) else found.numpy()
+
+
+def hands(engine: TorchEngine, p: int) -> Any:
+    """Which numbers of the CPU layout belong to hands; the rest is padding."""
+    mask = np.zeros(engine.tree.stored(p), dtype=bool)
+    for level in engine.levels:
+        for places, real in cpu_places(level, p):
+            mask[places[real]] = True
+    return mask
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("scratch", [1 << 30, 1])
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_any_strategy_is_worth_what_the_cpu_engine_says(
+    name: str, scratch: int, device: str
+) -> None:
+    """With no scratch every board is a slice of its own."""
+    tree = compiled(name)
+    cpu, gpu = reference(tree), TorchEngine(tree, device, scratch=scratch)
+    probs = sg.Strategy.random(tree, seed=5).probs
+    for p in (0, 1):
+        mine, hers = cpu.plan(1 - p, probs[1 - p]), gpu.plan(1 - p, probs[1 - p])
+        want, got = cpu.values(p, probs[p], mine), gpu.values(p, probs[p], hers)
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+        best, found = cpu.respond(p, mine).slots, gpu.respond(p, hers).slots
+        np.testing.assert_allclose(found, best, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_every_schedule_takes_the_steps_of_the_cpu_engine(
+    name: str, schedule: str, device: str
+) -> None:
+    """One iteration from random regrets: where none are there, rounding would break exact ties."""
+    tree, plan = compiled(name), parse(schedule)
+    cpu, gpu = reference(tree), TorchEngine(tree, device)
+    rng = np.random.default_rng(3)
+    theirs: Any = tuple(cpu.memory(p, predictive=plan.predictive) for p in (0, 1))
+    ours: Any = tuple(gpu.memory(p, predictive=plan.predictive) for p in (0, 1))
+    for p in (0, 1):
+        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
+            drawn = rng.normal(size=tree.stored(p)).astype(np.float32)
+            drawn = drawn if field == "instant" else np.abs(drawn)
+            start(cpu, field, theirs[p], drawn)
+            start(gpu, field, ours[p], drawn)
+    discounts = plan.discounts(11, 2)
+    for one, memories in ((cpu, theirs), (gpu, ours)):
+        one.iterate(memories, discounts, plan.alternating, None, plan.responder)
+    for p in (0, 1):
+        real = hands(gpu, p)
+        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
+            got, want = kept(gpu, ours[p], field), kept(cpu, theirs[p], field)
+            np.testing.assert_allclose(got[real], want[real], rtol=2e-5, atol=2e-5, err_msg=field)
+
+
+class Watch:
+    """A door that takes what it is told and lets one player in less and less."""
+
+    def __init__(self, tree: BoardTree, player: int) -> None:
+        self.reach = [np.array(side.reach) for side in tree.players]
+        self.player, self.seen = player, [np.zeros(0)]
+
+    def enter(self, p: int) -> Any:
+        return self.reach[p]
+
+    def observe(self, values: Any, rates: Any) -> None:
+        self.seen.append(values)
+        self.reach[self.player] = self.reach[self.player] * np.where(values > 0, 0.9, 0.7)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("schedule", ["cfr", "dcfr"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_door_sees_what_it_sees_on_the_cpu(player: int, schedule: str, device: str) -> None:
+    tree, plan = compiled("turn"), parse(schedule)
+    doors = []
+    for one in (reference(tree), TorchEngine(tree, device)):
+        door = Watch(tree, player)
+        memories = (one.memory(0), one.memory(1))
+        for p in (0, 1):
+            drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
+            start(one, "regret", memories[p], drawn)
+        one.iterate(memories, plan.discounts(11, 4), plan.alternating, door)
+        doors.append(door)
+    for want, got in zip(doors[0].seen, doors[1].seen, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_strategies_survive_the_way_to_the_device_and_back(device: str) -> None:
+    for name in GAMES:
+        tree = compiled(name)
+        gpu = TorchEngine(tree, device)
+        for p in (0, 1):
+            real = hands(gpu, p)
+            drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
+            back = gpu.from_cpu(p, drawn).numpy()
+            np.testing.assert_array_equal(back[real], drawn[real])
+            assert not back[~real].any()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_solved_game_has_its_value(device: str) -> None:
+    tree = compiled("turn")
+    plan, gpu = parse("pdcfr+"), TorchEngine(tree, device)
+    memories = (gpu.memory(0, predictive=True), gpu.memory(1, predictive=True))
+    gpu.iterate(memories, plan.discounts(1, 301), plan.alternating)
+    first, second = (gpu.behaviour(p, memories[p].average) for p in (0, 1))
+    strategy = sg.Strategy.from_weights(tree, (first, second))  # type: ignore[arg-type]
+    assert sg.exploitability(tree, strategy) < 1e-3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("learner", [0, 1])
+def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
+    tree = compiled("turn")
+    exact = sg.solve(tree, "pdcfr+", iterations=1000).value
+    plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchEngine(tree, device)
+    memories = (gpu.memory(0), gpu.memory(1))
+    gpu.iterate(memories, plan.discounts(1, 401), plan.alternating, None, plan.responder)
+    against = gpu.plan(learner, memories[learner].average)
+    wins = gpu.respond(1 - learner, against).slots @ tree.players[1 - learner].reach
+    assert -1e-3 < wins + (exact if learner == 0 else -exact) < 0.1
+
+
+def test_refusals_are_sentences() -> None:
+    tree = compiled("river")
+    with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
+        TorchEngine(tree, "tpu")
+    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+        TorchEngine(tree, "cpu", memory_limit=10)
+    with pytest.raises(sg.SubgameError, match="without sampling"):
+        TorchEngine(tree, "cpu").sample()
+    with pytest.raises(sg.SubgameError, match="hold'em trees"):
+        TorchEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="Triton is not installed")
+def test_fused_kernels_say_the_same_under_the_interpreter() -> None:
+    """The kernels themselves, one thread at a time, in a process of their own."""
+    program = [sys.executable, "-m", "subgame.gpu.check", "--interpret"]
+    done = subprocess.run(program, env={**os.environ, "TRITON_INTERPRET": "1"},
+                          capture_output=True, text=True, timeout=600)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
