@@ -98,7 +98,7 @@ def wait(counters: Ints, threads: int) -> None:
     spins = 0
     while peek(counters, 0) < goal:
         spins += 1
-        if spins > 5000:  # whoever is missing may be waiting for this very core
+        if spins > 100_000:  # whoever is missing may be waiting for this very core
             nap(20)
 
 
