@@ -73,6 +73,7 @@ class Unit:
     street: int
     symmetries: Ints  # permutations of the suits that leave it, and the ranges, as they are
     hands: tuple[Ints, Ints]  # [h] in each player's order
+    ranks: NDArray[np.int16]  # [hand] all equal where nothing is shown down
     parent: int = -1
     weight: float = 1.0
 
@@ -322,7 +323,7 @@ def _unit(
     shown = street + game.start().street == last
     ranks = rank_hands(cards, game.deck) if shown else np.zeros(game.deck.num_hands, np.int16)
     ordered = [_order(game.deck.hands, held, ranks) for held in hands]
-    return Unit(cards, street, symmetries, (ordered[0], ordered[1]), **links)
+    return Unit(cards, street, symmetries, (ordered[0], ordered[1]), ranks, **links)
 
 
 def _primary(pairs: Ints, group: Ints, size: int) -> Ints:
@@ -351,21 +352,16 @@ def _lay_out(game: Holdem, streets: list[Street], units: list[Unit]) -> Boards:
     for u, unit in enumerate(units):
         if unit.parent >= 0:
             children[unit.parent].append(u)
-    shown = len(streets) - 1
     for u, unit in enumerate(units):
+        ranks = np.unique(unit.ranks[np.concatenate(unit.hands)])  # that either player can hold
+        groups = len(ranks)
         flat["street"].append(unit.street)
         flat["weight"].append(unit.weight)
-        flat["child_at"].append(children[u][0] if children[u] else 0)
-        ranks = None
-        if unit.street == shown:
-            ranks = rank_hands(unit.cards, game.deck)
-        groups = _groups(unit, ranks)
         flat["groups"].append(groups)
         for p in (0, 1):
             held = unit.hands[p]
             pairs = game.deck.hands[held]
-            key = ranks[held] if ranks is not None else np.zeros(len(held), np.int16)
-            group = np.searchsorted(_ranks(unit, ranks), key)
+            group = np.searchsorted(ranks, unit.ranks[held])
             shared = _primary(pairs, group, game.deck.size)
             rows = np.arange(len(held))
             card, other = pairs[rows, shared], pairs[rows, 1 - shared]
@@ -402,9 +398,7 @@ def _lay_out(game: Holdem, streets: list[Street], units: list[Unit]) -> Boards:
             flat["orbit_hand"].append(members)
             orbit_hands += len(members)
             at["orbit"] += len(starts)
-    # A unit without children points past its own range, so that child_at[u + 1] ends it.
-    counts = [len(below) for below in children]
-    flat["child_at"] = [1, *(1 + np.cumsum(counts))]
+    flat["child_at"] = [1, *(1 + np.cumsum([len(below) for below in children]))]
     arrays = []
     for name, kind in Boards.__annotations__.items():
         values = flat[name]
@@ -415,17 +409,6 @@ def _lay_out(game: Holdem, streets: list[Street], units: list[Unit]) -> Boards:
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
-
-
-def _ranks(unit: Unit, ranks: NDArray[np.int16] | None) -> NDArray[np.int16]:
-    """The ranks that either player can hold, ascending."""
-    if ranks is None:
-        return np.zeros(1, np.int16)
-    return np.unique(ranks[np.concatenate(unit.hands)])
-
-
-def _groups(unit: Unit, ranks: NDArray[np.int16] | None) -> int:
-    return len(_ranks(unit, ranks))
 
 
 def _orbits(game: Holdem, unit: Unit, held: Ints) -> tuple[Ints, Ints]:

@@ -28,7 +28,11 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.isomorphism import (
+    card_permutations,
+    cycle_lengths,
+    hand_permutations,
+)
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NOBODY, Betting, NoLimit
 
@@ -469,7 +473,7 @@ def count_boards(game: Holdem) -> dict[int, int]:
     first = game.start().street
     totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
     for permutation in card_permutations(game.deck)[game.symmetries].tolist():
-        cycles = Counter(_cycle_lengths(permutation, game.board))
+        cycles = Counter(cycle_lengths(permutation, game.board))
         single, double, triple = cycles[1], cycles[2], cycles[3]
         left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
         for street in totals:
@@ -480,16 +484,3 @@ def count_boards(game: Holdem) -> dict[int, int]:
                 left = Counter({cards - 1: cards * deals for cards, deals in left.items()})
             totals[street] += left.total()
     return {street: total // len(game.symmetries) for street, total in totals.items()}
-
-
-def _cycle_lengths(permutation: list[int], board: tuple[int, ...]) -> list[int]:
-    """The lengths of the cycles of the cards that are not on the board."""
-    lengths: list[int] = []
-    left = set(range(len(permutation))) - set(board)
-    while left:
-        length, at = 0, min(left)
-        while at in left:
-            left.remove(at)
-            at, length = permutation[at], length + 1
-        lengths.append(length)
-    return lengths

@@ -167,7 +167,7 @@ def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
     total = 0
     for permutation in suit_permutations(deck).tolist():
         ways = {(0,) * len(groups): 1}
-        for length in _cycle_lengths(permutation) * deck.num_ranks:
+        for length in cycle_lengths(permutation) * deck.num_ranks:
             after = dict(ways)
             for taken, count in ways.items():
                 for group, size in enumerate(groups):
@@ -179,9 +179,10 @@ def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
     return total // math.factorial(deck.num_suits)
 
 
-def _cycle_lengths(permutation: list[int]) -> list[int]:
+def cycle_lengths(permutation: list[int], without: Sequence[int] = ()) -> list[int]:
+    """The lengths of a permutation's cycles over all cards but those left out."""
     lengths: list[int] = []
-    left = set(range(len(permutation)))
+    left = set(range(len(permutation))) - set(without)
     while left:
         length, at = 0, min(left)
         while at in left:
