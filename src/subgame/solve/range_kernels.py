@@ -105,6 +105,25 @@ def wait(counters: Ints, threads: int) -> None:
 # Terminals -----------------------------------------------------------------------------------
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def pour(
+    b: Boards, first: int, last: int, hands: int, x: Numbers, at: int, sums: Numbers, total: Any
+) -> Any:
+    """Add the reach of some runs of hands to the sums per card and to the total."""
+    like = sums[0]
+    for r in range(first, last):
+        run = splat(0.0, like)
+        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+            a = load(x, at + h * LANES, like)
+            c = np.int64(b.other[hands + h]) * LANES
+            store(sums, c, load(sums, c, like) + a)
+            run = run + a
+        c = np.int64(b.run_card[r]) * LANES
+        store(sums, c, load(sums, c, like) + run)
+        total = total + run
+    return total
+
+
 @njit(cache=True, error_model="numpy")
 def evaluate(
     b: Boards, u: int, p: int, kind: int, x: Numbers, shown: Numbers, folded: Numbers, at: int,
@@ -128,16 +147,8 @@ def evaluate(
     for c in range(deck):
         store(sums, c * LANES, zero)
     total = zero
-    for r in range(run_o, run_o + np.int64(b.group_run[group_o + groups])):
-        run = zero
-        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-            a = load(x, at + h * LANES, like)
-            c = np.int64(b.other[theirs + h]) * LANES
-            store(sums, c, load(sums, c, like) + a)
-            run = run + a
-        c = np.int64(b.run_card[r]) * LANES
-        store(sums, c, load(sums, c, like) + run)
-        total = total + run
+    last = run_o + np.int64(b.group_run[group_o + groups])
+    total = pour(b, run_o, last, theirs, x, at, sums, total)
     if kind & 2:
         store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
         for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
@@ -161,19 +172,9 @@ def evaluate(
             for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
                 c = np.int64(b.other[mine + h]) * LANES
                 store(shown, at + h * LANES, rest - load(sums, c, like))
-        for r in range(
-            run_o + np.int64(b.group_run[group_o + g]),
-            run_o + np.int64(b.group_run[group_o + g + 1]),
-        ):
-            run = zero
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                a = load(x, at + h * LANES, like)
-                c = np.int64(b.other[theirs + h]) * LANES
-                store(sums, c, load(sums, c, like) + a)
-                run = run + a
-            c = np.int64(b.run_card[r]) * LANES
-            store(sums, c, load(sums, c, like) + run)
-            total = total + run
+        first = run_o + np.int64(b.group_run[group_o + g])
+        last = run_o + np.int64(b.group_run[group_o + g + 1])
+        total = pour(b, first, last, theirs, x, at, sums, total)
         for r in range(run_p + begin, run_p + end):
             c = np.int64(b.run_card[r]) * LANES
             rest = total - load(sums, c, like)
