@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,28 @@ def test_fig4_more_iterations_are_better() -> None:
     assert many["200"] < few["200"]
     assert many["200"] < many["25"]
     assert many["200"] < 0.1
+
+
+def test_fig4_goes_on_from_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from subgame.papers import burch2014_fig4 as fig4
+
+    kept = tmp_path / "cells"
+    with ThreadPoolExecutor(1) as pool:
+        first = fig4.run(quick=True, executor=pool, keep=kept)
+        lines = kept.read_text().splitlines()
+        kept.write_text("\n".join(lines[1:]) + "\n")  # one line of the figure is not whole
+        ran: list[int] = []
+
+        def watched(n: int, *rest: Any) -> Any:
+            ran.append(n)
+            return line(n, *rest)
+
+        line = fig4._line
+        monkeypatch.setattr(fig4, "_line", watched)
+        again = fig4.run(quick=True, executor=pool, keep=kept)
+    assert len(lines) == first.settings["cells"] == 8
+    assert ran == [json.loads(lines[0])["subgame"]]
+    assert again.data["exploitability"] == first.data["exploitability"]
 
 
 def test_fig4_budget_chooses_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,14 @@ def reproduce_command(
             help="CPU seconds for experiments too large to run in full (burch2014-fig4).",
         ),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FILE",
+            help="Add what is found to FILE, and go on from there after Ctrl-C (burch2014-fig4).",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run an experiment of a paper again and show the paper's figures beside ours.
@@ -75,7 +83,7 @@ def reproduce_command(
         def progress(what: str, share: float) -> None:
             meter.update(what, "", min(share, 1.0))
 
-        report = KEYS[key].run(quick, seed, progress, budget)
+        report = KEYS[key].run(quick, seed, progress, budget, keep)
     if json:
         emit(report.as_dict())
     else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from subgame.errors import SubgameError, did_you_mean
@@ -37,7 +38,7 @@ class Reproduction:
     """How long a full run takes."""
     module: str
     budgeted: bool = False
-    """Whether a full run is cut to a budget of CPU seconds."""
+    """Whether a full run is cut to a budget of CPU seconds, and can be stopped and resumed."""
 
     def run(
         self,
@@ -45,8 +46,12 @@ class Reproduction:
         seed: int = 0,
         progress: Progress | None = None,
         budget: float | None = None,
+        keep: Path | None = None,
     ) -> Report:
-        """Run it. `progress` is told what is being done and which share of all is done."""
+        """Run it. `progress` is told what is being done and which share of all is done.
+
+        What a long run has found so far goes to the file `keep`, from which it is resumed.
+        """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
         options: dict[str, Any] = {}
@@ -59,6 +64,10 @@ class Reproduction:
             if not 0 < budget < float("inf"):
                 raise SubgameError(f"A budget is a number of seconds above 0, not {budget:g}.")
             options["budget"] = budget
+        if keep is not None:
+            if not self.budgeted:
+                raise SubgameError(f"{self.key} is not resumed; run it again without --keep.")
+            options["keep"] = keep
         module = import_module(self.module)  # only now: nobody else pays for it
         report: Report = module.run(quick, seed, progress, **options)
         return report

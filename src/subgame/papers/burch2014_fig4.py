@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import subgame as sg
@@ -46,10 +48,12 @@ def run(
     *,
     budget: float = BUDGET,
     executor: Executor | None = None,
+    keep: Path | None = None,
 ) -> Report:
     """As many cells of the grid as fit into `budget` CPU seconds; quick: a small corner of it.
 
-    `executor` runs the lines, by default one process per core.
+    `executor` runs the lines, by default one process per core. A line's cells are added to the
+    file `keep` as soon as they are found; lines found there whole are not run again.
     """
     began = time.perf_counter()
     tell = progress or (lambda what, share: None)
@@ -62,14 +66,15 @@ def run(
     cells = {n: [t for t in trunk if t * n <= most] for n in inner}
     cells = {n: counts for n, counts in cells.items() if counts}
     total, done = sum(n * counts[-1] for n, counts in cells.items()), 0
-    found: dict[tuple[int, int], float] = {}
-    spent: dict[int, float] = {}
+    found, spent = _kept(keep, resolve)
+    known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
+    done += sum(n * cells[n][-1] for n in known)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(
             ProcessPoolExecutor(mp_context=get_context("spawn"))  # a progress bar is a thread
         )
-        longest = sorted(cells, key=lambda n: -n * cells[n][-1])
-        jobs = {pool.submit(_line, n, cells[n], resolve): n for n in longest}
+        longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
+        jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
         for job in as_completed(jobs):
             n, (gaps, spent[n]) = jobs[job], job.result()
             found |= {(t, n): gap for t, gap in gaps.items()}
@@ -92,7 +97,21 @@ def run(
     )  # fmt: skip
 
 
-def _line(n: int, counts: Sequence[int], resolve: int) -> tuple[dict[int, float], float]:
+def _kept(file: Path | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
+    """Cells that earlier runs added to a file, and the CPU seconds of each line."""
+    found: dict[tuple[int, int], float] = {}
+    spent: dict[int, float] = {}
+    for text in file.read_text().splitlines() if file and file.exists() else ():
+        cell = json.loads(text)
+        if cell["resolve"] == resolve:
+            found[cell["trunk"], cell["subgame"]] = cell["exploitability"]
+            spent[cell["subgame"]] = max(spent.get(cell["subgame"], 0.0), cell["cpu_seconds"])
+    return found, spent
+
+
+def _line(
+    n: int, counts: Sequence[int], resolve: int, keep: Path | None = None
+) -> tuple[dict[int, float], float]:
     """Exploitability after each of `counts` trunk iterations with `n` subgame iterations each.
 
     One run of CFR-D, re-solved where it passes a count; and the CPU seconds it took.
@@ -103,6 +122,11 @@ def _line(n: int, counts: Sequence[int], resolve: int) -> tuple[dict[int, float]
     def watch(t: int, so_far: Callable[[], sg.Compact]) -> None:
         if t in counts:
             found[t] = _exploitability(so_far(), tree, resolve)
+            if keep is not None:
+                cell = {"trunk": t, "subgame": n, "exploitability": found[t], "resolve": resolve,
+                        "cpu_seconds": time.process_time() - start}  # fmt: skip
+                with keep.open("a") as file:  # one line at a time: processes share the file
+                    file.write(json.dumps(cell) + "\n")
 
     sg.cfr_d(
         GAME, at=AT, iterations=counts[-1], subgame_iterations=n, schedule="cfr",
