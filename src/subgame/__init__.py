@@ -31,13 +31,19 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.leaf_network import LeafNetwork, train_leaf_network
+from subgame.refine.leaf_network import (
+    LeafNetwork,
+    load_leaf_networks,
+    save_leaf_networks,
+    train_leaf_network,
+)
 from subgame.refine.leaves import Rollouts, exact
 from subgame.refine.limited import LimitedSolution, best_completion, self_generated, solve_limited
 from subgame.refine.nested import Nested, nest
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
 from subgame.refine.translation import ActionMapping, translate
+from subgame.solve.endgame import Endgame
 from subgame.solve.judge import (
     BestResponse,
     Exploitability,
@@ -79,6 +85,7 @@ __all__ = [
     "Continuations",
     "DepthLimited",
     "Distributional",
+    "Endgame",
     "Estimate",
     "Exploitability",
     "Gadget",
@@ -124,9 +131,11 @@ __all__ = [
     "games",
     "head_to_head",
     "holdem",
+    "load_leaf_networks",
     "nest",
     "openspiel",
     "refine",
+    "save_leaf_networks",
     "self_generated",
     "solve",
     "solve_limited",

@@ -26,7 +26,10 @@ SOLVE_KEYS = {
     "game", "schedule", "iterations", "seconds", "value", "exploitability",
     "exploitability_per_seat", "stopped", "seed",
 }  # fmt: skip
-COMMANDS = ("games", "solve", "exploit", "demo", "bench")
+COMMANDS = (
+    "games", "solve", "exploit", "endgame", "refine", "limit", "train", "reproduce", "demo",
+    "bench",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -6,12 +6,16 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_helpers import runner
 
 import subgame as sg
+from holdem_games import GAMES
+from subgame.solve.endgame import save
 
 COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
 
@@ -84,3 +88,26 @@ def test_an_interrupted_result_says_how_to_go_on(
     assert answer.code == 130
     assert "interrupted by Ctrl-C" in answer.out
     assert f"--schedule dcfr --checkpoint {file} --resume {file}" in answer.out
+
+
+def test_an_interrupted_refinement_shows_what_it_has(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    refine = sg.refine
+
+    def interrupted(*args: Any, **options: Any) -> sg.Refinement:
+        found = refine(*args, **options)
+        return replace(
+            found, parts=tuple(replace(part, stopped="interrupted") for part in found.parts)
+        )
+
+    monkeypatch.setattr(sg, "refine", interrupted)
+    cli = runner(capsys, monkeypatch)
+    answer = cli("refine", "coin-toss", "--blueprint", "paper", "--at", "Play", "--iterations", "5",
+                 "--technique", "unsafe,resolve", "--json")  # fmt: skip
+    assert answer.code == 130
+    assert [each["technique"] for each in answer.json()["techniques"]] == ["unsafe"]
+    spot = tmp_path / "spot.safetensors"
+    save(sg.Strategy.uniform(sg.compile(GAMES["river"])), spot)
+    early = cli("refine", str(spot), "--json")  # while the kernels are got ready
+    assert early == (130, "", "Interrupted before there was a result.\n")

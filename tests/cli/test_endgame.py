@@ -172,7 +172,7 @@ WRONG = [
     (f"{GOOD} --out a.txt", ".safetensors"),
     (f"{GOOD} --out no/a.safetensors", "there is no folder"),
     ("--board QsJh2h --pot 100 --stack 1000 --memory-limit 10MB", "over the limit"),
-    (f"{GOOD} --memory-limit 1500KB --schedule pcfr+", "over the limit of 1500KB"),
+    (f"{GOOD} --memory-limit 2MB --schedule pcfr+", "over the limit of 2MB"),
     (f"{GOOD} --memory-limit lots", "'lots'"),
     ("missing.txt", "missing.txt"),
     ("missing.safetensors", "There is no file missing.safetensors"),

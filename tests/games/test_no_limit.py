@@ -6,7 +6,8 @@ import pytest
 
 import subgame as sg
 from subgame.games import conformance, load
-from subgame.games.no_limit import Bet, NoLimitState
+from subgame.games.holdem.rules import Bet
+from subgame.games.no_limit import NoLimitState
 
 NAMES = [
     "no-limit-kuhn",

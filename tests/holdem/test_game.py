@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from pokerkit_hands import act, random_rules, their_state
 from subgame.errors import SubgameError
 from subgame.games import load
 from subgame.games.base import CHANCE, TERMINAL
@@ -455,32 +456,14 @@ def test_a_deck_that_is_too_small() -> None:
 # PokerKit deals the same cards and pays the same, whichever street is the last.
 
 
-def their_hand(pokerkit: Any, rules: NoLimit, holes: list[str]) -> Any:
-    automations = [
-        each
-        for each in pokerkit.Automation
-        if each.name
-        not in ("RUNOUT_COUNT_SELECTION", "HOLE_DEALING", "CARD_BURNING", "BOARD_DEALING")
-    ]
-    game = pokerkit.NoLimitTexasHoldem(tuple(automations), True, 0, rules.blinds, rules.blinds[1])
-    state = pokerkit.State(
-        game.automations, game.deck, game.hand_types, game.streets[: rules.last_street + 1],
-        game.betting_structure, True, 0, rules.blinds, 0, rules.stacks, 2,
-    )  # fmt: skip
-    for hole in holes:
-        state.deal_hole(hole)
-    return state
-
-
 def play_a_hand(pokerkit: Any, rng: random.Random) -> tuple[str, bool]:
     """Both play the same random hand; the last street and whether there was a showdown."""
-    stacks = (rng.randint(1, 60), rng.choice([rng.randint(1, 60), 400]))
     last = rng.choice(["flop", "turn", "river"])
-    rules = NoLimit(stacks, rng.choice([(1, 2), (5, 10), (1, 3)]), last=last)
+    rules = random_rules(rng, last)
     game = Holdem(rules, BetSizes(), (), (EVERYTHING, EVERYTHING))
     cards = [DECK.card_name(card) for card in rng.sample(range(52), 9)]
     holes, board = [cards[0] + cards[1], cards[2] + cards[3]], cards[4:]
-    mine, theirs = deal(game, *holes), their_hand(pokerkit, rules, holes)
+    mine, theirs = deal(game, *holes), their_state(pokerkit, rules, holes)
     while mine.current_player() != TERMINAL:
         if mine.current_player() == CHANCE:
             count = 3 if not mine.board else 1
@@ -489,25 +472,8 @@ def play_a_hand(pokerkit: Any, rng: random.Random) -> tuple[str, bool]:
             mine = mine.child(dealt)
             theirs.burn_card("??")
             theirs.deal_board(dealt)
-            continue
-        betting = mine.betting
-        assert betting.player == theirs.actor_index
-        assert (betting.behind, betting.bets) == (tuple(theirs.stacks), tuple(theirs.bets))
-        assert betting.to_call == theirs.checking_or_calling_amount
-        least, most = betting.least_raise, betting.most_raise
-        assert least == theirs.min_completion_betting_or_raising_to_amount
-        assert most == theirs.max_completion_betting_or_raising_to_amount
-        choices = ["c", "c", "f" if betting.to_call else "c"]
-        if least is not None and most is not None:
-            choices += [f"r{least}", f"r{rng.randint(least, most)}"]
-        action = rng.choice(choices)
-        if action == "f":
-            theirs.fold()
-        elif action == "c":
-            theirs.check_or_call()
         else:
-            theirs.complete_bet_or_raise_to(int(action[1:]))
-        mine = mine.child(action)
+            mine = mine.child(act(mine.betting, theirs, rng))
     assert not theirs.status
     assert mine.returns() == tuple(theirs.payoffs)
     return last, mine.betting.is_showdown

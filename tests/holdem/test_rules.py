@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
+from pokerkit_hands import act, random_rules, their_state
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.rules import NOBODY, Betting, NoLimit
@@ -149,46 +149,15 @@ def test_impossible_hands() -> None:
         SMALL.start().play("f").situation()
 
 
-def their_state(pokerkit: Any, rules: NoLimit) -> Any:
-    automatic = [each for each in pokerkit.Automation if each.name != "RUNOUT_COUNT_SELECTION"]
-    return pokerkit.NoLimitTexasHoldem.create_state(
-        tuple(automatic), True, 0, rules.blinds, rules.blinds[1], rules.stacks, 2
-    )
-
-
-def agree(mine: Betting, theirs: Any) -> None:
-    assert mine.player == theirs.actor_index
-    assert mine.behind == tuple(theirs.stacks)
-    assert mine.bets == tuple(theirs.bets)
-    assert mine.pot == theirs.total_pot_amount
-    assert mine.street == theirs.street_index
-    assert mine.to_call == theirs.checking_or_calling_amount
-    assert mine.least_raise == theirs.min_completion_betting_or_raising_to_amount
-    assert mine.most_raise == theirs.max_completion_betting_or_raising_to_amount
-
-
 def test_in_lockstep_with_pokerkit() -> None:
     pokerkit = pytest.importorskip("pokerkit")
     rng = random.Random(11)
     lengths = []
     for _ in range(250):
-        stacks = (rng.randint(1, 60), rng.choice([rng.randint(1, 60), 400]))
-        rules = NoLimit(stacks, blinds=rng.choice([(1, 2), (5, 10), (1, 3)]))
+        rules = random_rules(rng)
         mine, theirs = rules.start(), their_state(pokerkit, rules)
         while not mine.is_over:
-            agree(mine, theirs)
-            least, most = mine.least_raise, mine.most_raise
-            choices = ["c", "c", "f" if mine.to_call else "c"]
-            if least is not None and most is not None:
-                choices += [f"r{least}", f"r{rng.randint(least, most)}"]
-            action = rng.choice(choices)
-            if action == "f":
-                theirs.fold()
-            elif action == "c":
-                theirs.check_or_call()
-            else:
-                theirs.complete_bet_or_raise_to(int(action[1:]))
-            mine = mine.child(action)
+            mine = mine.child(act(mine, theirs, rng))
         assert not theirs.status
         won = theirs.payoffs[0]
         winner = NOBODY if won == 0 else int(won < 0)

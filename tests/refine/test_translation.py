@@ -10,7 +10,8 @@ import pytest
 
 import subgame as sg
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.games.no_limit import Bet, NoLimitState
+from subgame.games.holdem.rules import Bet
+from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc import STACKS, TABLE_3, kuhn_table
 from subgame.refine.translation import MAPPINGS, answer, heard, mapping, translate
 

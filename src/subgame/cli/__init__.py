@@ -21,9 +21,11 @@ from subgame.cli.demo import demo_command
 from subgame.cli.endgame import endgame_command
 from subgame.cli.exploit import exploit_command
 from subgame.cli.games import games_command
+from subgame.cli.limit import limit_command
 from subgame.cli.refine import refine_command
 from subgame.cli.reproduce import reproduce_command
 from subgame.cli.solve import solve_command
+from subgame.cli.train import train_command
 from subgame.errors import SubgameError, did_you_mean
 
 __all__ = ["app", "main"]
@@ -87,6 +89,8 @@ app.command("solve")(solve_command)
 app.command("exploit")(exploit_command)
 app.command("endgame")(endgame_command)
 app.command("refine")(refine_command)
+app.command("limit")(limit_command)
+app.command("train")(train_command)
 app.command("reproduce")(reproduce_command)
 app.command("demo")(demo_command)
 app.command("bench")(bench_command)

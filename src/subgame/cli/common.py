@@ -19,13 +19,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.errors import SubgameError
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from subgame.games.base import Game
     from subgame.solve.result import Step
+    from subgame.tree.boards import BoardTree
     from subgame.tree.public_tree import PublicTree
 
 PATIENCE = 2.0
@@ -34,6 +35,8 @@ REPEAT = 10.0
 """Seconds between lines of progress where stderr is no terminal."""
 WIDTH = 100
 """Columns where stdout is no terminal."""
+SAVED = ".safetensors"
+"""What the names of saved strategies end in."""
 
 GAME_HELP = (
     "A name such as leduc, with parameters if you like: 'liars-dice(dice=1, faces=5)'; "
@@ -41,7 +44,8 @@ GAME_HELP = (
 )
 
 
-def _complete_game(incomplete: str) -> list[str]:
+def complete_game(incomplete: str) -> list[str]:
+    """For the shell."""
     from subgame import games
 
     return [name for name in games.names() if name.startswith(incomplete)]
@@ -50,7 +54,7 @@ def _complete_game(incomplete: str) -> list[str]:
 GameArgument = Annotated[
     str,
     typer.Argument(
-        metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=_complete_game
+        metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=complete_game
     ),
 ]
 StrategyArgument = Annotated[
@@ -221,6 +225,13 @@ def check_writable(option: str, path: Path | None) -> None:
     raise SubgameError(f"{option} {path} cannot be written: {reason}.")
 
 
+def check_saved(option: str, path: Path | None) -> None:
+    """Refuse what `check_writable` does, and a name that does not say what kind of file it is."""
+    check_writable(option, path)
+    if path is not None and path.suffix != SAVED:
+        raise SubgameError(f"{option} wants a name that ends in {SAVED}, not {path.name}.")
+
+
 def check_readable(option: str, path: Path | None) -> None:
     """Refuse a file that is not there, before any work is done."""
     if path is not None and not path.exists():
@@ -234,6 +245,7 @@ class Meter:
     def __init__(self, game: str, patience: float = PATIENCE) -> None:
         self.game = game
         self.console = stderr()
+        self.told = False  # that kernels are compiled
         self._began = time.monotonic()
         self._said = self._began + patience - REPEAT  # the first line comes with the bar
         self._lock = threading.Lock()
@@ -313,11 +325,9 @@ def told_of_compiling(meter: Meter) -> Iterator[None]:
         return
 
     class Tell(event.Listener):
-        told = False
-
         def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
+            if not meter.told:
+                meter.told = True
                 meter.say("Compiling kernels for this machine, once; later runs start at once.")
 
         def on_end(self, event: Any) -> None:
@@ -339,3 +349,46 @@ def warm_up(meter: Meter, schedule: str = "cfr+") -> None:
         # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
         elif sg.solve(tree, schedule, iterations=2).stopped == "interrupted":
             raise KeyboardInterrupt
+
+
+def warm_up_ranges(meter: Meter, schedule: str, technique: str | None = None) -> None:
+    """The same for hold'em trees, with a tiny deck; with a technique, for gadgets on them too."""
+    import subgame as sg
+    from subgame.games.holdem.cards import Deck
+
+    meter.update("Getting the kernels ready")
+    tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    tree = sg.compile(tiny)
+    with told_of_compiling(meter):
+        if technique is None:
+            stopped = {sg.solve(tree, schedule, iterations=2, threads=1).stopped}
+        else:
+            found = sg.refine(
+                tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
+                iterations=2,
+            )  # fmt: skip
+            stopped = {part.stopped for part in found.parts}
+    if "interrupted" in stopped:
+        raise KeyboardInterrupt
+
+
+def range_memory(tree: BoardTree, schedule: str, memory_limit: str) -> int:
+    """Bytes that solving a hold'em tree takes; refused if they are over the limit."""
+    from subgame.solve.endgame import memory_needed
+    from subgame.tree.compile import parse_bytes
+
+    needed = memory_needed(tree, schedule)
+    if needed > parse_bytes(memory_limit):
+        raise MemoryLimitError(
+            f"This spot needs {human_bytes(needed)} to solve, over the limit of {memory_limit}; "
+            "fewer bet sizes or a cap on raises make it smaller."
+        )
+    return needed
+
+
+def check_range_schedule(schedule: str) -> None:
+    """Refuse what does not solve hold'em trees."""
+    from subgame.solve.schedule import parse
+
+    if schedule.strip().lower() == "lp" or parse(schedule).sampling != "none":
+        raise SubgameError(f"Ranges are solved by dcfr, cfr+ and the like, not by {schedule}.")

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from subgame.cli.common import (
+    SAVED,
     Meter,
-    check_writable,
+    check_range_schedule,
+    check_saved,
     emit,
+    range_memory,
     stdout,
     told_of_compiling,
+    warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.solve import INTERRUPTED
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
-from subgame.solve.schedule import NAMED, parse
+from subgame.errors import SubgameError, human_bytes
+from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 
 BETS = "postflop: 0.5x 1x a"
 TARGET = "0.5%"
-SAVED = ".safetensors"
 
 
 def _complete_schedule(incomplete: str) -> list[str]:
@@ -160,9 +163,7 @@ def endgame_command(
     limits = {"--target": target, "--iterations": iterations, "--seconds": seconds}
     if file is not None:
         _refuse(f"The file {file} says which spot it is", given)
-    check_writable("--out", out)
-    if out is not None and out.suffix != SAVED:
-        raise SubgameError(f"--out wants a name that ends in {SAVED}, not {out.name}.")
+    check_saved("--out", out)
     if file is not None and file.suffix == SAVED:
         _refuse(f"The file {file} is solved already", {"--bets": bets, **limits, "--out": out})
         shown = _saved(file, memory_limit, threads, line)
@@ -269,8 +270,7 @@ class Job:
         from subgame.solve.solver import Limits
 
         follow_line(game, line or "")
-        if schedule.strip().lower() == "lp" or parse(schedule).sampling != "none":
-            raise SubgameError(f"Ranges are solved by dcfr, cfr+ and the like, not by {schedule}.")
+        check_range_schedule(schedule)
         if threads is not None and threads < 1:
             raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
         wanted = TARGET if target is None and iterations is None and seconds is None else target
@@ -281,13 +281,13 @@ class Job:
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps what is done."""
         import subgame as sg
-        from subgame.solve.endgame import Endgame, memory_needed
+        from subgame.solve.endgame import Endgame
 
         with Meter("the endgame") as meter, told_of_compiling(meter):
             tree = _compile(self.game, memory_limit, meter)
-            needed = memory_needed(tree, self.schedule)
-            _quote(tree, needed, memory_limit, meter)
-            _warm_up(meter, self.schedule)
+            needed = range_memory(tree, self.schedule, memory_limit)
+            _quote(tree, needed, meter)
+            warm_up_ranges(meter, self.schedule)
             meter.update("Solving the endgame")
             result = sg.solve(
                 tree, self.schedule, target=self.target, iterations=self.iterations,
@@ -311,31 +311,11 @@ def _compile(game: Holdem, memory_limit: str, meter: Meter) -> BoardTree:
     return tree
 
 
-def _quote(tree: BoardTree, needed: int, memory_limit: str, meter: Meter) -> None:
+def _quote(tree: BoardTree, needed: int, meter: Meter) -> None:
     """Say what solving will take, before it is taken."""
-    from subgame.tree.compile import parse_bytes
-
-    if needed > parse_bytes(memory_limit):
-        raise MemoryLimitError(
-            f"This spot needs {human_bytes(needed)} to solve, over the limit of {memory_limit}; "
-            "fewer bet sizes or a cap on raises make it smaller."
-        )
     meter.say(f"{tree.num_nodes:,} nodes; solving takes {human_bytes(needed)} of memory.")
     if not any(a[0] == "r" for s in tree.streets for side in s.actions for n in side for a in n):
         meter.say("The bet sizes have no bet on these streets, so that both players only check.")
-
-
-def _warm_up(meter: Meter, schedule: str) -> None:
-    """Have the kernels ready before any clock runs, by solving a tiny deck for a moment."""
-    import subgame as sg
-    from subgame.games.holdem.cards import Deck
-
-    meter.update("Getting the kernels ready")
-    tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
-    # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
-    found = sg.solve(sg.compile(tiny), schedule, iterations=2, threads=1)
-    if found.stopped == "interrupted":
-        raise KeyboardInterrupt
 
 
 def _progress(meter: Meter, tree: BoardTree) -> Any:

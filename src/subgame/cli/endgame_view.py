@@ -87,7 +87,7 @@ class Shown:
         side = len(self.solved.tree.holdem.deck.ranks)
         together = hand_grid.beside(console, side) and len(self.decisions) > 1
         width = hand_grid.MOST - 1 if together else hand_grid.cell_width(console, side)
-        drawn = [hand_grid.draw(d, _title(d), console, width) for d in self.decisions]
+        drawn = [hand_grid.draw(d, title(d), console, width) for d in self.decisions]
         console.print()
         if together:
             pair = Table.grid(padding=(0, 4, 0, 0))
@@ -163,7 +163,7 @@ class Shown:
             next_steps(console, steps)
 
 
-def _title(decision: Decision) -> Text:
+def title(decision: Decision) -> Text:
     """Who acts, after what."""
     from subgame.games.holdem.bets import STREETS
     from subgame.solve.endgame import action_name

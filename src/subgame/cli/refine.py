@@ -3,58 +3,62 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from subgame.cli.common import (
+    GAME_HELP,
+    SAVED,
     BlueprintOption,
-    GameArgument,
     JsonOption,
     MemoryOption,
     Meter,
     SecondsOption,
     StrategyArgument,
+    check_range_schedule,
+    check_saved,
     check_writable,
     compile_game,
+    complete_game,
     emit,
     load_game,
-    next_steps,
-    number_text,
-    one_line,
-    row_text,
-    seconds_text,
+    range_memory,
     stdout,
-    table,
     warm_up,
+    warm_up_ranges,
 )
-from subgame.cli.exploit import _blueprint, read_strategy
+from subgame.cli.exploit import check_one, named_strategy, read_strategy
+from subgame.cli.refine_view import Asked, show
+from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
     from subgame.refine.refine import Refinement
+    from subgame.refine.subgame import Subgame
     from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
-SHOWN = 12
-"""Root infosets that are shown, those with the smallest margins."""
-SHOWN_ROWS = 6
-"""Infosets of the refined strategy that are shown."""
-MEANING = (
-    ("cbv", "what the opponent could get there against the strategy as it was"),
-    ("gift", "what she gave up on the way, which reach techniques may give back"),
-    ("alternative", "what the technique paid her for staying out"),
-    ("value", "what she can get there now"),
-    ("margin", "cbv + gift - value: nowhere below 0 means no worse than before"),
-)
+ROOT = "root"
+"""Where a hold'em tree is refined if nothing is said."""
+
+
+GameOrSpot = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help=GAME_HELP.replace("; or a Gambit file FILE.efg.", "; a Gambit file FILE.efg; or a "
+                               "hold'em spot saved by endgame --out, with its strategy."),
+        show_default=False,
+        autocompletion=complete_game,
+    ),
+]  # fmt: skip
 
 
 def _complete_technique(incomplete: str) -> list[str]:
@@ -62,7 +66,7 @@ def _complete_technique(incomplete: str) -> list[str]:
 
 
 def refine_command(
-    game: GameArgument,
+    game: GameOrSpot,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
     at: Annotated[
@@ -71,9 +75,10 @@ def refine_command(
             "--at",
             metavar="WHERE",
             help="Where subgames start: a frontier of the game ('after round 1' of leduc), a "
-            "public state ('Play' of coin-toss), 'depth 2', 'before chance' or 'after chance'. "
+            "public state ('Play' of coin-toss), 'depth 2', 'before chance' or 'after chance'; "
+            "in hold'em 'root', 'after the turn', 'after the river' or 'Qs Jh 2h 8d | r100c/'. "
             "Repeat it for several public states.",
-            show_default=False,
+            show_default="root in hold'em",
         ),
     ] = None,
     technique_name: Annotated[
@@ -81,7 +86,8 @@ def refine_command(
         typer.Option(
             "--technique",
             metavar="NAME",
-            help=f"One of {', '.join(TECHNIQUES)}.",
+            help=f"One of {', '.join(TECHNIQUES)}; or several with commas between them, or all, "
+            "for a table by technique.",
             autocompletion=_complete_technique,
         ),
     ] = "resolve",
@@ -91,7 +97,7 @@ def refine_command(
             "--schedule",
             metavar="NAME",
             help=f"One of {', '.join(USABLE)}, pcs (sampling public chance) or lp, which is exact.",
-            show_default="pdcfr+, or cfr+ for distributional techniques",
+            show_default="pdcfr+, cfr+ for distributional techniques, dcfr in hold'em",
         ),
     ] = None,
     iterations: Annotated[
@@ -144,6 +150,17 @@ def refine_command(
             show_default="hedge",
         ),
     ] = None,
+    keep_safe: Annotated[
+        bool,
+        typer.Option(
+            "--keep-safe",
+            help="Estimate techniques: hold the opponent to what she had before as well.",
+        ),
+    ] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", help="Cores to use in hold'em.", show_default="all"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="F.safetensors", help="Save the refined strategy."),
@@ -162,6 +179,9 @@ def refine_command(
     often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds or
     --gap says otherwise.
 
+    A hold'em spot that subgame endgame --out saved brings its own game: name the file alone. Its
+    root infosets are the opponent's hands, and it is refined at the root unless --at says where.
+
     [bold]Examples[/]
 
     subgame refine coin-toss --blueprint paper --at Play --technique maxmargin
@@ -173,58 +193,95 @@ def refine_command(
     subgame refine leduc rough.safetensors --at 'after round 1' --schedule lp --out fine.safetensors
 
     subgame refine leduc uniform --at 'after the board card' --technique unsafe --player 0 --json
+
+    subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --out spot.safetensors
+
+    subgame refine spot.safetensors --technique maxmargin --seconds 10 --out better.safetensors
+
+    subgame refine spot.safetensors --technique unsafe,resolve,maxmargin
     """
-    if (strategy is None) == (blueprint is None):
-        raise SubgameError(
-            "Name one strategy: a file, the word uniform or random, or --blueprint NAME."
-        )
-    gadget = _gadget(technique_name, split, scale, refined, form)
-    schedule = schedule or gadget.schedule
-    exact = schedule.strip().lower() == "lp"
-    _check(exact, gadget, schedule, iterations, seconds, gap, player)
-    _check_files(out, plot)
+    spot = Path(game) if game.endswith(SAVED) else None
+    if spot is None:
+        check_one(strategy, blueprint)
+    elif blueprint is not None:
+        raise SubgameError(f"The file {spot} brings its own strategy, so leave out --blueprint.")
+    gadgets = [
+        _gadget(name, split, scale, refined, form, keep_safe) for name in _names(technique_name)
+    ]
+    for gadget in gadgets:
+        _check(gadget, schedule, iterations, seconds, gap, player)
+    _check_files(out, plot, len(gadgets))
+    if threads is not None and threads < 1:
+        raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
 
     import subgame as sg
 
-    rules = load_game(game)
-    with Meter(str(rules)) as meter:
-        tree = compile_game(rules, memory_limit, meter)
-        if blueprint is not None:
-            rough = _blueprint(rules, tree, blueprint)
+    with Meter(str(spot or game)) as meter:
+        if spot is not None:
+            _check_holdem(gadgets, schedule)
+            rough = _read_spot(spot, strategy, seed, memory_limit)
         else:
-            rough = read_strategy(tree, strategy or "", seed)
-        subgames = sg.cut(tree, _where(tree, at))
-        warm_up(meter, schedule)
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Refining {rules}", f"{done} of {total} subgames", done / max(total, 1))
-
-        found = sg.refine(
-            tree, rough, at=subgames, technique=gadget, schedule="lp" if exact else schedule,
-            player=player, iterations=iterations, seconds=seconds, gap=gap, progress=progress,
-        )  # fmt: skip
-    if not found.parts:
+            rules = load_game(game)
+            meter.game = str(rules)
+            if isinstance(rules, sg.holdem.Holdem):
+                _check_holdem(gadgets, schedule)
+            tree = compile_game(rules, memory_limit, meter)
+            rough = named_strategy(rules, tree, strategy, blueprint, seed)
+        subgames = sg.cut(rough.tree, where(rough.tree, at))
+        _prepare(rough.tree, subgames, gadgets, schedule, memory_limit, threads, meter)
+        found = []
+        for gadget in gadgets:
+            found.append(
+                sg.refine(
+                    rough.tree, rough, at=subgames, technique=gadget, schedule=schedule,
+                    player=player, iterations=iterations, seconds=seconds, gap=gap,
+                    progress=_progress(meter, gadget),
+                )
+            )  # fmt: skip
+            if any(part.stopped == "interrupted" for part in found[-1].parts):
+                break
+    if not found[0].parts:
         raise SubgameError("There is nothing to refine there: the player has no choice left.")
-    failure = _write(found, out, plot)
+    failure = _write(found[0], spot, out, plot)
     if json:
-        emit(found.as_dict())
+        many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
+        emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        _show(found, game, blueprint, strategy, at or [], out)
+        show(stdout(), found, rough, Asked(game, strategy, blueprint, at or [], out, spot))
     if failure:
         raise failure
+    if any(part.stopped == "interrupted" for part in found[-1].parts):
+        raise typer.Exit(INTERRUPTED)
 
 
 # Before --------------------------------------------------------------------------------------
+def _names(text: str) -> list[str]:
+    """The techniques that --technique names; each once."""
+    names = [name.strip().lower().replace("_", "-") for name in text.split(",") if name.strip()]
+    if names == ["all"]:
+        names = [name for name in TECHNIQUES if name != "estimate"]  # which is estimate-resolve
+    if not names:
+        raise SubgameError("--technique names no technique, such as resolve.")
+    return list(dict.fromkeys(names))
+
+
 def _gadget(
-    name: str, split: bool | None, scale: float | None, refined: float | None, form: str | None
+    name: str,
+    split: bool | None,
+    scale: float | None,
+    refined: float | None,
+    form: str | None,
+    keep_safe: bool,
 ) -> Gadget:
     """The technique with its options; those that would have no effect are refused."""
-    name = name.strip().lower().replace("_", "-")
     made = technique(name)
-    gifts = [key for key in TECHNIQUES if TECHNIQUES[key]().gifts != "none"]
-    random = [key for key in TECHNIQUES if TECHNIQUES[key]().door == "random"]
+    known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
+    gifts = [key for key, each in known.items() if each.gifts != "none"]
+    random = [key for key, each in known.items() if each.door == "random"]
+    guessed = [key for key, each in known.items() if each.estimate and each.door != "random"]
     for option, value, fits in (
-        ("--split", split, gifts), ("--scale", scale, gifts), ("--form", form, random)
+        ("--split", split, gifts), ("--scale", scale, gifts), ("--form", form, random),
+        ("--keep-safe", keep_safe or None, guessed),
     ):  # fmt: skip
         if value is not None and name not in fits:
             given = "--no-split" if option == "--split" and not value else option
@@ -237,13 +294,13 @@ def _gadget(
         scale=made.scale if scale is None else scale,
         refined=made.refined if refined is None else refined,
         form=made.form if form is None else form,  # type: ignore[arg-type]
+        keep_safe=keep_safe,
     )
 
 
 def _check(
-    exact: bool,
     gadget: Gadget,
-    schedule: str,
+    schedule: str | None,
     iterations: int | None,
     seconds: float | None,
     gap: float | None,
@@ -255,7 +312,7 @@ def _check(
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
     if player not in (None, 0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if exact:
+    if schedule is not None and schedule.strip().lower() == "lp":
         for name, value in limits.items():
             if value is not None:
                 raise SubgameError(
@@ -267,22 +324,40 @@ def _check(
                 "solve it by a CFR schedule."
             )
         return
-    if parse(schedule).responder >= 0:
+    if schedule is not None and parse(schedule).responder >= 0:
         raise SubgameError(
             "The schedule cfr-br only solves one half of a game, so it cannot refine; take another."
+        )
+    if gap is not None and gadget.door == "random":
+        raise SubgameError(
+            f"{gadget.name} is no finite game and has no gap to reach; give --iterations or "
+            "--seconds instead."
         )
     if gap is not None and not gap > 0:
         raise SubgameError(f"gap is a number above 0, not {gap:g}.")
     Limits(iterations, seconds, gap)
 
 
-def _check_files(out: Path | None, plot: Path | None) -> None:
-    check_writable("--out", out)
+def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
+    """Refuse what does not work on hold'em trees."""
+    if schedule is not None:
+        check_range_schedule(schedule)
+    for gadget in gadgets:
+        if gadget.keep_safe:
+            raise SubgameError(
+                f"{gadget.name} in hold'em cannot keep Resolve's conditions, for which the "
+                "opponent needs a second copy of the tree; leave out --keep-safe."
+            )
+
+
+def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
+    check_saved("--out", out)
     check_writable("--plot", plot)
+    if techniques > 1 and (out is not None or plot is not None):
+        option = "--plot" if out is None else "--out"
+        raise SubgameError(f"{option} is for one strategy; name a single technique for it.")
     if out is not None and plot is not None and out.absolute() == plot.absolute():
         raise SubgameError(f"--out and --plot name the same file, {out}; give each its own.")
-    if out is not None and out.suffix != ".safetensors":
-        raise SubgameError(f"--out wants a name that ends in .safetensors, not {out.name}.")
     if plot is not None:
         from matplotlib.backend_bases import FigureCanvasBase
 
@@ -292,8 +367,25 @@ def _check_files(out: Path | None, plot: Path | None) -> None:
             )
 
 
-def _where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
+def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -> Strategy:
+    """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
+    from subgame.solve.endgame import load
+    from subgame.tree.strategy import read_tensors
+
+    said = read_tensors(spot)[0]
+    if "board" not in said and "game" in said:
+        raise SubgameError(
+            f"{spot} was made for {said['game']} and does not bring its rules along; name the game "
+            f"first: subgame refine {shlex.quote(said['game'])} {spot}."
+        )
+    saved = load(spot, memory_limit=memory_limit)
+    return saved if strategy is None else read_strategy(saved.tree, strategy, seed)
+
+
+def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
     """What `subgame.cut` wants: names as they are, a number that names no public state as such."""
+    if not at and tree.weighted:
+        return ROOT
     if not at:
         frontiers = list(tree.histories.game.frontiers()) if tree.histories is not None else []
         known = [*frontiers, "depth 1", "after chance"]
@@ -302,112 +394,81 @@ def _where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str |
             f"{', '.join(repr(name) for name in known)} or a public state."
         )
     names = set(tree.node_names)
-    places = [int(name) if name.isdecimal() and name not in names else name for name in at]
+    numbers = not tree.weighted
+    places = [
+        int(name) if numbers and name.isdecimal() and name not in names else name for name in at
+    ]
     return places[0] if len(places) == 1 else places
 
 
+def _prepare(
+    tree: PublicTree,
+    subgames: Sequence[Subgame],
+    gadgets: Sequence[Gadget],
+    schedule: str | None,
+    memory_limit: str,
+    threads: int | None,
+    meter: Meter,
+) -> None:
+    """Have the kernels ready, the threads set and the memory checked."""
+    from subgame.solve.engine import engine
+    from subgame.tree.boards import BoardTree
+
+    if not isinstance(tree, BoardTree):
+        for name in dict.fromkeys(schedule or gadget.schedule for gadget in gadgets):
+            warm_up(meter, name)
+        return
+    range_memory(tree, schedule or "dcfr", memory_limit)
+    warm_up_ranges(meter, schedule or "dcfr", gadgets[0].name)
+    if threads is not None:
+        for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
+            engine(each, threads)
+
+
+def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
+    def progress(done: int, total: int) -> None:
+        what = f"Refining {meter.game} by {gadget.name}"
+        meter.update(what, f"{done} of {total} subgames", done / max(total, 1))
+
+    return progress
+
+
 # After ---------------------------------------------------------------------------------------
-def _write(found: Refinement, out: Path | None, plot: Path | None) -> SubgameError | None:
+def _write(
+    found: Refinement, spot: Path | None, out: Path | None, plot: Path | None
+) -> SubgameError | None:
     """Write the files; what fails is told after the result, which is not to be lost for it."""
     from safetensors import SafetensorError
+
+    from subgame.solve.endgame import save
 
     path = out
     try:
         if out is not None:
-            found.strategy.save(out)
+            strategy = replace(found.strategy, notes=_notes(found))
+            if spot is None:
+                strategy.save(out)
+            else:
+                save(strategy, out)
         if plot is not None:
             from matplotlib.figure import Figure
 
             path, figure = plot, Figure(figsize=(8, 4.5))
             found.plot(figure.subplots())
             figure.savefig(plot, dpi=150)
+    except SubgameError as error:
+        return error
     except (OSError, SafetensorError) as error:
         return SubgameError(f"{path} could not be written: {error}.")
     return None
 
 
-def _show(
-    found: Refinement,
-    game: str,
-    blueprint: str | None,
-    strategy: str | None,
-    at: Sequence[str],
-    out: Path | None,
-) -> None:
-    console = stdout()
-    console.print(Text(f"{found.game}, refined by {found.technique.name}", style="bold"))
-    console.print(_summary(found))
-    rows = sorted(found.rows(), key=lambda line: line["margin"])
-    columns = ("subgame", "player", "infoset", "cbv", "gift", "alternative", "value", "margin")
-    shown = table(*columns, numbers=["player", *columns[3:]],
-                  title="Root infosets of the opponent")  # fmt: skip
-    for line in rows[:SHOWN]:
-        bad = line["margin"] < -1e-9
-        cells = [Text(one_line(str(line[key]))) for key in columns[:3]]
-        cells += [Text(number_text(line[key]), "red" if bad else "") for key in columns[3:]]
-        shown.add_row(*cells)
-    console.print(shown, end="")
-    if len(rows) > SHOWN:
-        console.print(Text(f"  … and {len(rows) - SHOWN:,} with larger margins", style="dim"))
-    for name, what in MEANING:
-        console.print(Text(f"  {name:<12} {what}", style="dim"))
-    console.print(_strategy(found))
-    _lead_on(console, found, game, blueprint, strategy, at, out)
-
-
-def _summary(found: Refinement) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    for justify in ("left", "right", "left"):
-        grid.add_column(justify=justify)
-
-    def add(name: str, value: str, note: str = "") -> None:
-        grid.add_row(f"  {name}", Text(value, "bold"), Text(note, "dim"))
-
-    change = found.after - found.before
-    add("exploitability before", number_text(max(found.before, 0.0)), "what a best response wins, "
-        "mean of both seats")  # fmt: skip
-    word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
-    add("exploitability after", number_text(max(found.after, 0.0)), word)
-    add("smallest margin", number_text(found.margin))
-    add("gadget games", f"{len(found.parts)}",
-        f"one per subgame and player, solved by {found.schedule}")  # fmt: skip
-    add("time", seconds_text(found.seconds))
-    return grid
-
-
-def _strategy(found: Refinement) -> Table:
-    shown = table("player", "infoset", "plays now", numbers=["player"])
-    names = [
-        (part.player, name)
-        for part in found.parts
-        for name in part.subgame.tree.players[part.player].names
-    ]
-    for p, name in names[:SHOWN_ROWS]:
-        side = found.strategy.tree.players[p]
-        row = row_text(found.strategy.row(p, side.index[name]))
-        shown.add_row(str(p), Text(one_line(name)), row)
-    if len(names) > SHOWN_ROWS:
-        shown.caption = Text(f"… and {len(names) - SHOWN_ROWS:,} infosets more", style="dim")
-    return shown
-
-
-def _lead_on(
-    console: Console,
-    found: Refinement,
-    game: str,
-    blueprint: str | None,
-    strategy: str | None,
-    at: Sequence[str],
-    out: Path | None,
-) -> None:
-    source = f"--blueprint {shlex.quote(blueprint)}" if blueprint else shlex.quote(strategy or "")
-    where = " ".join(f"--at {shlex.quote(name)}" for name in at)
-    again = f"subgame refine {shlex.quote(game)} {source} {where}"
-    other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
-    steps = [(f"{again} --technique {other}", "try another technique")]
-    if out is None:
-        steps.append((f"{again} --out refined.safetensors", "keep the refined strategy"))
-    else:
-        judge = f"subgame exploit {shlex.quote(game)} {shlex.quote(str(out))}"
-        steps.append((judge, "see where it can still be beaten"))
-    next_steps(console, steps)
+def _notes(found: Refinement) -> dict[str, str]:
+    """Where a refined strategy comes from, as its file says."""
+    places = list(dict.fromkeys(part.subgame.name for part in found.parts))
+    where = places[0] if len(places) == 1 else f"{len(places)} subgames"
+    return {
+        "refined": f"{found.technique.name} at {where}",
+        "schedule": found.schedule,
+        "iterations": str(max(part.iterations for part in found.parts)),
+    }

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes
-from subgame.games.holdem.rules import NOBODY, Betting, NoLimit
+from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 
 RANKS = "JQK"
 LAST = len(STREETS) - 1
@@ -36,14 +36,6 @@ CACHED = 2**16
 NAMED = {"fcpa": "1x a"}
 """Fold, call, pot, all-in: the usual smallest abstraction (Ganzfried & Sandholm 2013, Sec. 9)."""
 EVERY = "all"
-
-
-class Bet(NamedTuple):
-    """How large an action is: what action translation looks at."""
-
-    fraction: float
-    """Of the pot once the bet before it is called; 0 for a check or a call."""
-    all_in: bool = False
 
 
 @lru_cache(maxsize=CACHED)
@@ -85,14 +77,7 @@ class NoLimitState(State):
 
     def bet(self, action: str) -> Bet | None:
         """How large a legal action is; None for a fold."""
-        if action == "f":
-            return None
-        betting = self.betting
-        if action == "c":
-            return Bet(0.0)
-        total, level = int(action[1:]), max(betting.bets)
-        called = betting.pot + betting.to_call
-        return Bet((total - level) / called, total == betting.most_raise)
+        return self.betting.bet(action)
 
     def chance_outcomes(self) -> list[tuple[str, float]]:
         left = {rank: self.game.copies - self.cards.count(rank) for rank in RANKS}

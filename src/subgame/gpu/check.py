@@ -23,8 +23,9 @@ import numpy as np
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu.engine import DeviceMemory, TorchEngine
+from subgame.gpu.engine import TorchEngine
 from subgame.gpu.runtime import load_torch
+from subgame.gpu.sweeps import DeviceMemory
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.boards import BoardTree, compile_boards
 

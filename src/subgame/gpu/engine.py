@@ -11,8 +11,6 @@ Regrets and averages stay on the device as `Blocks`; strategies go to and from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +19,8 @@ from numpy.typing import NDArray
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.gpu.layout import WARP, Level, cpu_places, lay_out
 from subgame.gpu.runtime import has_triton, load_torch, pick_device
-from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, Tables, TorchOps
+from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps
+from subgame.gpu.torch_ops import Place, Tables, TorchOps
 from subgame.tree.boards import BoardTree
 
 Floats = NDArray[np.float64]
@@ -29,53 +28,6 @@ Stored = NDArray[np.float32]
 Weights = NDArray[Any]
 """Numbers of a `Strategy`, in the layout of the CPU engine."""
 Tensor = Any
-SCRATCH = 4 << 30
-"""Bytes that one street's lanes and values may take before its boards are cut into slices."""
-
-
-class Blocks:
-    """Numbers of one player's actions: a block ``[action, unit, hand]`` per street."""
-
-    def __init__(self, engine: TorchEngine, p: int, blocks: list[Tensor]) -> None:
-        self.engine, self.player, self.blocks = engine, p, blocks
-
-    def numpy(self) -> Stored:
-        """In the layout of the CPU engine and of `Strategy`."""
-        return self.engine.to_cpu(self.player, self)
-
-    def read(self, values: Weights) -> None:
-        """Overwrite from that layout."""
-        fresh = self.engine.from_cpu(self.player, values)
-        for mine, theirs in zip(self.blocks, fresh.blocks, strict=True):
-            mine.copy_(theirs)
-
-    def copy(self) -> Stored:
-        return self.numpy()
-
-    def clone(self) -> Blocks:
-        return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
-
-    def __len__(self) -> int:
-        return self.engine.tree.stored(self.player) if self.blocks else 1
-
-
-class DeviceMemory(NamedTuple):
-    """What a solver remembers of one player, on the device."""
-
-    regret: Blocks
-    average: Blocks
-    instant: Blocks
-
-    @property
-    def sigma(self) -> Blocks:
-        """The current strategy: kernels play in proportion to positive weights."""
-        return self.regret
-
-    def on(self, s: int) -> Mind:
-        """On one street."""
-        average, instant = self.average.blocks, self.instant.blocks
-        return Mind(self.regret.blocks[s], average[s] if average else None,
-                    instant[s] if instant else None)  # fmt: skip
 
 
 class Plan(NamedTuple):
@@ -91,17 +43,6 @@ class Values(NamedTuple):
     slots: Floats
 
 
-@dataclass
-class Tape:
-    """A recorded iteration: the graph, and the places it reads discounts and root reach from."""
-
-    key: tuple[Any, ...]
-    rates: Tensor
-    slots: list[Tensor]
-    warm: bool = False
-    graph: Any = None
-
-
 class Door(Protocol):
     """What stands at the root; see `solve.range_engine.Door`."""
 
@@ -112,7 +53,23 @@ class Door(Protocol):
     def observe(self, values: Floats, rates: Floats) -> None: ...
 
 
-class TorchEngine:
+class _HostDoor:
+    """A door of the CPU engine before a tree on the device."""
+
+    recorded = False
+
+    def __init__(self, engine: TorchEngine, door: Door) -> None:
+        self.engine, self.door, self.player = engine, door, door.player
+
+    def enter(self, rates: Tensor) -> Tensor:
+        return self.engine.slots(self.door.enter(self.player), self.engine.torch.float32)
+
+    def observe(self, values: Tensor, rates: Tensor) -> None:
+        plain = rates[:, :3].double().cpu().numpy()
+        self.door.observe(self.engine.paid(self.player, values), plain)
+
+
+class TorchEngine(Sweeps):
     """Kernels on a device bound to one hold'em tree.
 
     `fused` compiles each street's betting into one kernel (Triton; the default on CUDA); without,
@@ -134,16 +91,16 @@ class TorchEngine:
         self.device, self.torch = pick_device(device), load_torch()
         self.tree, self.scratch = tree, scratch
         self.check_memory(memory_limit)
-        self.levels = lay_out(tree)
-        self.places = [self._place(level) for level in self.levels]
-        self.fused = self.device.type == "cuda" and has_triton() if fused is None else fused
-        self.ops: Any = TorchOps(self.device)
-        if self.fused:
+        fused = self.device.type == "cuda" and has_triton() if fused is None else fused
+        ops: Any = TorchOps(self.device)
+        if fused:
             from subgame.gpu.fused import FusedOps
 
-            self.ops = FusedOps(self.device)
-        self.graphs = self.fused and self.device.type == "cuda" if graphs is None else graphs
-        self._tape: Tape | None = None
+            ops = FusedOps(self.device)
+        levels = lay_out(tree)
+        recorded = fused and self.device.type == "cuda" if graphs is None else graphs
+        places = [self._place(level) for level in levels]
+        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded)
 
     # Memory ----------------------------------------------------------------------------------
     def quote(self, *, predictive: bool = False) -> int:
@@ -180,18 +137,6 @@ class TorchEngine:
         )
         return Place(level, (tables[0], tables[1]), put(level.weight), slice(0, level.units))
 
-    def _blank(self, p: int) -> Blocks:
-        return Blocks(self, p, [
-            self.torch.zeros((level.bets[p].edges, level.units, level.hands[p].wide),
-                             dtype=self.torch.float32, device=self.device)
-            for level in self.levels
-        ])  # fmt: skip
-
-    def memory(self, p: int, *, predictive: bool = False) -> DeviceMemory:
-        """A blank memory for player `p`."""
-        instant = self._blank(p) if predictive else Blocks(self, p, [])
-        return DeviceMemory(self._blank(p), self._blank(p), instant)
-
     def to_cpu(self, p: int, blocks: Blocks) -> Stored:
         """Blocks in the layout of `Strategy`."""
         out = np.zeros(self.tree.stored(p), dtype=np.float32)
@@ -202,77 +147,25 @@ class TorchEngine:
 
     def from_cpu(self, p: int, values: Weights) -> Blocks:
         """Blocks on the device, from the layout of `Strategy`."""
-        made = self._blank(p)
+        made = self.blank(p)
         for level, block in zip(self.levels, made.blocks, strict=True):
             for e, (places, real) in enumerate(cpu_places(level, p)):
                 row = np.where(real, values[places], np.float32(0))
                 block[e] = self.torch.from_numpy(row)
         return made
 
-    # One sweep -------------------------------------------------------------------------------
-    def _slots(self, p: int, reach: Floats, dtype: Any) -> Tensor:
+    # The operations --------------------------------------------------------------------------
+    def slots(self, reach: Floats, dtype: Any) -> Tensor:
         """[1, 1, slot] reach at the root."""
         made = self.torch.from_numpy(np.array(reach, dtype=np.float64))
         return made.to(self.device, dtype)[None, None]
 
-    def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
-        """A street whole, or cut so that lanes and values fit the scratch."""
-        place, level = self.places[s], self.levels[s]
-        whole = level.units
-        if level.last:
-            rows = [len(bet.lanes) + 2 * len(bet.ends) for bet in level.bets]
-            if not self.fused:
-                rows = [r + 3 * bet.rows for r, bet in zip(rows, level.bets, strict=True)]
-            wide = max(hands.wide for hands in level.hands)
-            whole = max(1, min(whole, self.scratch // (max(rows) * wide * size)))
-        for at in range(0, level.units, whole):
-            units = slice(at, min(at + whole, level.units))
-            if units == place.units:
-                yield place
-                continue
-            first, second = (tables.cut(units) for tables in place.tables)
-            yield Place(level, (first, second), place.weight[units], units)
+    def paid(self, p: int, result: Tensor) -> Floats:
+        """[s] root values as expectations."""
+        slots = len(self.tree.players[p].slots)
+        out: Floats = result[0, 0, :slots].double().cpu().numpy() / self.tree.deals
+        return out
 
-    def _sweep(
-        self, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, rates: Tensor,
-        ahead: Tensor, slots: tuple[Tensor | None, Tensor],
-    ) -> Tensor:  # fmt: skip
-        """[s] half an iteration; `slots` are ours and hers. Gives our values at the root."""
-        o, dtype = 1 - p, slots[1].dtype
-        ours: list[Tensor | None] = [slots[0]]
-        hers: list[Tensor] = [slots[1]]
-        lanes = []
-        last = len(self.levels) - 1
-        for s, place in enumerate(self.places[:last]):
-            lane, leaf = self.ops.descend(place, o, theirs.on(s), ahead, hers[s])
-            lanes.append(lane)
-            hers.append(leaf)
-            mind, own = mine.on(s) if mode != BEST else None, ours[s]
-            keeps = mind is not None and mind.average is not None and own is not None
-            ours.append(
-                self.ops.descend(place, p, mind, rates, own, lanes=False)[1] if keeps else None
-            )
-        below: Tensor | None = None
-        for s in range(last, -1, -1):
-            level = self.levels[s]
-            shape = (level.bets[p].roots, level.units, level.hands[p].wide)
-            result = self.torch.empty(shape, dtype=dtype, device=self.device)
-            for place in self._slices(s, p, result.element_size()):
-                cut = place.units
-                lane = (
-                    lanes[s]
-                    if s < last
-                    else self.ops.descend(place, o, theirs.on(s).cut(cut), ahead, hers[s])[0]
-                )
-                shown, folded = self.ops.terminals(place, p, lane)
-                mind = mine.on(s).cut(cut) if mode != BEST else Mind(None)
-                paid = (shown, folded, below)
-                result[:, cut] = self.ops.settle(place, p, mode, mind, rates, ours[s], paid)
-            if s > 0:
-                below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
-        return result[0, 0]
-
-    # The operations --------------------------------------------------------------------------
     def iterate(
         self,
         memories: tuple[DeviceMemory, DeviceMemory],
@@ -282,85 +175,12 @@ class TorchEngine:
         responder: int = -1,
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
-        if len(discounts) < 2:
-            return
-        torch, kind = self.torch, self.torch.float32
-        padded = np.pad(np.asarray(discounts, dtype=np.float32), ((0, 0), (0, 1)))
-        table = torch.from_numpy(padded).to(self.device)  # four numbers a row: kernels like that
-        slots = [
-            self._slots(p, root.enter(p) if root else self.tree.players[p].reach, kind)
-            for p in (0, 1)
-        ]
-        if responder == 1:  # she answers player 0's first strategy before it is played
-            blind = memories[1]._replace(average=Blocks(self, 1, []))
-            self._sweep(1, RESPOND, blind, memories[0], table[0], table[0], (None, slots[0]))
-        if self.graphs and root is None:
-            once = self._recorded(memories, slots, alternating, responder)
-        else:
-
-            def once(rates: Tensor, plain: Floats) -> None:
-                self._turn(memories, slots, rates, plain, alternating, root, responder)
-
-        for t in range(len(discounts) - 1):
-            once(table[t : t + 2], discounts[t : t + 2])
-
-    def _recorded(
-        self, memories: tuple[DeviceMemory, DeviceMemory], slots: list[Tensor],
-        alternating: bool, responder: int,
-    ) -> Callable[[Tensor, Floats], None]:  # fmt: skip
-        """What runs one iteration as a CUDA graph; the first one compiles and is run plainly."""
-        blocks = [block.data_ptr() for m in memories for part in m for block in part.blocks]
-        key = (*blocks, alternating, responder)
-        if self._tape is None or self._tape.key != key:
-            rates = self.torch.zeros((2, 4), device=self.device)
-            self._tape = Tape(key, rates, slots)
-        tape = self._tape
-        for mine, given in zip(tape.slots, slots, strict=True):
-            mine.copy_(given)
-
-        def play(plain: Floats) -> None:
-            self._turn(memories, tape.slots, tape.rates, plain, alternating, None, responder)
-
-        def once(rates: Tensor, plain: Floats) -> None:
-            tape.rates.copy_(rates)
-            if tape.graph is None and not tape.warm:
-                play(plain)
-                tape.warm = True
-                return
-            if tape.graph is None:
-                graph = self.torch.cuda.CUDAGraph()
-                with self.torch.cuda.graph(graph):
-                    play(plain)
-                tape.graph = graph
-            tape.graph.replay()
-
-        return once
-
-    def _turn(
-        self, memories: tuple[DeviceMemory, DeviceMemory], slots: list[Tensor], rates: Tensor,
-        plain: Floats, alternating: bool, root: Door | None, responder: int,
-    ) -> None:  # fmt: skip
-        """One iteration."""
-        before, chooser = memories[0], root.player if root else -1
-        if not alternating:
-            before = before._replace(regret=before.regret.clone(), instant=before.instant.clone())
-        for p in (0, 1):
-            mode = RESPOND if responder == p else LEARN
-            theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
-            both = (slots[p], slots[1 - p])
-            paid = self._sweep(p, mode, memories[p], theirs, rates[0], ahead, both)
-            if root and p == chooser:
-                root.observe(self._paid(p, paid), plain)
-                if alternating:
-                    slots[p].copy_(self._slots(p, root.enter(p), slots[p].dtype))
-        if root and chooser >= 0 and not alternating:
-            slots[chooser].copy_(self._slots(chooser, root.enter(chooser), slots[chooser].dtype))
-
-    def _paid(self, p: int, result: Tensor) -> Floats:
-        """[s] root values as expectations."""
-        slots = len(self.tree.players[p].slots)
-        out: Floats = result[:slots].double().cpu().numpy() / self.tree.deals
-        return out
+        kind = self.torch.float32
+        one, two = (
+            self.slots(root.enter(p) if root else self.tree.players[p].reach, kind) for p in (0, 1)
+        )
+        door = _HostDoor(self, root) if root and root.player >= 0 else None
+        self.run(memories, discounts, alternating, (one, two), door, responder)
 
     def sample(self, *args: Any) -> None:
         """Refused: whole ranges are cheap enough."""
@@ -376,20 +196,16 @@ class TorchEngine:
 
     def values(self, p: int, sigma: Weights | Blocks, opponent_plan: Plan) -> Floats:
         """[s] counterfactual values of player `p` playing `sigma`, in float64."""
-        return self._judge(p, FOLLOW, self._still(p, sigma), opponent_plan)
+        return self._against(p, self._blocks(p, sigma), opponent_plan)
 
     def respond(self, p: int, opponent_plan: Plan) -> Values:
         """Counterfactual best response of player `p`, in float64."""
-        return Values(self._judge(p, BEST, self._still(p, Blocks(self, p, [])), opponent_plan))
+        return Values(self._against(p, None, opponent_plan))
 
-    def _still(self, p: int, sigma: Weights | Blocks) -> DeviceMemory:
-        """A strategy that does not change."""
-        none = Blocks(self, p, [])
-        held = sigma if isinstance(sigma, Blocks) else self.from_cpu(p, sigma)
-        return DeviceMemory(held, none, none)
+    def _blocks(self, p: int, sigma: Weights | Blocks) -> Blocks:
+        return sigma if isinstance(sigma, Blocks) else self.from_cpu(p, sigma)
 
-    def _judge(self, p: int, mode: int, mine: DeviceMemory, against: Plan) -> Floats:
-        theirs = self._still(1 - p, against.sigma)
-        hers = self._slots(1 - p, against.slots, self.torch.float64)
-        still = self.torch.ones(4, dtype=self.torch.float64, device=self.device)
-        return self._paid(p, self._sweep(p, mode, mine, theirs, still, still, (None, hers)))
+    def _against(self, p: int, mine: Blocks | None, plan: Plan) -> Floats:
+        theirs = self._blocks(1 - p, plan.sigma)
+        hers = self.slots(plan.slots, self.torch.float64)
+        return self.paid(p, self.judge(p, mine, theirs, hers))

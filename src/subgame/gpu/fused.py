@@ -28,6 +28,7 @@ class FusedOps:
         self._built: dict[Any, list[tuple[Any, Tensor, Tensor]]] = {}
         self._written: dict[str, Any] = {}
         self._lists: dict[int, Tensor] = {}
+        self._alive: list[Any] = []  # what an id in the keys above stands for
 
     def _dtype(self, dtype: Any) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
@@ -51,6 +52,7 @@ class FusedOps:
                     self._written[text] = kernel
                 made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made
+            self._alive.append(place.level)
         return self._built[full]
 
     def _put(self, array: Any) -> Tensor:
@@ -127,6 +129,7 @@ class FusedOps:
         """A small table of a level, moved once."""
         if id(array) not in self._lists:
             self._lists[id(array)] = self._put(array)
+            self._alive.append(array)
         return self._lists[id(array)]
 
     def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:

@@ -83,7 +83,7 @@ class TorchOps:
         w = w.clamp(min=TINY)
         return w / w.sum(0)
 
-    def _reach(
+    def reach(
         self, bet: Betting, mind: Mind, rates: Tensor, entry: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Reach and strategy of every row."""
@@ -103,7 +103,7 @@ class TorchOps:
     ) -> tuple[Tensor, Tensor]:
         """Player `p`'s reach in her lanes (if they are wanted), and at her leaves."""
         bet = place.level.bets[p]
-        reach, _ = self._reach(bet, mind, rates.to(above.dtype), self.enter(place, p, above))
+        reach, _ = self.reach(bet, mind, rates.to(above.dtype), self.enter(place, p, above))
         return reach[bet.lanes if lanes else []], reach[bet.leaves]
 
     def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Tensor]:
@@ -136,10 +136,20 @@ class TorchOps:
             start, stop = max(at, bet.folded), min(at + step, len(bet.lanes))
             if start < stop:
                 some = slice(start - at, stop - at)
-                met = _pick(ends[some], own.cards.flatten(1)).unflatten(2, (-1, 2)).sum(3)
-                value = total[some] - met + _pick(x[some], own.same)
+                value = _unblocked(own, x[some], ends[some])
                 folded[start - bet.folded : stop - bet.folded] = value
         return shown, folded
+
+    def opposing(self, place: Place, p: int, reach: Tensor) -> Tensor:
+        """[k, u, h] the weight of the hands the opponent can hold beside each of player `p`'s."""
+        lists = place.tables[1 - p].lists
+        out = reach.new_empty((*reach.shape[:2], place.level.hands[p].wide))
+        step = max(1, CELLS // max(1, lists.numel()))
+        for at in range(0, len(reach), step):
+            x = self.torch.nn.functional.pad(reach[at : at + step], (0, 1))
+            ends = _pick(x, lists.flatten(1)).unflatten(2, lists.shape[1:]).sum(3)
+            out[at : at + step] = _unblocked(place.tables[p], x, ends)
+        return out * (place.tables[p].above >= 0)
 
     def settle(
         self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
@@ -149,6 +159,14 @@ class TorchOps:
 
         `paid` are values at showdowns, after folds, and at the leaves.
         """
+        value = self.climb(place, p, mode, mind, rates, above, paid)
+        return value[: place.level.bets[p].roots]
+
+    def climb(
+        self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
+        paid: tuple[Tensor, Tensor, Tensor | None],
+    ) -> Tensor:  # fmt: skip
+        """What `settle` does, with the values of all rows."""
         torch, bet = self.torch, place.level.bets[p]
         shown, folded, below = paid
         rates = rates.to(shown.dtype)
@@ -159,7 +177,7 @@ class TorchOps:
                 if above is None
                 else self.enter(place, p, above)
             )
-            reach, sigma = self._reach(bet, mind, rates, entry)
+            reach, sigma = self.reach(bet, mind, rates, entry)
             if mind.average is not None:
                 mind.average.mul_(rates[2]).add_(reach[bet.roots :])
         value = shown.new_zeros((bet.rows, place.boards, place.level.hands[p].wide))
@@ -184,7 +202,7 @@ class TorchOps:
             elif mode == RESPOND:
                 chosen = value[rows] >= best
                 mind.weights[edges] = (chosen & (chosen.cumsum(0) == 1)).to(mind.weights.dtype)
-        return value[: bet.roots]
+        return value
 
     def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:
         """[leaf, u, h] values at the leaves `above`, from those at the roots of `place`."""
@@ -211,6 +229,15 @@ class TorchOps:
         real = index >= 0
         found = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
         return (found * real).sum(3) / real.sum(2).clamp(min=1)
+
+
+def _unblocked(own: Tables, x: Tensor, ends: Tensor) -> Tensor:
+    """Sums over all hands but those that share a card with each of ours.
+
+    `x` is her reach with a 0 after it, `ends` its sums by card; what has both cards went twice.
+    """
+    met = _pick(ends, own.cards.flatten(1)).unflatten(2, (-1, 2)).sum(3)
+    return x.sum(2, keepdim=True) - met + _pick(x, own.same)
 
 
 def _pick(block: Tensor, index: Tensor) -> Tensor:

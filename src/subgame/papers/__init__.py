@@ -2,8 +2,8 @@
 
     >>> from subgame import papers
     >>> print(*papers.KEYS)
-    coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 no-limit-leduc-sizes
-    kubicek2026-refined brown2018-rps-plus libratus-endgames
+    coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
+    no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus libratus-endgames
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -87,6 +87,8 @@ KEYS: dict[str, Reproduction] = {
                      "6 minutes", "subgame.papers.burch2014_cfrd"),
         Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
                      "3 minutes", "subgame.papers.burch2014_fig5"),
+        Reproduction("brown2017-table2", BROWN, "off-tree bets in flop hold'em, on a GPU",
+                     "6 minutes", "subgame.papers.brown2017_table2"),
         Reproduction("no-limit-leduc-sizes", BROWN,
                      "every bet size answered, nested and translated", "4 minutes",
                      "subgame.papers.no_limit_leduc"),

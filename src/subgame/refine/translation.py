@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE
-from subgame.games.no_limit import Bet
+from subgame.games.holdem.rules import Bet
 from subgame.tree.histories import Histories
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy, normalise

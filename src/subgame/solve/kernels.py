@@ -20,6 +20,7 @@ from numba import njit
 from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
+from subgame.solve.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
 from subgame.tree.public_tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
@@ -27,12 +28,6 @@ Floats = NDArray[np.float64]
 LANES = 64
 """Terminals of one group evaluated together; their vectors stay in the first-level cache."""
 TINY = 1e-280
-HERMITE_X, _weights = np.polynomial.hermite.hermgauss(64)
-HERMITE_W = _weights / math.sqrt(math.pi)
-_nodes, _weights = np.polynomial.legendre.leggauss(64)
-_t, _s = (1 + _nodes) / 2, (1 - _nodes) / 2  # u = t^3 / (t^3 + s^3): smooth at both ends
-LOGIT_X = 3 * np.log(_t / _s)
-LOGIT_W = _weights / 2 * 3 * (_t * _s) ** 2 / (_t**3 + _s**3) ** 2
 
 
 class Memory(NamedTuple):

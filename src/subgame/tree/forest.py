@@ -10,6 +10,7 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -69,33 +70,51 @@ class Street:
     parent: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     first: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     states: tuple[list[Betting], list[Betting]] = field(default_factory=lambda: ([], []))
+    home: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    """[i] the root, of the first street, below which each decision lies."""
+    at: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(
+        default_factory=lambda: ([], [])
+    )
+    """[i] both players' rows where each decision is taken."""
     actions: tuple[list[tuple[str, ...]], list[tuple[str, ...]]] = field(
         default_factory=lambda: ([], [])
     )
     endings: list[Ending] = field(default_factory=list)
     leaves: list[Betting] = field(default_factory=list)
     leaf_rows: list[tuple[int, int]] = field(default_factory=list)
+    leaf_home: list[int] = field(default_factory=list)
 
     @property
     def decisions(self) -> int:
         return len(self.parent[0]) + len(self.parent[1])
 
 
-def grow(game: Holdem) -> list[Street]:
-    """The betting trees of every street from where the game starts."""
+def grow(
+    game: Holdem,
+    roots: Sequence[Betting] | None = None,
+    first: Callable[[Betting], tuple[str, ...]] | None = None,
+) -> list[Street]:
+    """The betting trees of every street from where the game starts, or from `roots` of one street.
+
+    `first` says what may be done at the roots, if not what the game has there.
+    """
     streets: list[Street] = []
-    roots, index = [game.start()], game.start().street
-    while roots:
-        street = Street(roots, index)
-        street.rows[:] = [len(roots)] * 2
-        for k, state in enumerate(roots):
-            _grow(game, street, state, (k, k))
+    here = [game.start()] if roots is None else list(roots)
+    index, home = here[0].street, list(range(len(here)))
+    while here:
+        street = Street(here, index)
+        street.rows[:] = [len(here)] * 2
+        for k, state in enumerate(here):
+            _grow(game, street, state, (k, k), home[k], None if streets else first)
         streets.append(street)
-        roots, index = street.leaves, index + 1
+        here, index, home = street.leaves, index + 1, street.leaf_home
     return streets
 
 
-def _grow(game: Holdem, street: Street, state: Betting, rows: tuple[int, int]) -> None:
+def _grow(
+    game: Holdem, street: Street, state: Betting, rows: tuple[int, int], home: int,
+    first: Callable[[Betting], tuple[str, ...]] | None = None,
+) -> None:  # fmt: skip
     if state.is_over and state.folded >= 0:
         street.endings.append(Ending(rows, state.at_stake, state.folded))
         return
@@ -105,17 +124,20 @@ def _grow(game: Holdem, street: Street, state: Betting, rows: tuple[int, int]) -
         else:
             street.leaves.append(state)
             street.leaf_rows.append(rows)
+            street.leaf_home.append(home)
         return
-    p, actions = state.player, game.actions(state)
-    first = street.rows[p]
+    p, actions = state.player, (first or game.actions)(state)
+    begin = street.rows[p]
     street.rows[p] += len(actions)
     street.parent[p].append(rows[p])
-    street.first[p].append(first)
+    street.first[p].append(begin)
     street.states[p].append(state)
+    street.home[p].append(home)
+    street.at[p].append(rows)
     street.actions[p].append(actions)
     for a, action in enumerate(actions):
-        below = (first + a, rows[1]) if p == 0 else (rows[0], first + a)
-        _grow(game, street, state.child(action), below)
+        below = (begin + a, rows[1]) if p == 0 else (rows[0], begin + a)
+        _grow(game, street, state.child(action), below, home)
 
 
 def lay_out(streets: list[Street]) -> Forest:

@@ -34,7 +34,7 @@ from subgame.games.holdem.isomorphism import (
     hand_permutations,
 )
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.rules import NOBODY, Betting, NoLimit
+from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 
 Floats = npt.NDArray[np.float64]
 Weights = Range | str | npt.ArrayLike
@@ -238,6 +238,10 @@ class HoldemState(State):
 
     def legal_actions(self) -> tuple[str, ...]:
         return self.game.actions(self.betting) if self.current_player() >= 0 else ()
+
+    def bet(self, action: str) -> Bet | None:
+        """How large a legal action is; None for a fold."""
+        return self.betting.bet(action)
 
     def chance_outcomes(self) -> list[tuple[str, float]]:
         if len(self.hands) < 2:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS, BetSizes, Situation
@@ -70,6 +71,14 @@ class NoLimit:
         # A player all-in on the blind, or earlier, may leave nothing to decide.
         idle = 0 in first.behind and first.to_call == 0
         return replace(first, player=NOBODY) if idle else first
+
+
+class Bet(NamedTuple):
+    """How large an action is: what action translation looks at."""
+
+    fraction: float
+    """Of the pot once the bet before it is called; 0 for a check or a call."""
+    all_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,15 @@ class Betting:
             return ()
         fold = ("f",) if self.to_call else ()
         return (*fold, "c", *(f"r{total}" for total in sizes.amounts(self.situation())))
+
+    def bet(self, action: str) -> Bet | None:
+        """How large a legal action is; None for a fold."""
+        if action == "f":
+            return None
+        if action == "c":
+            return Bet(0.0)
+        total, called = int(action[1:]), self.pot + self.to_call
+        return Bet((total - max(self.bets)) / called, total == self.most_raise)
 
     def child(self, action: str) -> Betting:
         """The state after an action, which must be legal by the rules, whatever its size."""

@@ -1,0 +1,394 @@
+"""``subgame limit``: solve a game down to a depth limit, and say how good that is."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+
+import typer
+
+from subgame.cli.common import (
+    SAVED,
+    BlueprintOption,
+    GameArgument,
+    JsonOption,
+    MemoryOption,
+    Meter,
+    SecondsOption,
+    StrategyArgument,
+    check_readable,
+    check_saved,
+    compile_game,
+    emit,
+    load_game,
+    stdout,
+    warm_up,
+)
+from subgame.cli.exploit import check_one, named_strategy
+from subgame.cli.limit_view import Found, show
+from subgame.cli.refine import where
+from subgame.cli.solve import INTERRUPTED
+from subgame.errors import SubgameError, did_you_mean
+from subgame.solve.schedule import NAMED, parse
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.refine.continuations import Continuations
+    from subgame.refine.leaves import Evaluator
+    from subgame.refine.subgame import Subgame
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
+
+WAYS = ("bias", "self", "all", "none")
+LEAVES = ("exact", "rollout")
+SELF = 10
+"""Continuations that self-play makes if nothing is said, as many as in the paper's Fig. 2."""
+
+AtOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="WHERE",
+        help="The limit: a frontier of the game ('after round 1' of leduc), a public state, "
+        "'depth 2', 'before chance' or 'after chance'. Repeat it for several public states.",
+        show_default=False,
+    ),
+]
+WayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--continuations",
+        metavar="bias|self|all|none",
+        help="What the opponent may choose at the limit: the blueprint biased towards each action "
+        "(bias), best responses found by self-play (self), every pure strategy (all), or nothing "
+        "but the blueprint (none).",
+        show_default="bias",
+    ),
+]
+CountOption = Annotated[
+    int | None,
+    typer.Option(
+        "--count",
+        metavar="K",
+        help="Offer K continuations at most, the blueprint included.",
+        show_default=f"all of bias, {SELF} of self",
+    ),
+]
+PlayerOption = Annotated[
+    int | None,
+    typer.Option("--player", metavar="0|1", help="Only for this player; otherwise for both."),
+]
+
+
+def limit_command(
+    game: GameArgument,
+    strategy: StrategyArgument = None,
+    blueprint: BlueprintOption = None,
+    at: AtOption = None,
+    leaves: Annotated[
+        str,
+        typer.Option(
+            "--leaves",
+            metavar="exact|rollout|FILE",
+            help="Values at the limit: exact, by random plays, or by a network that subgame train "
+            "saved, which brings its limit and its continuations along.",
+        ),
+    ] = "exact",
+    continuations: WayOption = None,
+    count: CountOption = None,
+    rollouts: Annotated[
+        int | None,
+        typer.Option(
+            "--rollouts",
+            metavar="N",
+            help="With --leaves rollout: plays per history and pair of continuations.",
+            show_default="1000",
+        ),
+    ] = None,
+    player: PlayerOption = None,
+    weaken: Annotated[
+        bool,
+        typer.Option(
+            "--weaken", help="Lower continuations that beat the blueprint until they do not."
+        ),
+    ] = False,
+    penalty: Annotated[
+        float,
+        typer.Option(
+            "--penalty", metavar="X", help="Take X from every continuation but the blueprint."
+        ),
+    ] = 0.0,
+    schedule: Annotated[
+        str,
+        typer.Option(
+            "--schedule",
+            metavar="NAME",
+            help=f"lp, which is exact, or one of {', '.join(n for n in NAMED if n != 'cfr-br')}.",
+        ),
+    ] = "lp",
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", metavar="N", help="Stop after N iterations.")
+    ] = None,
+    seconds: SecondsOption = None,
+    gap: Annotated[
+        float | None,
+        typer.Option("--gap", metavar="E", help="Stop when the limited game's NashConv is E."),
+    ] = None,
+    best_below: Annotated[
+        bool,
+        typer.Option(
+            "--best-below",
+            help="Also say how good the solution is with the best play below the limit instead of "
+            "the blueprint's: a linear program over the whole game.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="F.safetensors", help="Save the strategy."),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Of rollouts and random strategies.")
+    ] = 0,
+    memory_limit: MemoryOption = "8GiB",
+    json: JsonOption = False,
+) -> None:
+    """Solve a game down to a depth limit, where the opponent chooses how she goes on.
+
+    One value per state is not enough when there is something to hide: at each of her infosets at
+    the limit the opponent picks one of several strategies for the rest of the game (Brown, Sandholm
+    & Amos 2018). The solution plays above the limit, the strategy that was given plays below it,
+    and both together are judged in the whole game.
+
+    [bold]Examples[/]
+
+    subgame solve leduc --iterations 200 --out rough.safetensors
+
+    subgame limit leduc rough.safetensors --at 'after round 1'
+
+    subgame limit leduc rough.safetensors --at 'after round 1' --continuations self --best-below
+
+    subgame limit rps-plus --blueprint equilibrium --at 'P2 to move' --continuations none
+
+    subgame train leduc rough.safetensors --at 'after round 1' --out leaves.safetensors
+
+    subgame limit leduc rough.safetensors --leaves leaves.safetensors
+    """
+    check_one(strategy, blueprint)
+    network = Path(leaves) if leaves.endswith(SAVED) else None
+    _check(leaves, network, continuations, count, rollouts, schedule, iterations, seconds, gap)
+    check_player(player)
+    check_seed(seed)
+    check_saved("--out", out)
+
+    import subgame as sg
+
+    began = time.perf_counter()
+    rules = load_game(game)
+    refuse_holdem(rules)
+    with Meter(str(rules)) as meter:
+        tree = compile_game(rules, memory_limit, meter)
+        rough = named_strategy(rules, tree, strategy, blueprint, seed)
+        warm_up(meter, schedule)
+        if network is not None:
+            limit = Limit.trained(network, tree, rough, at, player)
+        else:
+            values: Evaluator = sg.exact
+            if leaves == "rollout":
+                values = sg.Rollouts(1000 if rollouts is None else rollouts, seed)
+            limit = Limit.made(tree, rough, at, player, values, continuations, count, meter)
+        meter.update(f"Solving {rules} down to the limit")
+        solved = [
+            sg.solve_limited(
+                sg.depth_limited(
+                    tree, rough, at=limit.subgames, player=p, continuations=limit.offered[p],
+                    values=limit.values[p], weaken=weaken, penalty=penalty,
+                ),
+                schedule=schedule, iterations=iterations, seconds=seconds, gap=gap,
+            )
+            for p in limit.players
+        ]  # fmt: skip
+        found = Found.of(limit, solved, best_below, meter, began)
+    failure = _write(found, out)
+    if json:
+        emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
+    else:
+        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
+        show(stdout(), found, f"{shlex.quote(game)} {given}", leaves, out)
+    if failure:
+        raise failure
+    if any(each.result.stopped == "interrupted" for each in solved):
+        raise typer.Exit(INTERRUPTED)
+
+
+# Before --------------------------------------------------------------------------------------
+def check_player(player: int | None) -> None:
+    if player not in (None, 0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+
+
+def check_seed(seed: int) -> None:
+    if seed < 0:
+        raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
+
+
+def check_way(way: str | None, count: int | None) -> None:
+    """Refuse continuations that there are not."""
+    if way is not None and way not in WAYS:
+        raise did_you_mean("way to make continuations", way, WAYS)
+    if count is not None and count < 1:
+        raise SubgameError(f"count is a whole number of at least 1, not {count}.")
+    if count is not None and way in ("all", "none"):
+        raise SubgameError(f"--count has no meaning for --continuations {way}.")
+
+
+def refuse_holdem(rules: Game) -> None:
+    """Depth limits need histories, which hold'em trees do not keep."""
+    import subgame as sg
+
+    if isinstance(rules, sg.holdem.Holdem):
+        raise SubgameError(
+            f"Depth limits are for games that are compiled history by history, not for {rules}."
+        )
+
+
+def _check(
+    leaves: str,
+    network: Path | None,
+    way: str | None,
+    count: int | None,
+    rollouts: int | None,
+    schedule: str,
+    iterations: int | None,
+    seconds: float | None,
+    gap: float | None,
+) -> None:
+    """Refuse what will be refused later, before a game is read that may take a while."""
+    from subgame.solve.solver import Limits
+
+    if network is None and leaves not in LEAVES:
+        raise did_you_mean("kind of leaf values", leaves, [*LEAVES, "FILE.safetensors"])
+    check_way(way, count)
+    if network is not None:
+        check_readable("--leaves", network)
+        for option, given in (("--continuations", way), ("--count", count)):
+            if given is not None:
+                raise SubgameError(
+                    f"The network {network} brings its continuations along, so that {option} has "
+                    "no meaning beside it."
+                )
+    if rollouts is not None and leaves != "rollout":
+        raise SubgameError("--rollouts has a meaning for --leaves rollout only.")
+    limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
+    if schedule.strip().lower() != "lp":
+        plan = parse(schedule)
+        if plan.responder >= 0 or plan.sampling not in ("none", "public"):
+            raise SubgameError(f"The schedule {schedule} does not solve depth-limited trees.")
+        Limits(iterations, seconds, None if gap is None else gap / 2)
+        return
+    for name, value in limits.items():
+        if value is not None:
+            raise SubgameError(
+                f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
+            )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A depth limit: where it is, for whom, and what is on offer there. Mappings are by player."""
+
+    tree: PublicTree
+    blueprint: Strategy
+    subgames: Sequence[Subgame]
+    values: Mapping[int, Evaluator]
+    """What says what leaves are worth in her tree."""
+    offered: Mapping[int, Continuations | None]
+    """What her opponent may choose there."""
+    at: Sequence[str]
+    """The limit as it was asked for."""
+
+    @property
+    def players(self) -> tuple[int, ...]:
+        """Those that are solved for."""
+        return tuple(self.values)
+
+    @classmethod
+    def made(
+        cls,
+        tree: PublicTree,
+        blueprint: Strategy,
+        at: Sequence[str] | None,
+        player: int | None,
+        values: Evaluator,
+        way: str | None,
+        count: int | None,
+        meter: Meter,
+    ) -> Self:
+        """A limit with continuations made in one of the `WAYS`."""
+        import subgame as sg
+
+        subgames = sg.cut(tree, where(tree, at))
+        players = (0, 1) if player is None else (player,)
+        offered: dict[int, Continuations | None] = {}
+        for p in players:
+            meter.update(f"Making continuations of player {1 - p}")
+            if way == "none":
+                offered[p] = None
+            elif way == "all":
+                offered[p] = sg.all_pure(tree, at=subgames, player=1 - p)
+            elif way == "self":
+                offered[p] = sg.self_generated(
+                    tree, blueprint, at=subgames, player=p, count=count or SELF
+                )
+            else:
+                offered[p] = sg.biased(blueprint, 1 - p)[:count]
+        return cls(tree, blueprint, subgames, dict.fromkeys(players, values), offered, at or ())
+
+    @classmethod
+    def trained(
+        cls,
+        path: Path,
+        tree: PublicTree,
+        blueprint: Strategy,
+        at: Sequence[str] | None,
+        player: int | None,
+    ) -> Self:
+        """The limit that a file of networks was trained for."""
+        import subgame as sg
+
+        networks = sg.load_leaf_networks(path, tree)
+        learned_at = jsonlib.loads(next(iter(networks.values())).notes.get("at", "[]"))
+        if at and list(at) != learned_at:
+            raise SubgameError(f"{path} was trained {_places(learned_at)}, not {_places(at)}.")
+        if player is not None and player not in networks:
+            raise SubgameError(
+                f"{path} was trained for player {1 - player} alone; train one with --player "
+                f"{player}."
+            )
+        players = tuple(networks) if player is None else (player,)
+        return cls(
+            tree, blueprint, sg.cut(tree, where(tree, learned_at)),
+            {p: networks[p] for p in players}, {p: networks[p].continuations for p in players},
+            learned_at,
+        )  # fmt: skip
+
+
+def _places(at: Sequence[str]) -> str:
+    return "at " + " and ".join(f"'{name}'" for name in at)
+
+
+# After ---------------------------------------------------------------------------------------
+def _write(found: Found, out: Path | None) -> SubgameError | None:
+    """Save; what fails is told after the result, which is not to be lost for it."""
+    try:
+        if out is not None:
+            found.strategy.save(out)
+    except SubgameError as error:
+        return error
+    except OSError as error:
+        return SubgameError(f"{out} could not be written: {error}.")
+    return None

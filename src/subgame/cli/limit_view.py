@@ -1,0 +1,178 @@
+"""What ``subgame limit`` shows: the solution judged in the whole game, for people and programs."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from subgame.cli.common import (
+    Meter,
+    next_steps,
+    number_text,
+    one_line,
+    row_text,
+    seconds_text,
+    table,
+)
+
+if TYPE_CHECKING:
+    from subgame.cli.limit import Limit
+    from subgame.refine.limited import LimitedSolution
+    from subgame.solve.judge import Exploitability
+    from subgame.tree.strategy import Strategy
+
+SHOWN = 6
+"""Infosets above the limit that are shown."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of it."""
+
+    limit: Limit
+    solved: Sequence[LimitedSolution]
+    strategy: Strategy
+    before: Exploitability
+    after: Exploitability
+    best: float | None
+    """Exploitability with the best play below the limit, of the players that were solved for."""
+    seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        limit: Limit,
+        solved: Sequence[LimitedSolution],
+        best_below: bool,
+        meter: Meter,
+        began: float,
+    ) -> Found:
+        """Put the players' halves together and judge them."""
+        import subgame as sg
+
+        tree, probs = limit.tree, list(limit.blueprint.probs)
+        for p, each in zip(limit.players, solved, strict=True):
+            probs[p] = each.strategy.probs[p]
+        notes = {"schedule": solved[0].result.schedule, "limited": str(solved[0].limited.game)}
+        strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
+        meter.update("Judging it in the whole game")
+        before, after = (sg.exploitability(tree, s) for s in (limit.blueprint, strategy))
+        best = None
+        if best_below:
+            kept = [-wins for wins in after.per_seat]  # what each seat gets at least
+            for p in limit.players:
+                best_play = sg.best_completion(tree, strategy, at=limit.subgames, player=p)
+                kept[p] = best_play.value
+            best = -sum(kept) / 2
+        took = time.perf_counter() - began
+        return cls(limit, solved, strategy, before, after, best, took)
+
+    @property
+    def error(self) -> float:
+        """The largest standard error of a leaf value."""
+        return max(each.limited.standard_error for each in self.solved)
+
+    def above(self) -> Iterator[tuple[int, str, dict[str, float]]]:
+        """(player, infoset, what she plays now) of the infosets above the limit."""
+        sides = self.limit.tree.players
+        for p, each in zip(self.limit.players, self.solved, strict=True):
+            for name in each.limited.players[p].names:
+                if name in sides[p].index:
+                    row = self.strategy.row(p, sides[p].index[name])
+                    yield p, f"player {p}: {name}" if name in sides[1 - p].index else name, row
+
+    def as_dict(self, leaves: str) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        limit = self.limit
+        answer: dict[str, Any] = {
+            "game": limit.tree.game,
+            "limit": [subgame.name for subgame in limit.subgames],
+            "players": list(limit.players),
+            "leaves": leaves,
+            "continuations": {
+                str(p): list(offered.names) if offered is not None else ["blueprint"]
+                for p, offered in limit.offered.items()
+            },
+            "schedule": self.solved[0].result.schedule,
+            "infosets": limit.tree.num_infosets,
+            "infosets_limited": [each.limited.num_infosets for each in self.solved],
+            "standard_error": self.error,
+            "strategy": {name: row for _, name, row in self.above()},
+            "exploitability_before": self.before.mean,
+            "exploitability_after": self.after.mean,
+            "exploitability_per_seat_before": list(self.before.per_seat),
+            "exploitability_per_seat_after": list(self.after.per_seat),
+            "seconds": self.seconds,
+        }  # fmt: skip
+        return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
+
+
+def show(
+    console: Console,
+    found: Found,
+    source: str,
+    leaves: str,
+    out: Path | None,
+) -> None:
+    limit = found.limit
+    names = [subgame.name for subgame in limit.subgames]
+    where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
+    console.print(Text(f"{limit.tree.game}, solved down to {where_to}", style="bold"))
+    console.print(_summary(found, leaves))
+    shown = table("player", "infoset", "plays now", numbers=["player"])
+    rows = list(found.above())
+    for p, name, row in rows[:SHOWN]:
+        shown.add_row(str(p), Text(one_line(name)), row_text(row))
+    if len(rows) > SHOWN:
+        shown.caption = Text(f"… and {len(rows) - SHOWN:,} infosets more above it", style="dim")
+    console.print(shown)
+    places = "".join(f" --at {shlex.quote(name)}" for name in limit.at)
+    steps = [(f"subgame limit {source}{places} --continuations self --best-below",
+              "other continuations, and how good the trunk can be")]  # fmt: skip
+    if leaves == "exact":
+        train = f"subgame train {source}{places} --out leaves.safetensors"
+        steps.append((train, "learn the values at the limit"))
+    if out is not None:
+        judge = f"subgame exploit {source.split(' ')[0]} {shlex.quote(str(out))}"
+        steps.append((judge, "see where it can be beaten"))
+    next_steps(console, steps)
+
+
+def _summary(found: Found, leaves: str) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for justify in ("left", "right", "left"):
+        grid.add_column(justify=justify)
+
+    def add(name: str, value: str, note: str = "") -> None:
+        grid.add_row(f"  {name}", Text(value, "bold"), Text(note, "dim"))
+
+    change = found.after - found.before
+    word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
+    add("exploitability before", number_text(max(found.before.mean, 0.0)),
+        "of the blueprint: what a best response wins, both seats' mean")  # fmt: skip
+    add("exploitability after", number_text(max(found.after.mean, 0.0)),
+        f"{word}; solved above the limit, the blueprint below it")  # fmt: skip
+    if found.best is not None:
+        add("with the best play below", number_text(max(found.best, 0.0)),
+            "the solution above the limit alone")  # fmt: skip
+    for p in found.limit.players:
+        offered = found.limit.offered[p]
+        names = offered.names if offered is not None else ("blueprint",)
+        listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
+    sizes = " and ".join(f"{each.limited.num_infosets:,}" for each in found.solved)
+    add("infosets", sizes, f"instead of {found.limit.tree.num_infosets:,}")
+    error = f"{found.error:.3g}" if found.error else "0"
+    blurs = [getattr(found.limit.values[p], "data_error", 0.0) for p in found.limit.players]
+    beside = f" beside what it learned from, itself off by {max(blurs):.3g}" if any(blurs) else ""
+    add("error of values", error, f"at the limit, {leaves}{beside}")
+    add("time", seconds_text(found.seconds), f"solved by {found.solved[0].result.schedule}")
+    return grid

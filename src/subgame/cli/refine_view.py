@@ -1,0 +1,315 @@
+"""What ``subgame refine`` shows: what was gained, the margins, and what is played now.
+
+Small games have a line per root infoset. In hold'em those are hands, a thousand and more, so that
+margins are told by quantiles and by the hands where they are smallest and largest.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from subgame.cli.common import (
+    next_steps,
+    number_text,
+    one_line,
+    row_text,
+    seconds_text,
+    table,
+)
+
+if TYPE_CHECKING:
+    from subgame.refine.refine import Part, Refinement
+    from subgame.solve.judge import Exploitability
+    from subgame.tree.strategy import Strategy
+
+SHOWN = 12
+"""Root infosets that are shown, those with the smallest margins; in hold'em subgames."""
+SHOWN_ROWS = 6
+"""Infosets of the refined strategy that are shown."""
+WORST, BEST = 6, 3
+"""Hands of different ranks that are shown, with the smallest margins and with the largest."""
+QUANTILES = (0.05, 0.5, 0.95)
+SEATS = ("OOP", "IP")
+MEANING = (
+    ("cbv", "what the opponent could get there against the strategy as it was"),
+    ("gift", "what she gave up on the way, which reach techniques may give back"),
+    ("alternative", "what the technique paid her for staying out"),
+    ("value", "what she can get there now"),
+    ("margin", "cbv + gift - value: nowhere below 0 means no worse than before"),
+)
+SLACK = -1e-9
+"""Margins below this are shown as broken."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line said, to lead on from."""
+
+    game: str
+    strategy: str | None
+    blueprint: str | None
+    at: Sequence[str]
+    out: Path | None
+    spot: Path | None
+    """The file that brought its own game."""
+
+    @property
+    def again(self) -> str:
+        """The command without its technique."""
+        words = [shlex.quote(self.game)]
+        words += [shlex.quote(self.strategy)] if self.strategy else []
+        words += [f"--blueprint {shlex.quote(self.blueprint)}"] if self.blueprint else []
+        words += [f"--at {shlex.quote(name)}" for name in self.at]
+        return " ".join(["subgame refine", *words])
+
+
+def show(console: Console, founds: Sequence[Refinement], rough: Strategy, asked: Asked) -> None:
+    """One technique in full, or a line for each of several."""
+    first = founds[0]
+    if len(founds) > 1:
+        console.print(Text(f"{first.game}, refined by {len(founds)} techniques", style="bold"))
+        console.print(_by_technique(founds), end="")
+        told = (
+            "Exploitability: what a best response wins, mean of both seats. Margin: by how much "
+            "less she can get at a root infoset; safe techniques, solved well, leave none below 0."
+        )
+        console.print(Text(f"  {told}", style="dim"))
+    else:
+        console.print(Text(f"{first.game}, refined by {first.technique.name}", style="bold"))
+        console.print(_summary(first))
+        if rough.tree.weighted:
+            _hands(console, first, rough)
+        else:
+            _infosets(console, first)
+    _lead_on(console, founds, asked)
+
+
+# What was gained -----------------------------------------------------------------------------
+def _pot(found: Refinement) -> int:
+    """The pot of a hold'em spot; 0 in other games and before the flop, where it says nothing."""
+    from subgame.tree.boards import BoardTree
+
+    tree = found.strategy.tree
+    if not isinstance(tree, BoardTree) or tree.holdem.start().street == 0:
+        return 0
+    return tree.holdem.start().pot
+
+
+def _share(value: float, pot: int) -> str:
+    return f"{100 * value / pot:.3g} % of the pot" if pot else ""
+
+
+def _summary(found: Refinement) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for justify in ("left", "right", "left"):
+        grid.add_column(justify=justify)
+
+    def add(name: str, value: str, *notes: str) -> None:
+        grid.add_row(f"  {name}", Text(value, "bold"), Text("; ".join(filter(None, notes)), "dim"))
+
+    before, after, pot = max(found.before.mean, 0.0), max(found.after.mean, 0.0), _pot(found)
+    change = found.after - found.before
+    word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
+    add("exploitability before", number_text(before), _share(before, pot),
+        "what a best response wins, mean of both seats")  # fmt: skip
+    add("exploitability after", number_text(after), _share(after, pot), word)
+    add("smallest margin", number_text(found.margin))
+    add("gadget games", f"{len(found.parts)}",
+        f"one per subgame and player, solved by {found.schedule}")  # fmt: skip
+    add("time", seconds_text(found.seconds))
+    return grid
+
+
+def _by_technique(founds: Sequence[Refinement]) -> Table:
+    """One line for each, below one for the strategy as it was."""
+    pot = _pot(founds[0])
+    share = ["% of pot"] if pot else []
+    numbers = ["exploitability", *share, "smallest margin", "median", "time"]
+    shown = table("technique", *numbers, numbers=numbers)
+    for column in shown.columns:
+        column.no_wrap = True
+
+    def told(gap: Exploitability) -> list[str]:
+        mean = max(gap.mean, 0.0)
+        return [number_text(mean), *([f"{100 * mean / pot:.3g}"] if pot else [])]
+
+    shown.add_row(Text("before", "dim"), *told(founds[0].before), end_section=True)
+    for found in founds:
+        margins = np.concatenate([part.margins[part.weight > 0] for part in found.parts])
+        middle = float(np.median(margins)) if len(margins) else 0.0
+        bad = "red" if found.margin < SLACK else ""
+        shown.add_row(
+            found.technique.name, *told(found.after), Text(number_text(found.margin), bad),
+            f"{middle:.4g}", seconds_text(found.seconds),
+        )  # fmt: skip
+    return shown
+
+
+# Small games ---------------------------------------------------------------------------------
+def _infosets(console: Console, found: Refinement) -> None:
+    """The root infosets with the smallest margins, and the first rows of the strategy."""
+    rows = sorted(found.rows(), key=lambda line: line["margin"])
+    columns = ("subgame", "player", "infoset", "cbv", "gift", "alternative", "value", "margin")
+    shown = table(*columns, numbers=["player", *columns[3:]],
+                  title="Root infosets of the opponent")  # fmt: skip
+    for line in rows[:SHOWN]:
+        bad = line["margin"] < SLACK
+        cells = [Text(one_line(str(line[key]))) for key in columns[:3]]
+        cells += [Text(number_text(line[key]), "red" if bad else "") for key in columns[3:]]
+        shown.add_row(*cells)
+    console.print(shown, end="")
+    if len(rows) > SHOWN:
+        console.print(Text(f"  … and {len(rows) - SHOWN:,} with larger margins", style="dim"))
+    _explain(console)
+    console.print(_strategy(found))
+
+
+def _explain(console: Console) -> None:
+    for name, what in MEANING:
+        console.print(Text(f"  {name:<12} {what}", style="dim"))
+
+
+def _strategy(found: Refinement) -> Table:
+    shown = table("player", "infoset", "plays now", numbers=["player"])
+    names = [
+        (part.player, name)
+        for part in found.parts
+        for name in part.subgame.tree.players[part.player].names
+    ]
+    for p, name in names[:SHOWN_ROWS]:
+        side = found.strategy.tree.players[p]
+        row = row_text(found.strategy.row(p, side.index[name]))
+        shown.add_row(str(p), Text(one_line(name)), row)
+    if len(names) > SHOWN_ROWS:
+        shown.caption = Text(f"… and {len(names) - SHOWN_ROWS:,} infosets more", style="dim")
+    return shown
+
+
+# Hold'em -------------------------------------------------------------------------------------
+class Hand(NamedTuple):
+    """A hand that the opponent may hold at the root of a part."""
+
+    part: Part
+    s: int
+    margin: float
+
+
+def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
+    """Margins by quantiles and by the hands at both ends, and how often actions are played."""
+    console.print(_quantiles(found), end="")
+    left = len(found.parts) - SHOWN
+    if left > 0:
+        console.print(Text(f"  … and {left:,} with larger margins", style="dim"))
+    columns = ("cbv", "gift", "alternative", "value", "margin")
+    several = len({part.subgame.name for part in found.parts}) > 1
+    names = (*(["subgame"] if several else []), "held by", "hand")
+    shown = table(*names, *columns, numbers=columns,
+                  title="Hands with the smallest and the largest margins")  # fmt: skip
+    low, high = _ends(found, WORST, 1), _ends(found, BEST, -1)
+    taken = {(id(one.part), one.s) for one in low}
+    high = [one for one in reversed(high) if (id(one.part), one.s) not in taken]
+    for k, (part, s, margin) in enumerate([*low, *high]):
+        numbers = (part.cbv, part.gifts, part.alternatives, part.values)
+        bad = "red" if margin < SLACK else ""
+        shown.add_row(
+            *([part.subgame.name] if several else []), SEATS[1 - part.player], part.infosets[s],
+            *(number_text(float(each[s])) for each in numbers), Text(number_text(margin), bad),
+            end_section=k == len(low) - 1,
+        )  # fmt: skip
+    console.print(shown, end="")
+    told = "One hand of the same ranks; --json has them all. In net chips: half the pot below EV."
+    console.print(Text(f"  {told}", style="dim"))
+    _explain(console)
+    if found.parts[0].subgame.name == "root":
+        console.print(_frequencies(found, rough))
+
+
+def _quantiles(found: Refinement) -> Table:
+    """Each gadget game's margins, those with the smallest first."""
+    marks = [f"{100 * q:g} %" if q != 0.5 else "median" for q in QUANTILES]
+    numbers = ("hands", "below 0", "smallest", *marks, "largest")
+    shown = table("subgame", "held by", *numbers, numbers=numbers,
+                  title="Margins of the opponent's hands")  # fmt: skip
+    for part in sorted(found.parts, key=lambda part: part.margin)[:SHOWN]:
+        margins = part.margins[part.weight > 0]
+        below = int((margins < SLACK).sum())
+        cells = []
+        if len(margins):
+            points = np.quantile(margins, (0, *QUANTILES, 1)).tolist()
+            cells = [Text(f"{x:.4g}", "red" if x < SLACK else "") for x in points]
+        shown.add_row(part.subgame.name, SEATS[1 - part.player], f"{len(margins):,}",
+                      f"{below:,}", *cells)  # fmt: skip
+    return shown
+
+
+def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
+    """The hands with the smallest margins, or with sign -1 the largest; one of the same ranks."""
+    out: list[Hand] = []
+    for part in found.parts:
+        out += _of_different_ranks(part, count, sign)
+    return sorted(out, key=lambda one: sign * one.margin)[:count]
+
+
+def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
+    margins, seen = part.margins, set[str]()
+    order = np.argsort(sign * margins, kind="stable")
+    for s in order[part.weight[order] > 0].tolist():
+        ranks = part.infosets[s][0::2]  # a hand is called AhKd
+        if ranks not in seen:
+            seen.add(ranks)
+            yield Hand(part, s, float(margins[s]))
+        if len(seen) == count:
+            return
+
+
+def _frequencies(found: Refinement, rough: Strategy) -> Table:
+    """How often the first actions are played, before and after."""
+    from subgame.cli.endgame_view import title
+    from subgame.solve.endgame import decision
+
+    start, lines = decision(rough).betting, [""]
+    checked = start.child("c")
+    if not checked.is_over and checked.street == start.street:
+        lines.append("c")
+    numbers = ("before", "now")
+    shown = table(
+        "decision", "action", *numbers, numbers=numbers, title="How often actions are played"
+    )
+    for line in lines:
+        then, now = decision(rough, line), decision(found.strategy, line)
+        often = zip(now.names, then.frequency.tolist(), now.frequency.tolist(), strict=True)
+        for k, (name, before, after) in enumerate(often):
+            cells = (f"{100 * share:.1f} %" for share in (before, after))
+            last = k == len(now.names) - 1
+            shown.add_row("" if k else title(now), name, *cells, end_section=last)
+    return shown
+
+
+# Where to go ---------------------------------------------------------------------------------
+def _lead_on(console: Console, founds: Sequence[Refinement], asked: Asked) -> None:
+    found, again = founds[0], asked.again
+    if len(founds) > 1:
+        best = min(founds, key=lambda each: each.after.mean).technique.name
+        steps = [(f"{again} --technique {best}", "the one that did best, in full")]
+    else:
+        other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
+        steps = [(f"{again} --technique {other}", "try another technique"),
+                 (f"{again} --technique all", "compare them all")]  # fmt: skip
+    if asked.out is None:
+        name = steps[0][0] if len(founds) > 1 else f"{again} --technique {found.technique.name}"
+        steps.append((f"{name} --out refined.safetensors", "keep the refined strategy"))
+    elif asked.spot is not None:
+        steps.append((f"subgame endgame {shlex.quote(str(asked.out))}", "see it hand by hand"))
+    else:
+        judge = f"subgame exploit {shlex.quote(asked.game)} {shlex.quote(str(asked.out))}"
+        steps.append((judge, "see where it can still be beaten"))
+    next_steps(console, steps)

@@ -1,0 +1,233 @@
+"""``subgame train``: learn what histories at a depth limit are worth."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from subgame.cli.common import (
+    BlueprintOption,
+    GameArgument,
+    JsonOption,
+    MemoryOption,
+    Meter,
+    StrategyArgument,
+    check_saved,
+    compile_game,
+    emit,
+    load_game,
+    next_steps,
+    seconds_text,
+    stdout,
+    table,
+    warm_up,
+)
+from subgame.cli.exploit import check_one, named_strategy
+from subgame.cli.limit import (
+    AtOption,
+    CountOption,
+    Limit,
+    PlayerOption,
+    WayOption,
+    check_player,
+    check_seed,
+    check_way,
+    refuse_holdem,
+)
+from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.refine.leaf_network import LeafNetwork
+
+LAYERS = "256,128,128,128"
+"""The paper's."""
+MEANING = (
+    ("spread", "standard deviation of the values, in the game's units"),
+    ("rollouts", "standard error of the random plays that they come from"),
+    ("error", "root mean square of what the network misses beside them"),
+    ("held out", "the same on histories that were kept from it"),
+)
+
+
+def train_command(
+    game: GameArgument,
+    strategy: StrategyArgument = None,
+    blueprint: BlueprintOption = None,
+    at: AtOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="F.safetensors",
+            help="Where to save the networks.",
+            show_default=False,
+        ),
+    ] = None,
+    continuations: WayOption = None,
+    count: CountOption = None,
+    rollouts: Annotated[
+        int,
+        typer.Option(
+            "--rollouts", metavar="N", help="Random plays per history and pair of continuations."
+        ),
+    ] = 1000,
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", help="Times through all the data.")
+    ] = 500,
+    layers: Annotated[
+        str, typer.Option("--layers", metavar="N,N,...", help="Units of the hidden layers.")
+    ] = LAYERS,
+    batch: Annotated[int, typer.Option("--batch", metavar="N", help="Histories per step.")] = 32,
+    rate: Annotated[
+        float, typer.Option("--rate", metavar="X", help="Learning rate at the start.")
+    ] = 1e-3,
+    holdout: Annotated[
+        float,
+        typer.Option(
+            "--holdout",
+            metavar="X",
+            help="Share of the histories kept from it to measure the error on others; they are "
+            "asked for later all the same.",
+        ),
+    ] = 0.0,
+    player: PlayerOption = None,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Of plays, weights and batches.")
+    ] = 0,
+    memory_limit: MemoryOption = "8GiB",
+    json: JsonOption = False,
+) -> None:
+    """Train networks to value the histories at a depth limit, one for each player.
+
+    The data are made on the spot: from every history at the limit the game is played on at random,
+    for every continuation that the opponent may choose there, and the network learns the means
+    (Brown, Sandholm & Amos 2018). The file brings its limit and its continuations along and is
+    refused by any other game. Needs PyTorch, which comes with the extra gpu of this package.
+
+    [bold]Examples[/]
+
+    subgame solve leduc --iterations 200 --out rough.safetensors
+
+    subgame train leduc rough.safetensors --at 'after round 1' --out leaves.safetensors
+
+    subgame limit leduc rough.safetensors --leaves leaves.safetensors
+
+    subgame train kuhn uniform --at 'depth 1' --out kuhn.safetensors --epochs 50 --layers 32,32
+    """
+    check_one(strategy, blueprint)
+    way = continuations or "bias"
+    check_way(continuations, count)
+    check_player(player)
+    check_seed(seed)
+    if out is None:
+        raise SubgameError("Say where to save the networks, by --out FILE.safetensors.")
+    check_saved("--out", out)
+    hidden = _layers(layers)
+
+    import subgame as sg
+    from subgame.refine.leaf_network import check_training, torch
+
+    check_training(hidden, epochs, batch, rate, holdout)
+    data = sg.Rollouts(rollouts, seed)
+    torch()
+
+    began = time.perf_counter()
+    rules = load_game(game)
+    refuse_holdem(rules)
+    with Meter(str(rules)) as meter:
+        tree = compile_game(rules, memory_limit, meter)
+        rough = named_strategy(rules, tree, strategy, blueprint, seed)
+        warm_up(meter, "lp")
+        limit = Limit.made(tree, rough, at, player, data, way, count, meter)
+        networks = [
+            sg.train_leaf_network(
+                tree, rough, at=limit.subgames, player=p, continuations=limit.offered[p],
+                data=data, layers=hidden, epochs=epochs, batch=batch, rate=rate, holdout=holdout,
+                seed=seed, progress=_progress(meter, p),
+            )
+            for p in limit.players
+        ]  # fmt: skip
+        notes = {"at": jsonlib.dumps(list(at or [])), "continuations": way, "seed": str(seed),
+                 "rollouts": str(rollouts), "epochs": str(epochs), "layers": layers}  # fmt: skip
+        sg.save_leaf_networks(networks, out, notes)
+    took = time.perf_counter() - began
+    if json:
+        emit({"game": tree.game, "limit": [each.name for each in limit.subgames], "seed": seed,
+              "continuations": way, "rollouts": rollouts, "epochs": epochs, "layers": hidden,
+              "networks": [_told(each) for each in networks], "seconds": took,
+              "out": str(out)})  # fmt: skip
+    else:
+        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
+        _show(stdout(), networks, tree.game, f"{shlex.quote(game)} {given}", out, took)
+
+
+def _layers(text: str) -> list[int]:
+    """Whole numbers with commas between them.
+
+    >>> _layers("64, 32")
+    [64, 32]
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise SubgameError(f"--layers is whole numbers such as {LAYERS}, not '{text}'.")
+    return [int(part) for part in parts]
+
+
+def _progress(meter: Meter, player: int) -> Callable[[str, float], None]:
+    def progress(what: str, share: float) -> None:
+        meter.update(what, f"player {player} of {meter.game}", share)
+
+    return progress
+
+
+def _told(network: LeafNetwork) -> dict[str, Any]:
+    return {
+        "player": network.player,
+        "continuations": list(network.continuations.names),
+        "histories": len(network.top),
+        "values": len(network.top) * network.shape[0] * network.shape[1],
+        "parameters": network.parameters,
+        "data_error": network.data_error,
+        "training_error": network.training_error,
+        "holdout_error": network.holdout_error,
+        "spread": network.spread,
+    }
+
+
+def _show(
+    console: Console,
+    networks: Sequence[LeafNetwork],
+    game: str,
+    source: str,
+    out: Path,
+    took: float,
+) -> None:
+    console.print(Text(f"{game}, values at a depth limit learned from rollouts", style="bold"))
+    numbers = ["player", "continuations", "histories", "parameters", "spread", "rollouts", "error"]
+    kept = [network for network in networks if not math.isnan(network.holdout_error)]
+    if kept:
+        numbers.append("held out")
+    shown = table(*numbers, numbers=numbers)
+    for network in networks:
+        counts = (len(network.continuations), len(network.top), network.parameters)
+        errors = [network.spread, network.data_error, network.training_error]
+        errors += [network.holdout_error] if kept else []
+        cells = [*(f"{n:,}" for n in counts), *(f"{error:.3g}" for error in errors)]
+        shown.add_row(str(network.player), *cells)
+    console.print(shown, end="")
+    for name, what in MEANING[: 4 if kept else 3]:
+        console.print(Text(f"  {name:<10} {what}", style="dim"))
+    console.print(Text(f"  Saved as {out}, in {seconds_text(took)}."))
+    next_steps(
+        console,
+        [(f"subgame limit {source} --leaves {shlex.quote(str(out))}", "solve down to the limit")],
+    )

@@ -1,0 +1,351 @@
+"""`Sweeps`: CFR and best responses below many roots, on all boards of a street at once.
+
+A hold'em tree has one root on one board. A *stage* has the boards of one street side by side and
+any number of roots on each: all subgames of a game, solved together. Reach and values at the roots
+are ``[root, unit, hand]``; regrets, averages and strategies are `Blocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.gpu.layout import Level, betting
+from subgame.gpu.runtime import load_torch
+from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
+from subgame.tree.forest import Street
+
+Floats = NDArray[np.float64]
+Tensor = Any
+SCRATCH = 4 << 30
+"""Bytes that one street's lanes and values may take before its boards are cut into slices."""
+
+
+class Blocks:
+    """Numbers of one player's actions: a block ``[action, unit, hand]`` per street."""
+
+    def __init__(self, engine: Any, p: int, blocks: list[Tensor]) -> None:
+        self.engine, self.player, self.blocks = engine, p, blocks
+
+    def numpy(self) -> NDArray[np.float32]:
+        """In the layout of the CPU engine and of `Strategy`; only of a whole tree."""
+        found: NDArray[np.float32] = self.engine.to_cpu(self.player, self)
+        return found
+
+    def read(self, values: NDArray[Any]) -> None:
+        """Overwrite from that layout."""
+        fresh = self.engine.from_cpu(self.player, values)
+        for mine, theirs in zip(self.blocks, fresh.blocks, strict=True):
+            mine.copy_(theirs)
+
+    def copy(self) -> NDArray[np.float32]:
+        return self.numpy()
+
+    def clone(self) -> Blocks:
+        return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
+
+    def __len__(self) -> int:
+        return self.engine.tree.stored(self.player) if self.blocks else 1
+
+
+class DeviceMemory(NamedTuple):
+    """What a solver remembers of one player, on the device."""
+
+    regret: Blocks
+    average: Blocks
+    instant: Blocks
+
+    @property
+    def sigma(self) -> Blocks:
+        """The current strategy: kernels play in proportion to positive weights."""
+        return self.regret
+
+    def on(self, s: int) -> Mind:
+        """On one street."""
+        average, instant = self.average.blocks, self.instant.blocks
+        return Mind(self.regret.blocks[s], average[s] if average else None,
+                    instant[s] if instant else None)  # fmt: skip
+
+
+@dataclass
+class Tape:
+    """A recorded iteration: the graph, and the places it reads discounts and root reach from."""
+
+    key: tuple[Any, ...]
+    rates: Tensor
+    slots: list[Tensor]
+    warm: bool = False
+    graph: Any = None
+
+
+class Door(Protocol):
+    """What stands at the roots: how the chooser enters, from regrets of her own."""
+
+    player: int
+    recorded: bool
+    """Whether it works on the device alone, so that an iteration can be recorded."""
+
+    def enter(self, rates: Tensor) -> Tensor:
+        """[root, unit, hand] her reach on the coming iteration; `rates` are its discounts."""
+
+    def observe(self, values: Tensor, rates: Tensor) -> None:
+        """What she got by entering; discounts ``[2, 4]`` now and next."""
+
+
+class Sweeps:
+    """Kernels on a device bound to the betting and the boards of some streets."""
+
+    def __init__(
+        self, levels: list[Level], places: list[Place], ops: Any, *, scratch: int, graphs: bool
+    ) -> None:
+        self.levels, self.places, self.ops = levels, places, ops
+        self.torch, self.device = load_torch(), ops.device
+        self.scratch, self.graphs = scratch, graphs
+        self.fused = not isinstance(ops, TorchOps)
+        self._tape: Tape | None = None
+
+    def stage(self, streets: list[Street]) -> Sweeps:
+        """The same boards with other betting: below any roots, down to the last street."""
+        top = len(self.levels) - len(streets)
+        pairs = list(zip(self.levels[top:], streets, strict=True))
+        levels = [replace(level, bets=betting(street)) for level, street in pairs]
+        places = [
+            place._replace(level=level)
+            for level, place in zip(levels, self.places[top:], strict=True)
+        ]
+        first, units = places[0], levels[0].units
+        one, two = (
+            tables._replace(above=self._own(units, hands.wide, tables.above))
+            for hands, tables in zip(levels[0].hands, first.tables, strict=True)
+        )
+        places[0] = first._replace(tables=(one, two))
+        return Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs)
+
+    def _own(self, units: int, wide: int, above: Tensor) -> Tensor:
+        """[u, h] every hand's own place: a first street has no other above it."""
+        here = self.torch.arange(units * wide, dtype=above.dtype, device=self.device)
+        return self.torch.where(above >= 0, here.view(units, wide), -1)
+
+    # Memory ----------------------------------------------------------------------------------
+    def blank(self, p: int) -> Blocks:
+        return Blocks(self, p, [
+            self.torch.zeros((level.bets[p].edges, level.units, level.hands[p].wide),
+                             dtype=self.torch.float32, device=self.device)
+            for level in self.levels
+        ])  # fmt: skip
+
+    def memory(self, p: int, *, predictive: bool = False) -> DeviceMemory:
+        """A blank memory for player `p`."""
+        instant = self.blank(p) if predictive else Blocks(self, p, [])
+        return DeviceMemory(self.blank(p), self.blank(p), instant)
+
+    # One sweep -------------------------------------------------------------------------------
+    def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
+        """A street whole, or cut so that lanes and values fit the scratch."""
+        place, level = self.places[s], self.levels[s]
+        whole = level.units
+        if level.last:
+            rows = [len(bet.lanes) + 2 * len(bet.ends) for bet in level.bets]
+            if not self.fused:
+                rows = [r + 3 * bet.rows for r, bet in zip(rows, level.bets, strict=True)]
+            wide = max(hands.wide for hands in level.hands)
+            whole = max(1, min(whole, self.scratch // (max(rows) * wide * size)))
+        for at in range(0, level.units, whole):
+            units = slice(at, min(at + whole, level.units))
+            if units == place.units:
+                yield place
+                continue
+            first, second = (tables.cut(units) for tables in place.tables)
+            yield Place(level, (first, second), place.weight[units], units)
+
+    def sweep(
+        self, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, rates: Tensor,
+        ahead: Tensor, slots: tuple[Tensor | None, Tensor],
+    ) -> Tensor:  # fmt: skip
+        """Half an iteration; `slots` are ours and hers. Gives our values at the roots."""
+        o, dtype = 1 - p, slots[1].dtype
+        ours: list[Tensor | None] = [slots[0]]
+        hers: list[Tensor] = [slots[1]]
+        lanes = []
+        last = len(self.levels) - 1
+        for s, place in enumerate(self.places[:last]):
+            lane, leaf = self.ops.descend(place, o, theirs.on(s), ahead, hers[s])
+            lanes.append(lane)
+            hers.append(leaf)
+            mind, own = mine.on(s) if mode != BEST else None, ours[s]
+            keeps = mind is not None and mind.average is not None and own is not None
+            ours.append(
+                self.ops.descend(place, p, mind, rates, own, lanes=False)[1] if keeps else None
+            )
+        below: Tensor | None = None
+        for s in range(last, -1, -1):
+            level = self.levels[s]
+            shape = (level.bets[p].roots, level.units, level.hands[p].wide)
+            result = self.torch.empty(shape, dtype=dtype, device=self.device)
+            for place in self._slices(s, p, result.element_size()):
+                cut = place.units
+                lane = (
+                    lanes[s]
+                    if s < last
+                    else self.ops.descend(place, o, theirs.on(s).cut(cut), ahead, hers[s])[0]
+                )
+                shown, folded = self.ops.terminals(place, p, lane)
+                mind = mine.on(s).cut(cut) if mode != BEST else Mind(None)
+                paid = (shown, folded, below)
+                result[:, cut] = self.ops.settle(place, p, mode, mind, rates, ours[s], paid)
+            if s > 0:
+                below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
+        return result
+
+    # The operations --------------------------------------------------------------------------
+    def run(
+        self,
+        memories: tuple[DeviceMemory, DeviceMemory],
+        discounts: Floats,
+        alternating: bool,
+        reach: tuple[Tensor, Tensor],
+        door: Door | None = None,
+        responder: int = -1,
+    ) -> None:
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, from `reach` at the roots.
+
+        With a `door`, its player enters as it says.
+        """
+        if len(discounts) < 2:
+            return
+        torch, kind = self.torch, self.torch.float32
+        padded = np.pad(np.asarray(discounts, dtype=np.float32), ((0, 0), (0, 1)))
+        table = torch.from_numpy(padded).to(self.device)  # four numbers a row: kernels like that
+        slots = [given.to(kind).contiguous().clone() for given in reach]
+        if door is not None:
+            slots[door.player].copy_(door.enter(table[0]))
+        if responder == 1:  # she answers player 0's first strategy before it is played
+            blind = memories[1]._replace(average=Blocks(self, 1, []))
+            self.sweep(1, RESPOND, blind, memories[0], table[0], table[0], (None, slots[0]))
+        once: Callable[[Tensor], None]
+        if self.graphs and (door is None or door.recorded):
+            once = self._recorded(memories, slots, alternating, door, responder)
+        else:
+
+            def once(rates: Tensor) -> None:
+                self._turn(memories, slots, rates, alternating, door, responder)
+
+        for t in range(len(discounts) - 1):
+            once(table[t : t + 2])
+
+    def _recorded(
+        self, memories: tuple[DeviceMemory, DeviceMemory], slots: list[Tensor],
+        alternating: bool, door: Door | None, responder: int,
+    ) -> Callable[[Tensor], None]:  # fmt: skip
+        """What runs one iteration as a CUDA graph; the first one compiles and is run plainly."""
+        blocks = [block.data_ptr() for m in memories for part in m for block in part.blocks]
+        key = (*blocks, alternating, id(door), responder)
+        if self._tape is None or self._tape.key != key:
+            rates = self.torch.zeros((2, 4), device=self.device)
+            self._tape = Tape(key, rates, slots)
+        tape = self._tape
+        for mine, given in zip(tape.slots, slots, strict=True):
+            mine.copy_(given)
+
+        def play() -> None:
+            self._turn(memories, tape.slots, tape.rates, alternating, door, responder)
+
+        def once(rates: Tensor) -> None:
+            tape.rates.copy_(rates)
+            if tape.graph is None and not tape.warm:
+                play()
+                tape.warm = True
+                return
+            if tape.graph is None:
+                graph = self.torch.cuda.CUDAGraph()
+                with self.torch.cuda.graph(graph):
+                    play()
+                tape.graph = graph
+            tape.graph.replay()
+
+        return once
+
+    def _turn(
+        self, memories: tuple[DeviceMemory, DeviceMemory], slots: list[Tensor], rates: Tensor,
+        alternating: bool, door: Door | None, responder: int,
+    ) -> None:  # fmt: skip
+        """One iteration."""
+        before, chooser = memories[0], door.player if door else -1
+        if not alternating:
+            before = before._replace(regret=before.regret.clone(), instant=before.instant.clone())
+        for p in (0, 1):
+            mode = RESPOND if responder == p else LEARN
+            theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
+            both = (slots[p], slots[1 - p])
+            paid = self.sweep(p, mode, memories[p], theirs, rates[0], ahead, both)
+            if door and p == chooser:
+                door.observe(paid, rates)
+                if alternating:
+                    slots[p].copy_(door.enter(rates[1]))
+        if door and not alternating:
+            slots[chooser].copy_(door.enter(rates[1]))
+
+    def still(self, p: int, sigma: Blocks) -> DeviceMemory:
+        """A strategy that does not change."""
+        none = Blocks(self, p, [])
+        return DeviceMemory(sigma, none, none)
+
+    def judge(self, p: int, mine: Blocks | None, theirs: Blocks, reach: Tensor) -> Tensor:
+        """[root, unit, hand] what player `p` gets by `mine`, or at best, in float64.
+
+        `reach` is the opponent's at the roots.
+        """
+        mode = BEST if mine is None else FOLLOW
+        ours = self.still(p, Blocks(self, p, []) if mine is None else mine)
+        none = self.torch.ones(4, dtype=self.torch.float64, device=self.device)
+        hers = reach.to(self.torch.float64).contiguous()
+        return self.sweep(p, mode, ours, self.still(1 - p, theirs), none, none, (None, hers))
+
+    # Inside ----------------------------------------------------------------------------------
+    def reaches(self, p: int, sigma: Blocks, reach: Tensor) -> list[Tensor]:
+        """Per street ``[row, unit, hand]``: player `p`'s reach of every row."""
+        plain, out = TorchOps(self.device), []
+        rates = self.torch.ones(4, dtype=reach.dtype, device=self.device)
+        for s, place in enumerate(self.places):
+            bet, mind = place.level.bets[p], Mind(sigma.blocks[s])
+            out.append(plain.reach(bet, mind, rates, plain.enter(place, p, reach))[0])
+            reach = out[-1][bet.leaves]
+        return out
+
+    def worths(self, p: int, theirs: Blocks, reach: Tensor) -> list[Tensor]:
+        """Per street ``[row, unit, hand]``: what each row is worth to a best response of `p`.
+
+        `reach` is the opponent's at the roots. Not cut into slices: all of it is given back.
+        """
+        plain, o, kind = TorchOps(self.device), 1 - p, self.torch.float64
+        rates = self.torch.ones(4, dtype=kind, device=self.device)
+        hers, lanes = reach.to(kind), []
+        for s, place in enumerate(self.places):
+            lane, hers = plain.descend(place, o, Mind(theirs.blocks[s]), rates, hers)
+            lanes.append(lane)
+        out: list[Tensor] = []
+        below: Tensor | None = None
+        for s in range(len(self.places) - 1, -1, -1):
+            place = self.places[s]
+            shown, folded = plain.terminals(place, p, lanes[s])
+            paid = (shown, folded, below)
+            out.append(plain.climb(place, p, BEST, Mind(None), rates, None, paid))
+            if s > 0:
+                result = out[-1][: place.level.bets[p].roots]
+                below = plain.rise(self.places[s - 1], place, p, result)
+        return out[::-1]
+
+    def enter(self, p: int, above: Tensor, s: int = 0) -> Tensor:
+        """[root, unit, hand] on street `s`, from numbers at the leaves above it."""
+        return TorchOps(self.device).enter(self.places[s], p, above)
+
+    def opposing(self, p: int, reach: Tensor, s: int = 0) -> Tensor:
+        """[k, unit, hand] the weight of all hands that the opponent can hold beside each of ours.
+
+        `reach` is hers, ``[k, unit, hand]`` on street `s`.
+        """
+        return TorchOps(self.device).opposing(self.places[s], p, reach)

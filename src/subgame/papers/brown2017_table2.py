@@ -1,0 +1,175 @@
+"""Brown & Sandholm 2017, Table 2: off-tree bets in flop hold'em, nested solving and translation."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from subgame.errors import SubgameError
+from subgame.games.holdem import nlfh
+from subgame.games.holdem.bets import BetSizes
+from subgame.gpu.engine import TorchEngine
+from subgame.gpu.runtime import load_torch
+from subgame.gpu.sweeps import Blocks, Sweeps
+from subgame.papers.report import Report, panel, row
+from subgame.papers.settings import Progress, command
+from subgame.refine.gadgets import technique
+from subgame.refine.nested_boards import BoardNest, lost, translated
+from subgame.refine.translation import mapping
+from subgame.solve.schedule import Schedule, parse
+from subgame.tree.boards import compile_boards
+from subgame.tree.forest import grow
+
+KEY = "brown2017-table2"
+PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
+WHAT = "answering a bet of 3/4 of the pot in flop hold'em"
+KNOWN = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
+LARGER = "preflop: 0.5x 0.75x 1x / cap 1; flop: 0.5x 0.75x 1x / cap 3"
+TRANSLATION = "randomized pseudo-harmonic mapping"
+ROWS: dict[str, tuple[str, bool, float]] = {
+    "Resolve": ("resolve", False, 150.2),
+    "Reach-Maxmargin (expensive)": ("reach-maxmargin", True, 149.2),
+    "Unsafe (expensive)": ("unsafe", True, 148.3),
+    "Maxmargin": ("maxmargin", False, 122.0),
+    "Reach-Maxmargin": ("reach-maxmargin", False, 119.1),
+}
+"""Technique, whether the subgame starts before the bet, and the paper's mbb/h."""
+SEATS = ("big blind", "small blind")
+ITERATIONS = 1_000
+BIG_BLIND = 100
+NOTES = (
+    "The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of "
+    "1/2, 3/4 and 1 pot (one before the flop, three on it), no card abstraction. The player whose "
+    "exploitability is measured has no bet of 3/4; her opponent has, everywhere.",
+    "Each figure is what a best response wins on average over both seats, computed exactly: the "
+    "answers to all off-tree bets on all 1,755 flops, answers to off-tree bets after answers "
+    "included, are laid over the larger game as one strategy. The paper does not say whether "
+    "its figures are means of the two seats.",
+    "Per seat the value of the larger game, solved for both players with all bets, is taken off.",
+)
+
+
+def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+    """On a GPU; quick: a deck of eight cards and two bets on the flop, on the CPU."""
+    began = time.perf_counter()
+    torch, tell = load_torch(), progress or (lambda what, share: None)
+    if not quick and not torch.cuda.is_available():
+        raise SubgameError(
+            f"{KEY} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
+            "the same with a small deck."
+        )
+    steps = 2 + 2 * (1 + len(ROWS))
+    known, larger = (
+        (bets.replace("cap 3", "cap 2") if quick else bets) for bets in (KNOWN, LARGER)
+    )
+    game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
+    iterations, plan = (40 if quick else ITERATIONS), parse("cfr+")
+    tell("Building the game", 0.0)
+    engine = TorchEngine(compile_boards(game), "cpu" if quick else "cuda")
+    tell(f"Solving the blueprint, {iterations:,} iterations", 1 / steps)
+    blueprint = _solved(engine, engine, plan, iterations)
+    within = [lost(engine, blueprint[p], engine) for p in (0, 1)]
+    tell("The value of the larger game", 1.5 / steps)
+    value, gap = _value(engine, larger, plan, iterations)
+    found: dict[str, dict[str, Any]] = {}
+    for p in (0, 1):
+        for k, (name, (gadget, expensive, _)) in enumerate(ROWS.items()):
+            tell(f"{name}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + k) / steps)
+            start = time.perf_counter()
+            nest = BoardNest(engine, blueprint, BetSizes.parse(larger), p, technique(gadget), plan,
+                             iterations, expensive)  # fmt: skip
+            nest.run()
+            streets = grow(nest.large)
+            whole = engine.stage(streets)
+            won = lost(whole, nest.strategy(whole, streets), engine)
+            found.setdefault(name, {})[SEATS[p]] = {
+                "best response wins, mbb/h": _mbb(won),
+                "above the value of the game, mbb/h": _mbb(won - (-1) ** (1 - p) * value),
+                "off-tree bets": sum(len(answer.bets) for answer in nest.answers),
+                "boards": engine.levels[-1].units,
+                "seconds": time.perf_counter() - start,
+            }
+        tell(f"{TRANSLATION}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + len(ROWS)) / steps)
+        heard = translated(blueprint[p], engine.tree.streets, game, (whole, streets),
+                           mapping("pseudo-harmonic"))  # fmt: skip
+        won = lost(whole, heard, engine)
+        found.setdefault(TRANSLATION, {})[SEATS[p]] = {
+            "best response wins, mbb/h": _mbb(won),
+            "above the value of the game, mbb/h": _mbb(won - (-1) ** (1 - p) * value),
+        }
+    means = {
+        name: sum(seat["best response wins, mbb/h"] for seat in seats.values()) / 2
+        for name, seats in found.items()
+    }
+    peak = torch.cuda.max_memory_allocated() / 2**30 if not quick else 0.0
+    return Report(
+        key=KEY, paper=PAPER, what=WHAT, rows=_rows(means, found, sum(within) / 2),
+        data={
+            "panels": [_panel(means)], "mbb/h": means, "seats": found,
+            "blueprint in the smaller game, mbb/h": _mbb(sum(within) / 2),
+            "value of the larger game for the big blind, mbb/h": _mbb(value),
+            "its exploitability, mbb/h": _mbb(gap), "peak GiB on the device": peak,
+        },
+        command=command(KEY, quick, seed), seed=seed,
+        settings={"game": str(game), "larger": larger, "schedule": str(plan),
+                  "iterations of blueprint and subgames": iterations, "quick": quick,
+                  "device": "cpu" if quick else torch.cuda.get_device_name()},
+        notes=NOTES, seconds=time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _solved(
+    engine: TorchEngine, sweeps: Sweeps, plan: Schedule, iterations: int
+) -> tuple[Blocks, Blocks]:
+    """Averages of CFR on the boards of `engine`, with the betting of `sweeps`."""
+    one, two = (sweeps.memory(p, predictive=plan.predictive) for p in (0, 1))
+    first, second = (engine.slots(side.reach, engine.torch.float32) for side in engine.tree.players)
+    discounts = plan.discounts(1, iterations + 1)
+    sweeps.run((one, two), discounts, plan.alternating, (first, second))
+    return one.average, two.average
+
+
+def _value(
+    engine: TorchEngine, larger: str, plan: Schedule, iterations: int
+) -> tuple[float, float]:
+    """Of the game with all bets for both: the big blind's chips per hand, and the gap."""
+    game = engine.tree.holdem
+    sweeps = engine.stage(grow(replace(game, bets=BetSizes.parse(larger))))
+    sigma = _solved(engine, sweeps, plan, iterations)
+    won = [lost(sweeps, sigma[p], engine) for p in (0, 1)]  # by player 1 - p
+    return (won[1] - won[0]) / 2, (won[0] + won[1]) / 2
+
+
+def _mbb(chips: float) -> float:
+    return chips / BIG_BLIND * 1000
+
+
+def _rows(
+    means: dict[str, float], found: dict[str, dict[str, Any]], within: float
+) -> list[dict[str, Any]]:
+    def note(name: str) -> str:
+        seats = [f"{seat} {cells['above the value of the game, mbb/h']:.4g}"
+                 for seat, cells in found[name].items()]  # fmt: skip
+        return ", ".join(seats)
+
+    rows = [row(TRANSLATION, 1465.0, means[TRANSLATION], note(TRANSLATION))]
+    rows += [row(name, paper, means[name], note(name)) for name, (_, _, paper) in ROWS.items()]
+    nested = max(means[name] for name in ROWS)
+    rows.append(row("translation against the worst nested row", 1465 / 150.2,
+                    means[TRANSLATION] / nested, "times"))  # fmt: skip
+    rows.append(row("the blueprint in the smaller game", None, _mbb(within)))
+    return rows
+
+
+def _panel(means: dict[str, float]) -> dict[str, Any]:
+    names = [TRANSLATION, *ROWS]
+    paper = [1465.0, *(figure for _, _, figure in ROWS.values())]
+    places = list(range(len(names)))
+    series = [
+        {"label": "paper", "x": places, "y": paper, "line": "", "marker": "o", "size": 7},
+        {"label": "ours", "x": places, "y": [means[name] for name in names], "line": "",
+         "marker": "D", "size": 7},
+    ]  # fmt: skip
+    return panel("Table 2: exploitability against bets of 3/4 pot", "mbb/h", "", series,
+                 names=names)  # fmt: skip
