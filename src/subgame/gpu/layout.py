@@ -7,14 +7,15 @@ from `Boards`; `engine` moves them to the device.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.boards import BoardTree
+from subgame.tree.boards import BATCH, BoardTree
 from subgame.tree.forest import LANES, Street
 
 Ints = NDArray[np.int64]
@@ -144,19 +145,18 @@ class Level:
 
 
 def lay_out(tree: BoardTree) -> list[Level]:
-    """Every street of a tree."""
+    """Every street of a tree. Players who hold the same hands share their tables."""
     b = tree.boards
     levels: list[Level] = []
     for s, street in enumerate(tree.streets):
         units = np.flatnonzero(b.street == s)
         first, last = int(units[0]), s == len(tree.streets) - 1
-        widths = [_wide(int(b.hands[2 * units + p].max())) for p in (0, 1)]
-        hands = _Builder(tree, units, (widths[0], widths[1]), levels[-1] if levels else None)
+        hands = _Builder(tree, units, levels[-1] if levels else None).both()
         below = b.child_at[first : int(units[-1]) + 2] - (int(units[-1]) + 1)
         segments, segment_at = _segments(levels[-1].child_at) if levels else (None, None)
         more = {} if segments is None else {"segments": segments, "segment_at": segment_at}
-        level = Level(len(units), last, betting(street), (hands.side(0), hands.side(1)),
-                      b.weight[units], below if not last else np.zeros(0, np.int64),
+        level = Level(len(units), last, betting(street), hands, b.weight[units],
+                      below if not last else np.zeros(0, np.int64),
                       **more)  # type: ignore[arg-type]  # fmt: skip
         levels.append(level)
     return levels
@@ -176,109 +176,171 @@ def _segments(child_at: Ints) -> tuple[Ints, Ints]:
     return np.array(runs, dtype=np.int64).reshape(-1, 2), np.array(at, dtype=np.int64)
 
 
-class _Builder:
-    """Fills the tables of one street."""
+def _as_one(table: Small) -> NDArray[np.int32]:
+    """Two numbers that are read together as one."""
+    return np.ascontiguousarray(table).view(np.int32)[..., 0]
 
-    def __init__(
-        self, tree: BoardTree, units: Ints, widths: tuple[int, int], above: Level | None
-    ) -> None:
-        self.tree, self.units, self.widths, self.above = tree, units, widths, above
-        self.pairs = tree.holdem.deck.hands
-        self.deck = tree.holdem.deck.size
-        counts = 1
-        for u in units.tolist():
-            for p in (0, 1):
-                held = np.bincount(self._cards(u, p).ravel(), minlength=1)
-                counts = max(counts, int(held.max()))
-        self.depth = pow2(counts + 1)
 
-    def _cards(self, u: int, p: int) -> Ints:
-        b, up = self.tree.boards, 2 * u + p
-        at = int(b.hand_at[up])
-        found: Ints = self.pairs[b.hand[at : at + int(b.hands[up])].astype(np.int64)]
+class _Rows:
+    """One player's hands on some boards, padded to `wide`."""
+
+    def __init__(self, builder: _Builder, some: slice, p: int) -> None:
+        b, wide = builder.boards, builder.widths[p]
+        units = builder.units[some]
+        up, groups = 2 * units + p, b.groups[units, None]
+        h, g = np.arange(wide), np.arange(int(groups.max()) + 1)
+        self.up, self.held = up, b.hands[up, None]
+        self.real = h < self.held
+        self._index = np.minimum(b.hand_at[up, None] + h, len(b.hand) - 1)
+        run = b.group_run.take(b.group_at[up, None] + np.minimum(g, groups))
+        self.starts = b.run_start.take(b.run_at[up, None] + run).astype(np.int64)
+        """[u, group + 1] the first hand of each rank."""
+        times = np.diff(self.starts, axis=1, append=wide)
+        self.group = np.repeat(np.tile(g, len(up)), times.ravel()).reshape(len(up), wide)
+        """[u, h] its rank; one too many where there is no hand."""
+        self.hand = self.read(b.hand, builder.hands)
+        """[u, h] in the deck's order; one too many where there is none."""
+        line = (self.group * len(up) + np.arange(len(up))[:, None]) * builder.size
+        self.cells = [line + card.take(self.hand) for card in builder.cards.T]
+        """[u, h] of both cards: where it is in a table [group, unit, card]."""
+
+    def read(self, flat: NDArray[np.uint16], blank: int) -> Ints:
+        """[u, h] what `Boards` has of each hand."""
+        found: Ints = np.where(self.real, flat.take(self._index), blank)
         return found
 
-    def _starts(self, u: int, p: int) -> Ints:
-        """[group + 1] the first hand of each rank."""
-        b, up = self.tree.boards, 2 * u + p
-        at, runs = int(b.group_at[up]), int(b.run_at[up])
-        run = b.group_run[at : at + int(b.groups[u]) + 1].astype(np.int64)
-        return b.run_start[runs + run].astype(np.int64)
+
+class _Builder:
+    """Fills the tables of one street, `BATCH` boards at a time."""
+
+    def __init__(self, tree: BoardTree, units: Ints, above: Level | None) -> None:
+        b, deck = tree.boards, tree.holdem.deck
+        self.boards, self.units, self.above = b, units, above
+        self.alike = np.array_equal(*tree.units[0].hands)  # then everywhere
+        self.widths = [_wide(int(b.hands[2 * units + p].max())) for p in (0, 1)]
+        self.size, self.hands = deck.size, deck.num_hands
+        self.cards = np.append(deck.hands, [[0, 0]], axis=0)  # one more, for what is no hand
+        self.hand_of = deck.hand_table.ravel() % (deck.num_hands + 1)  # none on the diagonal
+        self.parent = np.arange(len(units))  # boards of the first street enter as themselves
+        if above is not None:
+            self.parent = np.repeat(np.arange(above.units), np.diff(above.child_at))
+        self.batches = [slice(at, at + BATCH) for at in range(0, len(units), BATCH)]
+        self.depth = pow2(self._most() + 1)
+
+    def _most(self) -> int:
+        """The most hands of a player on a board that share a card."""
+        b, most = self.boards, 1
+        for some, p in itertools.product(self.batches, (0,) if self.alike else (0, 1)):
+            up = 2 * self.units[some] + p
+            hand = b.hand.take(_ranges(b.hand_at[up], b.hands[up]))
+            row = np.repeat(np.arange(len(up)) * self.size, b.hands[up])
+            counts = sum(np.bincount(row + card.take(hand), minlength=len(up) * self.size)
+                         for card in self.cards.T)  # fmt: skip
+            most = max(most, int(np.max(counts)))
+        return most
+
+    def both(self) -> tuple[Hands, Hands]:
+        first = self.side(0)
+        if self.alike:
+            return first, replace(first, store=self.boards.store_at[2 * self.units + 1])
+        return first, self.side(1)
 
     def side(self, p: int) -> Hands:
-        b, count, wide, o = self.tree.boards, len(self.units), self.widths[p], 1 - p
+        b, count, wide, o = self.boards, len(self.units), self.widths[p], 1 - p
         up = self.above.hands[p].wide if self.above else 0
-        tall = pow2(self.deck + 1)  # one line is left over, for the sum of all
-        above = np.full((count, wide), -1, np.int32)
-        below = np.full((count, up), -1, np.int16)
-        cards, bounds = (np.zeros((count, wide, 2), np.int16) for _ in range(2))
+        tall = pow2(self.size + 1)  # one line is left over, for the sum of all
+        above = np.empty((count, wide), np.int32)
+        below = np.empty((count, up), np.int16)
+        cards, bounds = (np.empty((count, wide, 2), np.int16) for _ in range(2))
         lists = np.full((count, tall, self.depth), wide, np.int16)
-        spots = np.zeros((count, wide, 4), np.int16)
-        same = np.full((count, wide), self.widths[o], np.int16)
+        spots = np.empty((count, wide, 4), np.int16)
+        same = np.empty((count, wide), np.int16)
         orbit = np.full((count, wide, self._orbit_size(p)), -1, np.int16)
-        for k, u in enumerate(self.units.tolist()):
-            at, n = int(b.hand_at[2 * u + p]), int(b.hands[2 * u + p])
-            place = b.above[at : at + n].astype(np.int64)
-            parent = self.tree.units[u].parent
-            row = parent - self._first_above if parent >= 0 else 0
-            above[k, :n] = row * up + place
+        pairs, depth = _as_one(self.cards.astype(np.int16)), min(self.size, self.depth - 1)
+        for some in self.batches:
+            mine = _Rows(self, some, p)
+            hers = mine if self.alike else _Rows(self, some, o)
+            place = mine.read(b.above, up)
+            above[some] = np.where(mine.real, self.parent[some, None] * (up or wide) + place, -1)
             if up:
-                below[k, place] = np.arange(n)
-            mine, theirs = self._cards(u, p), self._cards(u, o)
-            cards[k, :n] = mine
-            self._list(lists[k], mine)
-            starts, hers = self._starts(u, p), self._starts(u, o)
-            group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            bounds[k, :n] = np.stack([hers[group], hers[group + 1]], 1)
-            spots[k, :n] = self._spots(mine, theirs, bounds[k, :n])
-            known = b.same[at : at + n].astype(np.int64)
-            same[k, :n] = np.where(known < b.hands[2 * u + o], known, self.widths[o])
-            self._orbits(orbit[k], u, p, n)
-        up_ids = 2 * self.units + p
-        return Hands(wide, b.store_at[up_ids], b.hands[up_ids], above, below, orbit, cards, lists,
-                     bounds, spots, same)  # fmt: skip
+                below[some] = self._scattered(place, up, -1)
+            cards[some] = pairs.take(mine.hand)[..., None].view(np.int16)
+            lists[some, : self.size, 1 : depth + 1] = self._lists(mine.hand, wide)[..., :depth]
+            bounds[some] = self._bounds(mine, hers)
+            spots[some] = self._spots(mine, hers)
+            known = mine.read(b.same, wide)
+            same[some] = np.where(mine.real & (known < hers.held), known, self.widths[o])
+            self._orbits(orbit[some], mine)
+        ids = 2 * self.units + p
+        return Hands(wide, b.store_at[ids], b.hands[ids], above, below, orbit, cards, lists, bounds,
+                     spots, same)  # fmt: skip
 
-    @property
-    def _first_above(self) -> int:
-        assert self.above is not None
-        return int(self.units[0]) - self.above.units
+    @staticmethod
+    def _scattered(at: Ints, size: int, blank: int) -> Small:
+        """[u, k] the h with ``at[u, h] == k``; what lies at `size` is left out."""
+        found = np.full((len(at), size + 1), blank, np.int16)
+        rows = np.arange(len(at))[:, None] * (size + 1)
+        found.ravel()[rows + at] = np.arange(at.shape[1], dtype=np.int16)
+        return found[:, :size]
 
-    def _list(self, into: Small, mine: Ints) -> None:
-        """Places of the hands with each card, by rank."""
-        card, place = mine.ravel(), np.repeat(np.arange(len(mine)), 2)
-        order = np.argsort(card, kind="stable")
-        card, place = card[order], place[order]
-        first = np.searchsorted(card, np.arange(self.deck))
-        into[card, np.arange(len(card)) - first[card] + 1] = place
-
-    def _spots(self, mine: Ints, theirs: Ints, bounds: Small) -> Ints:
-        """[h, 4] for both cards: where sums over weaker, and not stronger, hands are read."""
-        span = len(theirs) + 1
-        keys = np.sort((theirs * span + np.arange(len(theirs))[:, None]).ravel())
-        first = np.searchsorted(keys, np.arange(self.deck) * span)
-        card = np.repeat(mine, 2, axis=1)  # [h, 4]
-        rank = np.tile(bounds.astype(np.int64), 2)
-        found: Ints = np.searchsorted(keys, card * span + rank) - first[card] + card * self.depth
+    def _lists(self, hand: Ints, wide: int) -> Small:
+        """[u, card, d] places of the hands with each card, by rank; then `wide`."""
+        places = np.pad(self._scattered(hand, self.hands, wide), ((0, 0), (0, 1)),
+                        constant_values=wide)  # fmt: skip
+        found = places.take(self.hand_of, axis=1).reshape(-1, self.size, self.size)
+        found.sort(axis=2)
         return found
 
+    @staticmethod
+    def _bounds(mine: _Rows, hers: _Rows) -> Small:
+        """[u, h, 2] the opponent's hands that are weaker, and not stronger."""
+        boards, groups = hers.starts.shape
+        table = np.zeros((boards, groups, 2), np.int16)  # the last group is no hands
+        table[:, :-1, 0], table[:, :-1, 1] = hers.starts[:, :-1], hers.starts[:, 1:]
+        at = np.arange(boards)[:, None] * groups + mine.group
+        found: Small = _as_one(table).take(at)[..., None].view(np.int16)
+        return found
+
+    def _spots(self, mine: _Rows, hers: _Rows) -> Small:
+        """[u, h, 4] for both cards: where sums over weaker, and not stronger, hands are read."""
+        boards, groups = hers.starts.shape
+        bins = groups * boards * self.size
+        low, high = (np.bincount(cells.ravel(), minlength=bins) for cells in hers.cells)
+        met = (low + high).astype(np.int16).reshape(groups, -1)  # [group, (unit, card)]
+        table = np.zeros((*met.shape, 2), np.int16)
+        total = np.tile(np.arange(self.size) * self.depth, boards).astype(np.int16)
+        for g in range(groups - 1):  # np.cumsum would go down the columns, out of the cache
+            table[g, :, 0] = total
+            total += met[g]
+            table[g, :, 1] = total
+        read = _as_one(table)
+        return np.stack([read.take(cells) for cells in mine.cells], axis=-1).view(np.int16)
+
     def _orbit_size(self, p: int) -> int:
-        b, size = self.tree.boards, 0
-        for u in self.units.tolist():
-            at, count = int(b.orbit_at[2 * u + p]), int(b.orbits[2 * u + p])
-            if count:
-                size = max(size, int(np.diff(b.orbit_start[at : at + count + 1]).max()))
+        b, up = self.boards, 2 * self.units + p
+        line = _ranges(b.orbit_at[up], b.orbits[up])
+        size = int((b.orbit_start[line + 1] - b.orbit_start[line]).max(initial=0))
         return pow2(size) if size > 1 else 0
 
-    def _orbits(self, into: Small, u: int, p: int, n: int) -> None:
-        if into.shape[1] == 0:
+    def _orbits(self, into: Small, mine: _Rows) -> None:
+        if into.shape[2] == 0:
             return
-        b = self.tree.boards
-        at, count = int(b.orbit_at[2 * u + p]), int(b.orbits[2 * u + p])
-        into[:n, 0] = np.arange(n)
-        for o in range(at, at + count):
-            begin, end = b.orbit_start[o : o + 2].tolist()
-            members = b.orbit_hand[begin:end].astype(np.int64)
-            into[members, : len(members)] = members
+        b, up = self.boards, mine.up
+        into[..., 0] = np.where(mine.real, np.arange(into.shape[1]), -1)
+        line = _ranges(b.orbit_at[up], b.orbits[up])
+        begin, size = b.orbit_start[line], b.orbit_start[line + 1] - b.orbit_start[line]
+        members = b.orbit_hand[_ranges(begin, size)].astype(np.int64)
+        row = np.repeat(np.repeat(np.arange(len(up)), b.orbits[up]), size)
+        begin, size = np.repeat(begin, size), np.repeat(size, size)
+        for k in range(into.shape[2]):
+            some = np.flatnonzero(size > k)
+            into[row[some], members[some], k] = b.orbit_hand[begin[some] + k]
+
+
+def _ranges(begin: Ints, size: Ints) -> Ints:
+    """``begin .. begin + size - 1`` of each, one after another."""
+    shift: Ints = np.repeat(begin - (np.cumsum(size) - size), size)
+    return shift + np.arange(len(shift))
 
 
 def cpu_places(level: Level, p: int) -> Iterator[tuple[Ints, NDArray[np.bool_]]]:

@@ -5,6 +5,8 @@ suits its evaluator: by rank where hands are shown down. Units hang below one an
 dealt. Boards that differ only in the names of suits which neither the cards so far nor the ranges
 tell apart are one unit, counted as often as it stands for (see `Boards.weight`); what comes back
 from it is averaged over the hands that those suits exchange.
+
+A whole game has tens of thousands of boards, so all of it is done for `BATCH` boards at a time.
 """
 
 from __future__ import annotations
@@ -15,21 +17,27 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import MemoryLimitError, human_bytes
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.rules import Betting
 from subgame.tree.forest import LANES, Forest, Street, grow, lay_out
 from subgame.tree.public_tree import Index, PublicTree, Treeplex, no_plex, no_terminals
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.uint16]
 Floats = NDArray[np.float64]
+Keys = NDArray[np.int32]
+BATCH = 128
+"""Boards laid out at once: few calls for many boards, and arrays that stay in the cache."""
 
 
 class Boards(NamedTuple):
@@ -65,17 +73,95 @@ def padded(hands: int) -> int:
     return -(-hands // LANES) * LANES
 
 
+def _padded(hands: Ints) -> Ints:
+    """`padded` of many."""
+    return -(-hands // LANES) * LANES
+
+
+class Dealt(NamedTuple):
+    """The boards of one street, those below one parent side by side."""
+
+    cards: Ints  # [u, card] in the order dealt
+    parent: Ints  # [u] counted on the street above; -1: none
+    weight: Floats  # [u] as in `Boards`
+    symmetries: NDArray[np.uint32]  # [u] a bit for each permutation of the suits, see `Unit`
+
+    def some(self, units: slice) -> Dealt:
+        return Dealt(
+            self.cards[units], self.parent[units], self.weight[units], self.symmetries[units]
+        )
+
+
 @dataclass(frozen=True)
 class Unit:
-    """One board while the tree is built."""
+    """One board; its hands are looked up when they are asked for."""
 
     cards: tuple[int, ...]
     street: int
-    symmetries: Ints  # permutations of the suits that leave it, and the ranges, as they are
-    hands: tuple[Ints, Ints]  # [h] in each player's order
-    ranks: NDArray[np.int16]  # [hand] all equal where nothing is shown down
-    parent: int = -1
-    weight: float = 1.0
+    parent: int
+    weight: float
+    number: int
+    of: Units = field(repr=False, compare=False)
+
+    @property
+    def symmetries(self) -> Ints:
+        """Permutations of the suits that leave it, and the ranges, as they are."""
+        of, bits = self.of, int(self.of.dealt[self.street].symmetries[self._place])
+        return np.array([k for k in range(of.permutations) if bits >> k & 1], dtype=np.int64)
+
+    @property
+    def hands(self) -> tuple[Ints, Ints]:
+        """[h] in each player's order."""
+        b = self.of.boards
+        at = b.hand_at[2 * self.number : 2 * self.number + 2]
+        ends = at + b.hands[2 * self.number : 2 * self.number + 2]
+        mine, yours = (b.hand[i:j].astype(np.int64) for i, j in zip(at, ends, strict=True))
+        return mine, yours
+
+    @property
+    def ranks(self) -> NDArray[np.int16]:
+        """[hand] all equal where nothing is shown down; evaluated anew on each call."""
+        if self.street == len(self.of.dealt) - 1:
+            return rank_hands(self.cards, self.of.deck)
+        return np.zeros(self.of.deck.num_hands, dtype=np.int16)
+
+    @property
+    def _place(self) -> int:
+        return self.number - self.of.first[self.street]
+
+
+class Units(Sequence[Unit]):
+    """All boards of a tree, street by street; each is made when it is asked for."""
+
+    def __init__(self, deck: Deck, dealt: list[Dealt], boards: Boards) -> None:
+        self.deck, self.dealt, self.boards = deck, dealt, boards
+        self.first = [0, *itertools.accumulate(len(street.cards) for street in dealt)]
+        self.permutations = math.factorial(deck.num_suits)
+
+    def __len__(self) -> int:
+        return self.first[-1]
+
+    @overload
+    def __getitem__(self, u: int) -> Unit: ...
+    @overload
+    def __getitem__(self, u: slice) -> list[Unit]: ...
+    def __getitem__(self, u: int | slice) -> Unit | list[Unit]:
+        if isinstance(u, slice):
+            return [self._unit(k) for k in range(*u.indices(len(self)))]
+        if not -len(self) <= u < len(self):
+            raise IndexError(u)
+        return self._unit(int(u) % len(self))
+
+    def __iter__(self) -> Iterator[Unit]:
+        return map(self._unit, range(len(self)))
+
+    def _unit(self, u: int) -> Unit:
+        s = int(self.boards.street[u])
+        k, street = u - self.first[s], self.dealt[s]
+        above = int(street.parent[k])
+        parent = above if above < 0 else above + self.first[s - 1]
+        cards = tuple(street.cards[k].tolist())
+        return Unit(cards, s, parent, float(street.weight[k]), u, self)
 
 
 class HandPlex(Treeplex):
@@ -182,7 +268,7 @@ class BoardTree(PublicTree):
 
     holdem: Holdem = None  # type: ignore[assignment]
     streets: list[Street] = field(default_factory=list)
-    units: list[Unit] = field(default_factory=list)
+    units: Sequence[Unit] = ()
     forest: Forest = None  # type: ignore[assignment]
     boards: Boards = None  # type: ignore[assignment]
     deals: float = 1.0
@@ -229,193 +315,353 @@ def compile_boards(
     *,
     memory_limit: float = math.inf,
     every_hand: bool = False,
+    boards: Sequence[Sequence[int]] | None = None,
+    roots: list[Betting] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> BoardTree:
     """Compile hold'em. With `every_hand` a hand outside the range is a root slot of reach 0.
 
     `memory_limit` is checked against what a solver will keep: two float32 per action, hand and
-    board.
+    board. `progress` is called now and then with the number of boards laid out so far.
+
+    With `boards`, those stand side by side on the first street instead of the game's own, each
+    with every hand that it leaves, weight 1 and no suits exchanged. Root slots are then those of
+    the first of them, reach is 1 and `deals` counts the pairs of hands on one board: whoever
+    solves such a tree brings a reach for every board. `roots` are the ways into the first street,
+    instead of `game.start()`.
     """
-    streets = grow(game)
-    weights = game.weights()
-    free = game.deck.compatible(game.board)
-    kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
-    last = game.start().street + len(streets) - 1
-    units = list(_units(game, streets, kept, memory_limit, progress, last))
+    if roots is not None and len({root.street for root in roots}) != 1:
+        raise SubgameError("The roots of a tree must be one or more, all on the same street.")
+    streets = grow(game, roots)
+    deck, weights = game.deck, game.weights()
+    if boards is None:
+        free = deck.compatible(game.board)
+        kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
+        top = _top([game.board], game.symmetries)
+    else:
+        weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
+        kept = [np.arange(deck.num_hands)] * 2
+        top = _top(boards, np.zeros(1, np.int64))
+    _check_top(deck, top, streets[0].index)
+    dealt = list(_deal_out(game, streets, top, kept, memory_limit))
+    arrays = _lay_out(deck, streets, dealt, kept, progress)
+    units = Units(deck, dealt, arrays)
+    reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]
+    if boards is None:
+        deals = float(weights[0] @ deck.disjoint @ weights[1])
+    else:
+        deals = float(deck.disjoint[np.ix_(*units[0].hands)].sum())
     tree = BoardTree(
         game=str(game), players=(None, None), terminals=no_terminals(),  # type: ignore[arg-type]
         node_names=(), node_parent=np.zeros(0, np.int32), node_chance=np.zeros(0),
-        holdem=game, streets=streets, units=units, forest=lay_out(streets),
-        boards=_lay_out(game, streets, units),
-        deals=float(weights[0] @ game.deck.disjoint @ weights[1]),
+        holdem=game, streets=streets, units=units, forest=lay_out(streets), boards=arrays,
+        deals=deals,
     )  # fmt: skip
-    sides = tuple(HandPlex(tree, p, weights[p][units[0].hands[p]]) for p in (0, 1))
+    sides = tuple(HandPlex(tree, p, reach[p]) for p in (0, 1))
     object.__setattr__(tree, "players", sides)
     return tree
 
 
-def _units(
-    game: Holdem, streets: list[Street], kept: list[Ints], limit: float,
-    progress: Callable[[int], None] | None, last: int,
-) -> Iterator[Unit]:  # fmt: skip
-    """Every board, street by street, each street's below one parent side by side."""
-    cards = card_permutations(game.deck)
-    masks = game.deck.hand_masks
-    above = [_unit(game, game.board, 0, game.symmetries, kept, last)]
-    yield above[0]
-    count, needed = 1, _bytes(streets[0], above[0])
-    first = 0  # the number of the first unit of the street above
-    for s in range(1, len(streets)):
-        new = BOARD_CARDS[game.start().street + s] - BOARD_CARDS[game.start().street + s - 1]
-        below = []
-        for k, parent in enumerate(above):
-            free = game.deck.size - len(parent.cards)
-            chance = 1 / math.comb(free - 4, new)
-            for added, times in _deals(parent, new, cards, game.deck.size):
-                mask = np.uint64(game.deck.mask(added))
-                left = [held[(masks[held] & mask) == 0] for held in parent.hands]
-                stay = (np.sort(cards[parent.symmetries][:, list(added)]) == added).all(1)
-                unit = _unit(game, parent.cards + added, s, parent.symmetries[stay], left, last,
-                             parent=first + k, weight=times * chance)  # fmt: skip
-                needed += _bytes(streets[s], unit)
-                if needed > limit:
-                    raise MemoryLimitError(
-                        f"{game} needs more than {human_bytes(needed)} to solve, over the limit "
-                        f"of {human_bytes(limit)}."
-                    )
-                count += 1
-                if progress is not None and count % 64 == 0:
-                    progress(count)
-                below.append(unit)
-                yield unit
-        first += len(above)
-        above = below
+# Dealing -------------------------------------------------------------------------------------
 
 
-def _bytes(street: Street, unit: Unit) -> int:
-    """Regrets and average of both players, float32."""
-    return sum(
-        8 * (street.rows[p] - len(street.roots)) * padded(len(unit.hands[p])) for p in (0, 1)
-    )
+def _top(boards: Sequence[Sequence[int]], symmetries: Ints) -> Dealt:
+    """Boards that nothing lies above."""
+    if len({len(cards) for cards in boards}) != 1:
+        raise SubgameError("Boards side by side must be one or more, with equally many cards.")
+    cards = np.array([tuple(cards) for cards in boards], dtype=np.int64)
+    bits = np.full(len(cards), (1 << symmetries).sum(), dtype=np.uint32)
+    return Dealt(cards, np.full(len(cards), -1), np.ones(len(cards)), bits)
 
 
-def _deals(
-    parent: Unit, new: int, permutations: Ints, size: int
-) -> Iterator[tuple[tuple[int, ...], int]]:
-    """The next cards, one of each kind that suits exchange, and how many it stands for."""
-    free = [card for card in range(size) if card not in parent.cards]
-    if len(parent.symmetries) == 1:
-        yield from ((deal, 1) for deal in itertools.combinations(free, new))
-        return
-    every = np.array(list(itertools.combinations(free, new)))
-    images = np.sort(permutations[parent.symmetries][:, every], axis=2)  # [symmetry, deal, card]
-    keys = (images * size ** np.arange(new)[::-1]).sum(2).min(0)
-    _, first, times = np.unique(keys, return_index=True, return_counts=True)
-    for at, count in zip(first.tolist(), times.tolist(), strict=True):
-        yield tuple(every[at].tolist()), count
-
-
-def _unit(
-    game: Holdem, cards: tuple[int, ...], street: int, symmetries: Ints, hands: Sequence[Ints],
-    last: int, **links: Any,
-) -> Unit:  # fmt: skip
-    """A board with its hands in order: by rank on the last street, then so that runs are long."""
-    shown = street + game.start().street == last
-    ranks = rank_hands(cards, game.deck) if shown else np.zeros(game.deck.num_hands, np.int16)
-    ordered = [_order(game.deck.hands, held, ranks) for held in hands]
-    return Unit(cards, street, symmetries, (ordered[0], ordered[1]), ranks, **links)
-
-
-def _primary(pairs: Ints, group: Ints, size: int) -> Ints:
-    """[h] which of its two cards (0 or 1) a hand shares with more hands of its group."""
-    table = np.zeros((int(group.max(initial=0)) + 1, size), dtype=np.int64)
-    np.add.at(table, (np.repeat(group, 2), pairs.ravel()), 1)
-    return (table[group, pairs[:, 1]] > table[group, pairs[:, 0]]).astype(np.int64)
-
-
-def _order(all_pairs: Ints, held: Ints, ranks: NDArray[np.int16]) -> Ints:
-    group = np.unique(ranks[held], return_inverse=True)[1]
-    pairs = all_pairs[held]
-    shared = _primary(pairs, group, int(all_pairs.max()) + 1)
-    rows = np.arange(len(held))
-    return held[np.lexsort((pairs[rows, 1 - shared], pairs[rows, shared], group))]
-
-
-def _lay_out(game: Holdem, streets: list[Street], units: list[Unit]) -> Boards:
-    """Units as flat arrays."""
-    flat: dict[str, list[Any]] = {name: [] for name in Boards._fields}
-    at = dict.fromkeys(("hand", "run", "group", "orbit"), 0)
-    orbit_hands = 0
-    store = [0, 0]
-    places = np.zeros((2, game.deck.num_hands), dtype=np.int64)
-    children: list[list[int]] = [[] for _ in units]
-    for u, unit in enumerate(units):
-        if unit.parent >= 0:
-            children[unit.parent].append(u)
-    for u, unit in enumerate(units):
-        ranks = np.unique(unit.ranks[np.concatenate(unit.hands)])  # that either player can hold
-        groups = len(ranks)
-        flat["street"].append(unit.street)
-        flat["weight"].append(unit.weight)
-        flat["groups"].append(groups)
-        for p in (0, 1):
-            held = unit.hands[p]
-            pairs = game.deck.hands[held]
-            group = np.searchsorted(ranks, unit.ranks[held])
-            shared = _primary(pairs, group, game.deck.size)
-            rows = np.arange(len(held))
-            card, other = pairs[rows, shared], pairs[rows, 1 - shared]
-            begins = np.flatnonzero(np.diff(card, prepend=-1) | np.diff(group, prepend=-1))
-            flat["hands"].append(len(held))
-            flat["store_at"].append(store[p])
-            store[p] += (streets[unit.street].rows[p] - len(streets[unit.street].roots)) * padded(
-                len(held)
+def _check_top(deck: Deck, top: Dealt, street: int) -> None:
+    for cards in top.cards.tolist():
+        deck.mask(cards)
+        if len(cards) != BOARD_CARDS[street]:
+            raise SubgameError(
+                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards; "
+                f"'{deck.name(cards)}' has {len(cards)}."
             )
-            flat["hand_at"].append(at["hand"])
-            at["hand"] += len(held)
-            flat["other"].append(other)
-            flat["hand"].append(held)
-            places[1 - p] = padded(len(unit.hands[1 - p]))
-            places[1 - p, unit.hands[1 - p]] = np.arange(len(unit.hands[1 - p]))
-            flat["same"].append(places[1 - p, held])
-            if unit.parent >= 0:
-                upper = units[unit.parent].hands[p]
-                places[p, upper] = np.arange(len(upper))
-                flat["above"].append(places[p, held])
-            else:
-                flat["above"].append(rows)
-            flat["run_at"].append(at["run"])
-            flat["run_card"].append(np.append(card[begins], 0))
-            flat["run_start"].append(np.append(begins, len(held)))
-            at["run"] += len(begins) + 1
-            flat["group_at"].append(at["group"])
-            flat["group_run"].append(np.searchsorted(group[begins], np.arange(groups + 1)))
-            at["group"] += groups + 1
-            members, starts = _orbits(game, unit, held) if children[u] else (_NONE, _NONE)
-            flat["orbit_at"].append(at["orbit"])
-            flat["orbits"].append(max(len(starts) - 1, 0))
-            flat["orbit_start"].append(starts + orbit_hands)
-            flat["orbit_hand"].append(members)
-            orbit_hands += len(members)
-            at["orbit"] += len(starts)
-    flat["child_at"] = [1, *(1 + np.cumsum([len(below) for below in children]))]
-    arrays = []
-    for name, kind in Boards.__annotations__.items():
-        values = flat[name]
-        joined = np.concatenate(values) if isinstance(values[0], np.ndarray) else np.array(values)
-        dtype = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}[kind.__forward_arg__]
-        arrays.append(np.ascontiguousarray(joined.astype(dtype)))
-    return Boards(*arrays)
 
 
-_NONE: Ints = np.zeros(0, dtype=np.int64)
+def _deal_out(
+    game: Holdem, streets: list[Street], top: Dealt, kept: list[Ints], limit: float
+) -> Iterator[Dealt]:
+    """Every board, street by street, if what a solver keeps of them fits."""
+    needed, boards = 0, top
+    for s, street in enumerate(streets):
+        if s > 0:
+            boards = _next(game.deck, boards, BOARD_CARDS[street.index])
+        each = np.zeros(len(boards.cards), dtype=np.int64)
+        for p in (0, 1):
+            wide = _padded(_count(game.deck, boards.cards, kept[p]))
+            each += 8 * (street.rows[p] - len(street.roots)) * wide  # regrets and average, float32
+        total = needed + np.cumsum(each)
+        needed = int(total[-1])
+        if needed > limit:
+            over = int(total[np.argmax(total > limit)])
+            raise MemoryLimitError(
+                f"{game} needs more than {human_bytes(over)} to solve, over the limit "
+                f"of {human_bytes(limit)}."
+            )
+        yield boards
 
 
-def _orbits(game: Holdem, unit: Unit, held: Ints) -> tuple[Ints, Ints]:
-    """Places of hands, orbit by orbit, and where each orbit starts; nothing if none is moved."""
-    if len(unit.symmetries) == 1:
-        return _NONE, _NONE
-    classes = hand_permutations(game.deck)[unit.symmetries][:, held].min(0)
-    order = np.argsort(classes, kind="stable")
-    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
-    return order, np.append(starts, len(order))
+def _count(deck: Deck, boards: Ints, kept: Ints) -> Ints:
+    """[u] how many of the hands `kept` each board leaves."""
+    both = np.zeros((deck.size, deck.size), dtype=np.int64)  # 1: the two cards are such a hand
+    low, high = deck.hands[kept].T
+    both[low, high] = both[high, low] = 1
+    inside = both[boards[:, :, None], boards[:, None, :]].sum((1, 2)) // 2
+    left: Ints = len(kept) - both.sum(0)[boards].sum(1) + inside
+    return left
+
+
+def _next(deck: Deck, above: Dealt, cards: int) -> Dealt:
+    """The boards with the next cards dealt, one of each kind that suits exchange.
+
+    Of deals that suits exchange the first stands for all. Which it is, and how many they are,
+    depends on the suits alone: whatever leaves a board as it is makes free cards of free cards.
+    """
+    size, new = deck.size, cards - above.cards.shape[1]
+    permutations = card_permutations(deck)
+    deals: Ints = np.array(list(itertools.combinations(range(size), new)))
+    powers = size ** np.arange(new)[::-1]
+    own = deals @ powers
+    images = np.sort(permutations[:, deals], axis=2) @ powers  # [permutation, deal]
+    bit = np.uint32(1) << np.arange(len(permutations), dtype=np.uint32)
+    stay = np.where(images == own, bit[:, None], np.uint32(0)).sum(0, dtype=np.uint32)
+    kinds, kind = np.unique(above.symmetries, return_inverse=True)
+    times = np.zeros((len(kinds), len(deals)), dtype=np.int64)  # 0: another stands for it
+    for k, bits in enumerate(kinds):
+        _, first, count = np.unique(
+            images[(bits & bit) != 0].min(0), return_index=True, return_counts=True
+        )
+        times[k, first] = count
+    masks = np.uint64(1) << deals.astype(np.uint64)
+    taken = np.bitwise_or.reduce(np.uint64(1) << above.cards.astype(np.uint64), axis=1, initial=0)
+    free = (np.bitwise_or.reduce(masks, axis=1) & taken[:, None]) == 0
+    parent, deal = np.nonzero(free & (times > 0)[kind])
+    chance = np.float64(1 / math.comb(size - above.cards.shape[1] - 4, new))
+    weight: Floats = times[kind[parent], deal] * chance
+    board = np.concatenate([above.cards[parent], deals[deal]], axis=1)
+    return Dealt(board, parent, weight, above.symmetries[parent] & stay[deal])
+
+
+# Hands in order ------------------------------------------------------------------------------
+
+_CARD = 6  # bits of a card
+_ONE, _PAIR = (1 << _CARD) - 1, (1 << 2 * _CARD) - 1
+_NO_HAND = np.iinfo(np.int32).max
+_PLACE = 11  # bits of a place: 1,326 hands
+
+
+def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
+    """[u, hand] -1 where the board blocks it; all equal where nothing is shown down."""
+    if shown:
+        return rank_hands(cards, deck)
+    taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
+    blocked: NDArray[np.bool_] = (deck.hand_masks & taken[:, None]) != 0
+    return -blocked.astype(np.int16)
+
+
+def _groups(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
+    """[u, hand] ranks counted from 0 among the hands `anyone` holds, and [u] how many there are."""
+    width = int(ranks.max(initial=0)) + 2
+    at = ranks + (np.arange(len(ranks)) * width + 1)[:, None]
+    there = np.zeros(len(ranks) * width, dtype=np.bool_)
+    there[at[:, anyone]] = True
+    number = there.reshape(len(ranks), width)
+    number[:, 0] = False  # blocked
+    dense = np.cumsum(number, axis=1, dtype=np.int16) - np.int16(1)
+    return dense.take(at), dense[:, -1].astype(np.int64) + 1
+
+
+def _sorted(deck: Deck, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
+    """[u, h] hands by group, then so that runs are long: group, shared card, other card.
+
+    Of its two cards a hand shares the one that more hands of its group have.
+    """
+    low, high = deck.hands[held].T
+    mine = group if len(held) == group.shape[1] else group[:, held]
+    line = mine + (np.cumsum(groups) - groups)[:, None]
+    line = np.where(mine < 0, groups.sum(), line) * deck.size  # blocked hands count apart
+    lows, highs = line + low, line + high
+    bins = int(groups.sum() + 1) * deck.size
+    table = np.bincount(lows.ravel(), minlength=bins)
+    table += np.bincount(highs.ravel(), minlength=bins)
+    swap = table.take(highs) > table.take(lows)
+    given, turned = (low << _CARD | high).astype(np.int32), (high << _CARD | low).astype(np.int32)
+    keys: Keys = mine.astype(np.int32) << 2 * _CARD | np.where(swap, turned, given)
+    keys[mine < 0] = _NO_HAND
+    keys.sort(axis=1)
+    return keys
+
+
+def _lay_out(
+    deck: Deck, streets: list[Street], dealt: list[Dealt], kept: list[Ints],
+    progress: Callable[[int], None] | None,
+) -> Boards:  # fmt: skip
+    """Units as flat arrays."""
+    parts: list[dict[str, NDArray[Any]]] = []
+    done = 0
+    above: Small = np.zeros((0, deck.num_hands), dtype=np.uint16)
+    for s, boards in enumerate(dealt):
+        last = s == len(dealt) - 1
+        below = np.zeros((0 if last else 2 * len(boards.cards), deck.num_hands), dtype=np.uint16)
+        for begin in range(0, len(boards.cards), BATCH):
+            batch = _Batch(deck, boards.some(slice(begin, begin + BATCH)), kept, last)
+            parts.append({**batch.hand_parts(above), **batch.run_parts(), **batch.orbit_parts()})
+            if not last:
+                below[2 * begin : 2 * (begin + BATCH)] = batch.places
+            done += batch.units
+            if progress is not None:
+                progress(done)
+        above = below
+    return _joined(streets, dealt, parts)
+
+
+class _Batch:
+    """Some boards of a street. up = 2 * unit + player, as in `Boards`."""
+
+    def __init__(self, deck: Deck, boards: Dealt, kept: list[Ints], last: bool) -> None:
+        self.deck, self.boards, self.last = deck, boards, last
+        self.units = len(boards.cards)
+        self.alike = np.array_equal(kept[0], kept[1])
+        anyone = np.union1d(kept[0], kept[1])
+        group, self.groups = _groups(_ranks(deck, boards.cards, last), anyone)
+        keys = [_sorted(deck, held, group, self.groups) for held in kept[: 1 if self.alike else 2]]
+        keys = keys * 2 if self.alike else keys
+        self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
+        wide = int(self.hands.max())
+        both = np.full((self.units, 2, wide), _NO_HAND, dtype=np.int32)
+        for p, each in enumerate(keys):
+            both[:, p, : each.shape[1]] = each[:, :wide]
+        self.keys = both.reshape(2 * self.units, wide)  # [up, h]
+        self.real = np.arange(wide) < self.hands[:, None]
+        names = np.zeros(_PAIR + 1, dtype=np.uint16)
+        for first, second in ((0, 1), (1, 0)):
+            at = deck.hands[:, first] << _CARD | deck.hands[:, second]
+            names[at] = np.arange(deck.num_hands)
+        self.hand: Small = names.take(self.keys & _PAIR)  # [up, h]
+
+    @cached_property
+    def places(self) -> Small:
+        """[up, hand] its place; ``padded(hands)`` where it is not held."""
+        size = self.deck.num_hands + 1  # one more, for what is no hand
+        found = np.empty((2 * self.units, size), dtype=np.uint16)
+        found[:] = _padded(self.hands)[:, None]
+        hand = np.where(self.real, self.hand, self.deck.num_hands)
+        at = np.arange(2 * self.units)[:, None] * size + hand
+        found.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
+        return found[:, :-1]
+
+    def _real(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Hands one after another."""
+        flat: NDArray[Any] = table.ravel() if self.real.all() else table[self.real]
+        return flat
+
+    def hand_parts(self, above: Small) -> dict[str, NDArray[Any]]:
+        """Fields of `Boards` by hand; `above` are `places` on the whole street above."""
+        h = np.broadcast_to(np.arange(self.hand.shape[1], dtype=np.uint16), self.hand.shape)
+        up, same = h, h
+        if self.boards.parent[0] >= 0:
+            rows = (2 * self.boards.parent[:, None] + np.arange(2)).ravel()
+            up = above.take(rows[:, None] * self.deck.num_hands + self.hand)
+        if not self.alike:
+            other = np.arange(2 * self.units) ^ 1
+            same = self.places.take(other[:, None] * self.deck.num_hands + self.hand)
+        return {
+            "hands": self.hands,
+            "other": self._real((self.keys & _ONE).astype(np.uint16)),
+            "above": self._real(up),
+            "same": self._real(same),
+            "hand": self._real(self.hand),
+        }
+
+    def run_parts(self) -> dict[str, NDArray[Any]]:
+        """Fields by run and by group; for those that say where, how many there are."""
+        head = self.keys >> _CARD
+        new = self.real.copy()
+        new[:, 1:] &= head[:, 1:] != head[:, :-1]
+        at = np.flatnonzero(new)
+        row, start = np.divmod(at, max(1, head.shape[1]))
+        found = head.take(at)
+        runs = np.bincount(row, minlength=len(head))
+        slots = np.repeat(self.groups + 1, 2)
+        first = np.cumsum(slots) - slots
+        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=slots.sum())
+        before = np.repeat(np.cumsum(runs) - runs, slots)
+        return {
+            "run_at": runs + 1,
+            "run_card": _ended(row, found & _ONE, np.zeros(len(head)), np.uint16),
+            "run_start": _ended(row, start, self.hands, np.uint16),
+            "group_at": slots,
+            "group_run": (np.cumsum(inside) - before).astype(np.uint16),
+            "groups": self.groups,
+        }
+
+    def orbit_parts(self) -> dict[str, NDArray[Any]]:
+        """Fields by orbit; boards have none where suits exchange nothing or nothing is below."""
+        bits = np.repeat(self.boards.symmetries, 2)
+        moved = np.flatnonzero((bits > 1) & (not self.last))
+        lines = np.zeros(len(bits), dtype=np.int64)
+        starts, members = np.zeros(0, np.int64), np.zeros(0, np.uint16)
+        if len(moved):
+            kinds, kind = np.unique(bits[moved], return_inverse=True)
+            classes = np.stack([_classes(self.deck, int(each)) for each in kinds])
+            h = np.arange(self.hand.shape[1])
+            keys = classes[kind[:, None], self.hand[moved]] << _PLACE | h
+            real, count = self.real[moved], self.hands[moved]
+            keys = np.sort(np.where(real, keys, _NO_HAND), axis=1)[real]
+            row = np.repeat(np.arange(len(moved)), count)
+            at = np.flatnonzero(np.diff(row << _PLACE | keys >> _PLACE, prepend=-1))
+            starts = _ended(row[at], at, np.cumsum(count), np.int64)
+            members = (keys & ((1 << _PLACE) - 1)).astype(np.uint16)
+            lines[moved] = np.bincount(row[at], minlength=len(moved)) + 1
+        return {"orbit_at": lines, "orbit_start": starts, "orbit_hand": members}
+
+
+def _classes(deck: Deck, symmetries: int) -> Ints:
+    """[hand] the first hand that suits exchange with it."""
+    images = hand_permutations(deck)
+    chosen = [k for k in range(len(images)) if symmetries >> k & 1]
+    first: Ints = images[chosen].min(0)
+    return first
+
+
+def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Values row by row, each row with one more entry at its end."""
+    out = np.empty(len(values) + len(ends), dtype=kind)
+    out[np.arange(len(values)) + row] = values
+    out[np.cumsum(np.bincount(row, minlength=len(ends)) + 1) - 1] = ends
+    return out
+
+
+def _joined(
+    streets: list[Street], dealt: list[Dealt], parts: list[dict[str, NDArray[Any]]]
+) -> Boards:
+    """All batches together; what was counted in each becomes where it starts."""
+    members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
+    for part, at in zip(parts, members, strict=False):
+        part["orbit_start"] += at
+    found = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
+    sizes = [len(boards.cards) for boards in dealt]
+    street = np.repeat(np.arange(len(dealt)), sizes)
+    children = [np.bincount(dealt[s + 1].parent, minlength=n) for s, n in enumerate(sizes[:-1])]
+    found["street"] = street
+    found["weight"] = np.concatenate([boards.weight for boards in dealt])
+    below = np.concatenate([*children, np.zeros(sizes[-1], np.int64)])
+    found["child_at"] = sizes[0] + np.append(0, np.cumsum(below))
+    found["orbits"] = np.maximum(found["orbit_at"] - 1, 0)
+    found["hand_at"] = found["hands"]
+    for name in ("hand_at", "run_at", "group_at", "orbit_at"):
+        found[name] = np.cumsum(found[name]) - found[name]
+    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
+    stored = edges[street] * _padded(found["hands"]).reshape(-1, 2)
+    found["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
+    kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
+    return Boards(**{
+        name: np.ascontiguousarray(found[name], dtype=kinds[kind.__forward_arg__])
+        for name, kind in Boards.__annotations__.items()
+    })  # fmt: skip
