@@ -48,6 +48,8 @@ def found(key: str, quantity: str) -> Any:
 # Every reproduction --------------------------------------------------------------------------
 @pytest.mark.parametrize("key", KEYS)
 def test_reports_are_complete(key: str, tmp_path: Path) -> None:
+    if KEYS[key].needs_torch:
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
     report = quick(key)
     assert report.key == key
     assert report.command.startswith(f"subgame reproduce {key}")

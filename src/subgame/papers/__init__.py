@@ -3,7 +3,8 @@
     >>> from subgame import papers
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
-    no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus libratus-endgames
+    no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
+    libratus-endgames
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -37,6 +38,8 @@ class Reproduction:
     takes: str
     """How long a full run takes."""
     module: str
+    needs_torch: bool = False
+    """Whether it runs on PyTorch, the optional extra."""
     budgeted: bool = False
     """Whether a full run is cut to a budget of CPU seconds, and can be stopped and resumed."""
 
@@ -88,7 +91,7 @@ KEYS: dict[str, Reproduction] = {
         Reproduction("burch2014-fig5", BURCH, "an abstract strategy of Leduc, re-solved",
                      "3 minutes", "subgame.papers.burch2014_fig5"),
         Reproduction("brown2017-table2", BROWN, "off-tree bets in flop hold'em, on a GPU",
-                     "6 minutes", "subgame.papers.brown2017_table2"),
+                     "8 minutes", "subgame.papers.brown2017_table2", needs_torch=True),
         Reproduction("no-limit-leduc-sizes", BROWN,
                      "every bet size answered, nested and translated", "4 minutes",
                      "subgame.papers.no_limit_leduc"),
@@ -96,6 +99,8 @@ KEYS: dict[str, Reproduction] = {
                      "2 minutes", "subgame.papers.kubicek2026"),
         Reproduction("brown2018-rps-plus", DEPTH, "RPS+ to depth one, one value and several",
                      "10 seconds", "subgame.papers.brown2018"),
+        Reproduction("brown2018-fig2", DEPTH, "an off-tree bet answered to a depth limit, on a GPU",
+                     "4 minutes", "subgame.papers.brown2018_fig2", needs_torch=True),
         Reproduction("libratus-endgames", BROWN, "every technique on two endgames of Libratus",
                      "8 minutes", "subgame.papers.libratus_endgames"),
     )

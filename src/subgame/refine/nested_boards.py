@@ -13,7 +13,7 @@ Values are the opponent's, normalised: what she gets given that she came.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -83,8 +83,6 @@ class Part:
     worth: list[Tensor]  # [row, unit, hand] what the opponent can get, street by street
     gift: Tensor  # [root, unit, hand] what she gave up on the way
     depth: int = 0
-    index: dict[History, tuple[int, int]] = field(default_factory=dict)
-    """(street, decision) of our decisions."""
 
 
 class Stakes(NamedTuple):
@@ -178,12 +176,7 @@ class BoardNest:
         p, o = self.player, 1 - self.player
         worth = sweeps.worths(o, sigma[p], reach[p])
         none = sweeps.torch.zeros_like(reach[o]) if gift is None else gift
-        index = {
-            state.history: (s, j)
-            for s, street in enumerate(streets)
-            for j, state in enumerate(street.states[p])
-        }
-        return Part(sweeps, streets, sigma, reach, worth, none, depth, index)
+        return Part(sweeps, streets, sigma, reach, worth, none, depth)
 
     def _answer(self, part: Part) -> Iterator[Part]:
         """Solve what follows every off-tree bet of a part."""
@@ -198,12 +191,12 @@ class BoardNest:
             s = spots[0].street
             street = part.streets[s]
             reach = stack([ours[s][street.at[o][spot.decision][p]] for spot in spots])
-            weight = _known(part.sweeps.opposing(o, reach, s))
+            weight = reliable(part.sweeps.opposing(o, reach, s))
             best = stack([
                 part.worth[s][_choices(street, o, spot.decision)].amax(0) for spot in spots
             ])  # fmt: skip
             above = [street.parent[o][spot.decision] for spot in spots]
-            stakes = Stakes(reach, weight, _ratio(best, weight), gifts[s][above],
+            stakes = Stakes(reach, weight, ratio(best, weight), gifts[s][above],
                             hers[s][above] if self.expensive else None)  # fmt: skip
             yield self._solve(spots, stakes, part.depth + 1)
 
@@ -225,9 +218,9 @@ class BoardNest:
                 gift[rows] = gift[node.parent]
                 if self.gadget.gifts != "none":
                     reach = ours[s][street.at[o][j][p]][None]
-                    weight = _known(sweeps.opposing(o, reach, s))
+                    weight = reliable(sweeps.opposing(o, reach, s))
                     lost = worth[rows].amax(0) - worth[rows]
-                    gift[rows] += self.gadget.scale * _ratio(lost, weight)
+                    gift[rows] += self.gadget.scale * ratio(lost, weight)
             out.append(gift)
             entry = gift[bet.leaves]
         return out
@@ -270,7 +263,7 @@ class BoardNest:
             sigma = (mine, yours)
         both = (stakes.ours, hers) if p == 0 else (hers, stakes.ours)
         part = self._part(stage, after, sigma, both, stakes.gift, depth)
-        values = _ratio(part.worth[0][: len(spots)], stakes.weight)
+        values = ratio(part.worth[0][: len(spots)], stakes.weight)
         bets = tuple(str(spot.after) for spot in spots)
         self.answers.append(BoardAnswer(
             bets, depth, stakes.weight, stakes.alternative, values, time.perf_counter() - began
@@ -295,15 +288,33 @@ class BoardNest:
     # The whole -------------------------------------------------------------------------------
     def strategy(self, sweeps: Sweeps, streets: list[Street]) -> Blocks:
         """Our strategy in the larger game, put together from all parts."""
-        made, p = sweeps.blank(self.player), self.player
-        for s, street in enumerate(streets):
-            for j, state in enumerate(street.states[p]):
-                part = next(part for part in self.parts if state.history in part.index)
-                where, k = part.index[state.history]
-                made.blocks[s][_edges(street, p, j)] = part.sigma[p].blocks[where][
-                    _edges(part.streets[where], p, k)
-                ]
-        return made
+        return joined(
+            sweeps, streets, [(part.streets, part.sigma[self.player]) for part in self.parts]
+        )
+
+
+def joined(
+    sweeps: Sweeps, streets: list[Street], parts: Sequence[tuple[list[Street], Blocks]]
+) -> Blocks:
+    """A strategy over `streets` from parts of it: every decision from the first that has it."""
+    p = parts[0][1].player
+    made, where = sweeps.blank(p), [decisions(known, p) for known, _ in parts]
+    for s, street in enumerate(streets):
+        for j, state in enumerate(street.states[p]):
+            k = next(k for k, index in enumerate(where) if state.history in index)
+            known, sigma = parts[k]
+            there, i = where[k][state.history]
+            made.blocks[s][_edges(street, p, j)] = sigma.blocks[there][_edges(known[there], p, i)]
+    return made
+
+
+def decisions(streets: list[Street], p: int) -> dict[History, tuple[int, int]]:
+    """(street, number) of every decision of a player."""
+    return {
+        state.history: (s, j)
+        for s, street in enumerate(streets)
+        for j, state in enumerate(street.states[p])
+    }
 
 
 def translated(
@@ -317,10 +328,7 @@ def translated(
     """
     p, (sweeps, streets) = blueprint.player, into
     made = sweeps.blank(p)
-    index = {
-        state.history: (s, j) for s, street in enumerate(known)
-        for j, state in enumerate(street.states[p])
-    }  # fmt: skip
+    index = decisions(known, p)
     for s, street in enumerate(streets):
         for j, state in enumerate(street.states[p]):
             for line, share in _heard(game, state.history, p, how):
@@ -333,6 +341,17 @@ def translated(
                 edges = _edges(known[where], p, k)
                 made.blocks[s][_edges(street, p, j)] += share * blueprint.blocks[where][edges]
     return made
+
+
+def solved(
+    engine: TorchEngine, sweeps: Sweeps, plan: Schedule, iterations: int
+) -> tuple[Blocks, Blocks]:
+    """Averages of CFR on the boards of `engine`, with the betting of `sweeps`."""
+    one, two = (sweeps.memory(p, predictive=plan.predictive) for p in (0, 1))
+    first, second = (engine.slots(side.reach, engine.torch.float32) for side in engine.tree.players)
+    discounts = plan.discounts(1, iterations + 1)
+    sweeps.run((one, two), discounts, plan.alternating, (first, second))
+    return one.average, two.average
 
 
 def lost(sweeps: Sweeps, sigma: Blocks, engine: TorchEngine) -> float:
@@ -362,12 +381,12 @@ def _heard(
     yield from lines
 
 
-def _ratio(values: Tensor, weight: Tensor) -> Tensor:
+def ratio(values: Tensor, weight: Tensor) -> Tensor:
     """Values given that she came; 0 where we never do."""
     return (values / weight.clamp(min=TINY)) * (weight > 0)
 
 
-def _known(weight: Tensor) -> Tensor:
+def reliable(weight: Tensor) -> Tensor:
     """Weights without those that are rounding: sums over nearly all hands cancel out."""
     return weight * (weight > ROUNDING * weight.amax(2, keepdim=True))
 
