@@ -34,7 +34,7 @@ ROWS: dict[str, tuple[str, bool, float]] = {
 }
 """Technique, whether the subgame starts before the bet, and the paper's mbb/h."""
 SEATS = ("big blind", "small blind")
-ITERATIONS = 1_000, 400
+ITERATIONS = 1_000, 600
 """Of the blueprint, and of every subgame."""
 BIG_BLIND = 100
 NOTES = (
@@ -65,7 +65,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     )
     game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
     first, iterations = (300, 120) if quick else ITERATIONS
-    plan = parse("cfr+")
+    plan = parse("dcfr")
     tell("Building the game", 0.0)
     engine = TorchEngine(compile_boards(game), "cpu" if quick else "cuda")
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from subgame.errors import SubgameError
 from subgame.games.holdem import nlfh
@@ -14,7 +14,7 @@ from subgame.gpu.runtime import load_torch
 from subgame.gpu.sweeps import Blocks
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
-from subgame.refine.limited_boards import Leaves, LimitedStreet, plain, self_generated
+from subgame.refine.limited_boards import DoorsAbove, Leaves, LimitedStreet, self_generated
 from subgame.refine.nested_boards import joined, lost, ratio, reliable, solved, translated
 from subgame.refine.translation import mapping
 from subgame.solve.schedule import Schedule, parse
@@ -29,7 +29,7 @@ KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
 OPENING = 0.75
 US, SHE = 0, 1
 """The big blind answers; the small blind opens."""
-VALUES = (1, 2, 3, 4, 6, 8, 10, 12, 14, 16)
+VALUES = (1, 2, 3, 4, 6, 8, 12, 16)
 BIG_BLIND = 100
 NOTES = (
     "The paper does not state its betting tree: here 1/2 and 1 pot, two bets before the flop and "
@@ -39,9 +39,11 @@ NOTES = (
     "its solution, which is the line 'in the abstraction').",
     "State values are made by the self-generative approach in the game without the bet; after it "
     "they are the mean of those after 1/2 and after 1 pot and the same actions, as in the paper. "
-    "The subgame stands behind a Resolve gadget; on the flop it is solved behind another, whose "
-    "alternative payoffs are again means of those after 1/2 and after 1 pot. Other gadgets and "
-    "alternative payoffs on the flop are in the file.",
+    "The subgame stands behind a Resolve gadget.",
+    "At the end of the round safe subgame solving goes on, with her values at the depth limit as "
+    "alternative payoffs. It starts before the flop is dealt and takes all flops at once: what "
+    "she gets there is known by hand, not by hand and flop. Solved flop by flop with alternative "
+    "payoffs averaged from those after 1/2 and 1 pot it loses several times more.",
 )
 
 
@@ -55,24 +57,11 @@ class Effort:
     counts: tuple[int, ...]
 
 
-class Way(NamedTuple):
-    """How the flop is solved."""
-
-    door: Literal["leave", "choose"]
-    own_range: bool
-    """Whether alternative payoffs after 1/2 and 1 pot are those against the range that the
-    blueprint brings there, or against the one that answers 3/4 pot."""
-
-
-USUAL = Way("leave", True)
-WAYS = {
-    "Resolve": USUAL,
-    "Resolve, alternatives against our range": Way("leave", False),
-    "Maxmargin": Way("choose", True),
-    "Maxmargin, alternatives against our range": Way("choose", False),
-}
-FULL = Effort(1_000, 200, 500, VALUES)
-QUICK = Effort(60, 40, 40, (1, 2, 4))
+Gadget = Literal["leave", "choose"]
+GADGETS: dict[str, Gadget] = {"Resolve": "leave", "Maxmargin": "choose"}
+"""What the subgame on the flop stands behind."""
+FULL = Effort(1_000, 200, 400, VALUES)
+QUICK = Effort(120, 60, 120, (1, 2, 4, 8))
 
 
 def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
@@ -84,7 +73,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             f"{KEY} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
             "the same with a small deck."
         )
-    effort, plan = (QUICK if quick else FULL), parse("cfr+")
+    effort, plan = (QUICK if quick else FULL), parse("dcfr")
     bets = KNOWN.replace("; flop: 0.5x 1x / cap 2", "; flop: 0.5x 1x / cap 1") if quick else KNOWN
     game = nlfh(bets=bets, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
@@ -108,22 +97,20 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         engine, blueprint, SHE, most, plan, effort.generation,
         lambda k: tell(f"State value {k + 1} of {most}", 0.2 + 0.5 * k / most),
     )  # fmt: skip
-    found: dict[int, float] = {}
+    curves: dict[str, dict[int, float]] = {name: {} for name in GADGETS}
     for k in effort.counts:
-        tell(f"Answering with {k} state values", 0.7 + 0.2 * k / most)
-        found[k] = _mbb(off.limited(Leaves(leaves.table[:k], SHE)) - value)
-    tell("Other ways to go on on the flop", 0.95)
-    others = {
-        name: _mbb(off.limited(leaves, way) - value)
-        for name, way in WAYS.items() if way != USUAL
-    }  # fmt: skip
+        tell(f"Answering with {k} state values", 0.7 + 0.3 * k / most)
+        for name, gap in off.limited(Leaves(leaves.table[:k], SHE)).items():
+            curves[name][k] = _mbb(gap - value)
     within = sum(lost(engine, blueprint[p], engine) for p in (0, 1)) / 2
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(found, lines, off.sizes(most)),
+        key=KEY, paper=PAPER, what=WHAT, rows=_rows(curves, lines, off.sizes(most)),
         data={
-            "panels": [_panel(found, lines)],
-            "exploitability, mbb/h": {str(k): gap for k, gap in found.items()},
-            "lines, mbb/h": lines, f"{most} values, other ways on the flop, mbb/h": others,
+            "panels": [_panel(curves, lines)],
+            "exploitability, mbb/h": {
+                name: {str(k): gap for k, gap in curve.items()} for name, curve in curves.items()
+            },
+            "lines, mbb/h": lines,
             "value for the small blind, mbb/h": _mbb(value),
             "blueprint in its own game, mbb/h": _mbb(within),
             "sizes": off.sizes(most),
@@ -166,8 +153,6 @@ class Opened:
         rows = slice(street.first[SHE][0], street.first[SHE][0] + len(street.actions[SHE][0]))
         best = engine.worths(SHE, blueprint[US], self.reach[US])[0][rows].amax(0)[None]
         self.alternative = ratio(best, self.weight)
-        there = engine.reaches(US, blueprint[US], self.reach[US])[0]
-        self.blueprint_reach = engine.enter(US, there[engine.levels[0].bets[US].leaves], 1)
 
     def _same(self, first: str) -> list[tuple[str, ...]]:
         """Where the betting ends that does after `first` what leads to each of our leaves."""
@@ -199,42 +184,40 @@ class Opened:
         stage.run((one, two), discounts, self.plan.alternating, both, self._door())
         return self._judged((self.after, one.average))
 
-    def limited(self, leaves: Leaves, way: Way = USUAL) -> float:
-        """Answered to the end of the betting round, and on the flop from there."""
+    def limited(self, leaves: Leaves) -> dict[str, float]:
+        """Answered to the end of the betting round, and then to the end, by either gadget."""
         engine, torch = self.engine, self.engine.torch
         table = sum(leaves.table[:, like] for like in self.like) / len(self.like)
-        street = LimitedStreet(
-            engine, self.after[0], Leaves(table, SHE), self.plan, self._door()
-        )  # fmt: skip
+        values = Leaves(table, SHE)
+        street = LimitedStreet(engine, self.after[0], values, self.plan, self._door())
         average = street.solve((self.ours, self.weight), self.effort.subgame)
         before = engine.stage(self.after)
         sigma = Blocks(before, US, [average, before.blank(US).blocks[1]])
-        arrived = before.reaches(US, sigma, self.ours.to(torch.float32))[0]
-        arrived = arrived[before.levels[0].bets[US].leaves]
-        reach = before.enter(US, arrived, 1).to(torch.float64)
-        flop = self._flop(reach, way)
-        return self._judged((self.after, Blocks(before, US, [average, flop])))
+        reach = before.reaches(US, sigma, self.ours.to(torch.float32))[0]
+        reach = reach[before.levels[0].bets[US].leaves]
+        worth = values.choices(reach[:, 0]).amax(0)[:, None].to(torch.float64)
+        out = {}
+        for name, gadget in GADGETS.items():
+            flop = self._flop(reach.to(torch.float64), worth, gadget)
+            out[name] = self._judged((self.after, Blocks(before, US, [average, flop])))
+        return out
 
-    def _flop(self, reach: Tensor, way: Way) -> Tensor:
-        """Safe subgame solving on every flop, from our reach ``[leaf, flop, hand]``."""
+    def _flop(self, reach: Tensor, worth: Tensor, gadget: Gadget) -> Tensor:
+        """Safe subgame solving from the end of the round on, all flops at once.
+
+        `reach` is ours ``[leaf, 1, hand]``; her alternative payoffs are her values at the limit,
+        `worth`, as the depth-limited solution leaves them.
+        """
         engine = self.engine
-        reach = reach / reach.amax(2, keepdim=True).clamp(min=1e-100)
+        size = reach.amax(2, keepdim=True).clamp(min=1e-100)
+        weight = reliable(engine.opposing(SHE, reach / size))
+        doors = Doors(gadget, SHE, weight, ratio(worth / size, weight))
         stage = engine.stage([self.after[1]])
-        weight = reliable(stage.opposing(SHE, reach))
-        whole = plain(engine, [engine.tree.streets[1]])
-        there = self.blueprint_reach
-        if not way.own_range:
-            there = there.new_zeros(there.shape)
-            for like in self.like:
-                there[like] = reach
-        ours = Blocks(whole, US, [self.blueprint[US].blocks[1]])
-        worth = whole.worths(SHE, ours, there)[0][: len(there)]
-        value = ratio(worth, reliable(whole.opposing(SHE, there)))
-        alternative = sum(value[like] for like in self.like) / len(self.like) * (weight > 0)
-        door = Doors(way.door, SHE, weight, alternative)
+        ours = engine.enter(US, reach / size, 1)
         one, two = (stage.memory(p) for p in (0, 1))
         discounts = self.plan.discounts(1, self.effort.subgame + 1)
-        stage.run((one, two), discounts, self.plan.alternating, (reach, weight), door)
+        both = (ours, stage.opposing(SHE, ours))
+        stage.run((one, two), discounts, self.plan.alternating, both, DoorsAbove(engine, doors, 1))
         return one.average.blocks[0]
 
     def sizes(self, count: int) -> dict[str, Any]:
@@ -255,25 +238,31 @@ def _mbb(chips: float) -> float:
 
 
 def _rows(
-    found: dict[int, float], lines: dict[str, float], sizes: dict[str, Any]
+    curves: dict[str, dict[int, float]], lines: dict[str, float], sizes: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    few, many = min(found), max(found)
-    rows = [row(f"{k} state values", None, gap) for k, gap in found.items()]
+    counts = list(next(iter(curves.values())))
+    few, many = counts[0], counts[-1]
+    rows = [
+        row(f"{k} state values", None, [curve[k] for curve in curves.values()], ", ".join(curves))
+        for k in counts
+    ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
-    rows.append(
-        row("one value is worse than translation", "yes", found[few] > lines["translation"])
-    )
+    ends = {k: min(curve[k] for curve in curves.values()) for k in (few, many)}
+    rows.append(row("one value is worse than translation", "yes", ends[few] > lines["translation"]))
     rows.append(row(f"{many} values are better than translation", "yes",
-                    found[many] < lines["translation"]))  # fmt: skip
+                    ends[many] < lines["translation"]))  # fmt: skip
     rows.append(row(f"{many} values above the bet in the abstraction, mbb/h", "little",
-                    found[many] - lines["in the abstraction"]))  # fmt: skip
+                    ends[many] - lines["in the abstraction"]))  # fmt: skip
     rows.append(row("the subgame to the end is larger", "about 10,000 times", sizes["times"],
                     "times"))  # fmt: skip
     return rows
 
 
-def _panel(found: dict[int, float], lines: dict[str, float]) -> dict[str, Any]:
-    curve = {"label": "depth-limited", "x": list(found), "y": list(found.values())}
+def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict[str, Any]:
+    series = [
+        {"label": f"depth-limited, then {name}", "x": list(curve), "y": list(curve.values())}
+        for name, curve in curves.items()
+    ]
     marks = [{"label": name, "y": gap} for name, gap in lines.items()]
     return panel("Fig. 2: exploitability against a first bet of 3/4 pot", "state values",
-                 "exploitability (mbb/h)", [curve], lines=marks)  # fmt: skip
+                 "exploitability (mbb/h)", series, lines=marks)  # fmt: skip

@@ -148,6 +148,7 @@ class LimitedStreet:
         picked = torch.zeros(self.leaves.table.shape[:3], device=self.engine.device)
         slots = [each.to(torch.float32) for each in reach]
         table = torch.from_numpy(plan.discounts(1, iterations + 1)).to(regret[0])
+        table = torch.nn.functional.pad(table, (0, 1))
         if self.door is not None:
             slots[o] = self.door.enter(table[0])
         for t in range(iterations):
@@ -164,15 +165,31 @@ class LimitedStreet:
                 shown, folded = ops.terminals(place, p, lanes)
                 mind = Mind(regret[p], average[p])
                 paid = (shown, folded, below[:, None])
-                value = ops.settle(place, p, LEARN, mind, rates, slots[p], paid)
+                rows = ops.climb(place, p, LEARN, mind, rates, slots[p], paid)
                 if p == o:
                     gain = worth - below
                     picked = picked * torch.where(picked > 0, rates[0], rates[1]) + gain
                     if self.door is not None:
                         both = table[t : t + 2]
-                        self.door.observe(value, both)
+                        self.door.observe(rows[: sides[p].roots], both)
                         slots[o] = self.door.enter(both[1])
         return average[1 - o]
+
+
+class DoorsAbove:
+    """A gadget before the cards of a stage's street are dealt: one choice for all its boards."""
+
+    recorded = True
+
+    def __init__(self, engine: TorchEngine, doors: Doors, s: int) -> None:
+        self.engine, self.doors, self.street, self.player = engine, doors, s, doors.player
+
+    def enter(self, rates: Tensor) -> Tensor:
+        return self.engine.enter(self.player, self.doors.enter(rates), self.street)
+
+    def observe(self, values: Tensor, rates: Tensor) -> None:
+        above, here = self.engine.places[self.street - 1 : self.street + 1]
+        self.doors.observe(self.engine.ops.rise(above, here, self.player, values), rates)
 
 
 def self_generated(
