@@ -32,7 +32,8 @@ def panel(
     a `line` and a `marker` (as Matplotlib calls them) and its `size`.
 
     `options`: `scale` ("linear", "log", or "semilog": logarithmic in x only), `lines` (levels to
-    mark: label and y) and `names` (of the numbers x, which are then listed from top to bottom).
+    mark: label, y and perhaps the `side` of the label) and `names` (of the numbers x, which are
+    then listed from top to bottom).
     """
     return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(series), **options}
 
@@ -155,8 +156,9 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
             ax.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, lw=0)
     for mark in shown.get("lines", ()):
         ax.axhline(mark["y"], color="black", linestyle=":", linewidth=1)
-        ax.annotate(mark["label"], (1, mark["y"]), xycoords=("axes fraction", "data"),
-                    ha="right", va="bottom", fontsize="small",
+        side = mark.get("side", "right")
+        ax.annotate(mark["label"], (float(side == "right"), mark["y"]), ha=side, va="bottom",
+                    xycoords=("axes fraction", "data"), fontsize="small",
                     bbox={"color": "white", "alpha": 0.6, "lw": 0, "pad": 1})  # fmt: skip
     if scale in ("log", "semilog"):
         ax.set_xscale("log")
