@@ -40,6 +40,7 @@ from subgame.refine.leaf_network import (
 from subgame.refine.leaves import Rollouts, exact
 from subgame.refine.limited import LimitedSolution, best_completion, self_generated, solve_limited
 from subgame.refine.nested import Nested, nest
+from subgame.refine.nested_limited import LimitedPlay, play_limited
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
 from subgame.refine.translation import ActionMapping, translate
@@ -91,6 +92,7 @@ __all__ = [
     "Gadget",
     "Game",
     "LeafNetwork",
+    "LimitedPlay",
     "LimitedSolution",
     "Maxmargin",
     "MemoryLimitError",
@@ -134,6 +136,7 @@ __all__ = [
     "load_leaf_networks",
     "nest",
     "openspiel",
+    "play_limited",
     "refine",
     "save_leaf_networks",
     "self_generated",

@@ -1,0 +1,56 @@
+"""Depth-limited solving again and again: what carried alternative payoffs guarantee."""
+
+from __future__ import annotations
+
+import pytest
+
+import subgame as sg
+from helpers import tree_of
+from subgame.games.leduc import LeducRanks
+from subgame.refine.nested_limited import after_every_action
+
+
+@pytest.mark.parametrize("gadget", ["resolve", "maxmargin"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_an_equilibrium_stays_one_move_by_move(player: int, gadget: str) -> None:
+    """Proposition 1 at every step: nothing is lost if all pure continuations are on offer."""
+    tree = tree_of("kuhn")
+    blueprint = sg.solve_lp(tree).strategy
+    played = sg.play_limited(
+        tree, blueprint, player=player, technique=gadget,
+        continuations=lambda leaves: sg.all_pure(tree, at=leaves, player=1 - player),
+    )  # fmt: skip
+    assert played.after.per_seat[player] == pytest.approx(played.before.per_seat[player], abs=1e-9)
+    assert [depth for depth, _ in played.solved] == [0, 1] + [1] * (len(played.solved) - 2)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_play_is_stronger_than_its_blueprint(player: int) -> None:
+    tree = sg.compile(LeducRanks())
+    blueprint = sg.solve(tree, iterations=20, schedule="cfr").strategy
+    played = sg.play_limited(tree, blueprint, player=player)
+    assert played.after.per_seat[player] < 0.6 * played.before.per_seat[player]
+    often = len(after_every_action(tree, 1 - player))
+    assert max(depth for depth, _ in played.solved) == often  # whenever the opponent acts
+    twice = sg.play_limited(tree, blueprint, player=player, at=["after round 1"])
+    assert twice.after.per_seat[player] < twice.before.per_seat[player]
+    assert played.strategy.probs[1 - player] == pytest.approx(blueprint.probs[1 - player])
+
+
+def test_any_schedule_plays_so() -> None:
+    """Solutions of a gadget game differ; all of them beat the blueprint."""
+    tree = tree_of("kuhn")
+    uniform = sg.Strategy.uniform(tree)
+    assert after_every_action(tree, 1) == [["pb"]]
+    for schedule, count in (("lp", None), ("pcfr+", 2000), ("dcfr", 2000)):
+        played = sg.play_limited(tree, uniform, at=[["pb"]], schedule=schedule, iterations=count)
+        assert played.after.per_seat[0] < 0.3 * played.before.per_seat[0]
+
+
+def test_errors_are_sentences() -> None:
+    tree = tree_of("kuhn")
+    uniform = sg.Strategy.uniform(tree)
+    with pytest.raises(sg.SubgameError, match="0 or 1"):
+        sg.play_limited(tree, uniform, player=2)
+    with pytest.raises(sg.SubgameError, match="no frontier"):
+        sg.play_limited(tree, uniform, at=[])
