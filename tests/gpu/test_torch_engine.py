@@ -10,6 +10,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,13 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.solve.range_engine import RangeEngine
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree
+from subgame.tree.boards import BoardTree, compile_boards
+from subgame.tree.forest import LANES
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu.layout import cpu_places  # noqa: E402
+from subgame.gpu.layout import Level, frames, lay_out  # noqa: E402
 
 SCHEDULES = [
     "cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+", "lcfr", "cfr+(alternating=false)",
@@ -57,6 +59,16 @@ def start(engine: Any, field: str, memory: Any, values: Any) -> None:
 def kept(engine: Any, memory: Any, field: str) -> Any:
     found = getattr(memory, field)
     return found if isinstance(engine, RangeEngine) else found.numpy()
+
+
+def cpu_places(level: Level, p: int) -> Iterator[tuple[Any, Any]]:
+    """For every action, where the CPU engine keeps ``[u, h]``, and which of them are hands."""
+    hands, edges = level.hands[p], level.bets[p].edges
+    h = np.arange(hands.wide)
+    real = h < hands.held[:, None]
+    tile = hands.store[:, None] + h // LANES * (edges * LANES) + h % LANES
+    for e in range(edges):
+        yield np.where(real, tile + e * LANES, 0), real
 
 
 def hands(engine: TorchEngine, p: int) -> Any:
@@ -148,16 +160,40 @@ def test_a_door_sees_what_it_sees_on_the_cpu(player: int, schedule: str, device:
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_strategies_survive_the_way_to_the_device_and_back(device: str) -> None:
+@pytest.mark.parametrize("most", [1, 1000, 1 << 26])
+def test_strategies_survive_the_way_to_the_device_and_back(
+    most: int, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Boards with equally many hands go together, or some of them at a time."""
+    monkeypatch.setattr("subgame.gpu.engine.MOVED", most)
     for name in GAMES:
         tree = compiled(name)
         gpu = TorchEngine(tree, device)
         for p in (0, 1):
             real = hands(gpu, p)
             drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
-            back = gpu.from_cpu(p, drawn).numpy()
+            made = gpu.from_cpu(p, drawn)
+            for level, block in zip(gpu.levels, made.blocks, strict=True):
+                for e, (places, some) in enumerate(cpu_places(level, p)):
+                    want = np.where(some, drawn[places], 0)
+                    np.testing.assert_array_equal(block[e].cpu().numpy(), want)
+                    block[e][torch.from_numpy(~some).to(device)] = 7.0  # nobody's
+            back = made.numpy()
             np.testing.assert_array_equal(back[real], drawn[real])
             assert not back[~real].any()
+
+
+def test_memories_can_be_kept_like_those_of_the_cpu_engine() -> None:
+    """A checkpoint asks for arrays and writes into them whole."""
+    engine = TorchEngine(compiled("turn"), "cpu")
+    memory, again = engine.memory(0), engine.memory(0)
+    memory.regret.read(np.random.default_rng(0).random(len(memory.regret), dtype=np.float32))
+    for name in ("regret", "average", "instant"):
+        kept = np.asarray(getattr(memory, name))
+        assert kept.shape == getattr(again, name).shape
+        getattr(again, name)[:] = kept
+        np.testing.assert_array_equal(np.asarray(getattr(again, name)), kept)
+    assert memory.regret.numpy().any()
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -184,12 +220,32 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     assert -1e-3 < wins + (exact if learner == 0 else -exact) < 0.1
 
 
+def test_what_players_share_goes_to_the_device_once() -> None:
+    tree = compile_boards(sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a"))
+    engine = TorchEngine(tree, "cpu")
+    for place in (*engine.places, *engine.stage(tree.streets).places):
+        one, two = place.tables
+        assert all(mine is yours for mine, yours in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize("name", [*sorted(GAMES), "a real turn"])
+def test_a_quote_knows_how_large_tables_are(name: str) -> None:
+    real = sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a")
+    tree = compile_boards(GAMES.get(name, real))
+    for quoted, level in zip(frames(tree), lay_out(tree), strict=True):
+        found = level.frame
+        assert quoted._replace(tables=0, bets=found.bets) == found._replace(tables=0)
+        assert found.tables <= quoted.tables <= (found.tables if name == "a real turn" else 1e9)
+
+
 def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
         TorchEngine(tree, "tpu")
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
         TorchEngine(tree, "cpu", memory_limit=10)
+    with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
+        TorchEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="without sampling"):
         TorchEngine(tree, "cpu").sample()
     with pytest.raises(sg.SubgameError, match="hold'em trees"):

@@ -6,7 +6,8 @@ on one path. Reading runs `LOOK` decisions ahead of what is being worked on, so 
 is under way. Every program does this for `BLOCK` hands of any boards: they do not meet here.
 
 Betting below most roots of a street looks the same but for chips, so a kernel is written once per
-*shape*; which rows and lanes it works on, and for what stakes, it reads from a small table.
+*shape*; which rows and lanes it works on, and for what stakes, it reads from a small table. Strides
+are arguments, so that it serves any number of boards.
 """
 
 from __future__ import annotations
@@ -21,25 +22,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.gpu.layout import Betting, End, Infoset
+from subgame.gpu.storage import AVERAGE, FACTORS, LEAST, MIX, REGRET, TOP
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, TINY
 
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 
+FIXED = False
+"""Whether blocks' strides are written into kernels, which then serve one number of boards."""
+
 DESCEND = """
 def descend(
-    weights, instant, entry, above, lanes, leaves, rates, table, chips, N,
-    WS: tl.constexpr, ES: tl.constexpr, LS: tl.constexpr, KS: tl.constexpr,
+    weights, weights_scale, instant, instant_scale, entry, above, lanes, leaves, rates, table,
+    chips, N, WS{fixed}, SS, ES, LS, KS,
     BLOCK: tl.constexpr, DT: tl.constexpr,
 ):
 """
 SETTLE = """
 def settle(
-    weights, average, instant, entry, above, shown, met, lanes, cards, same, below, result, rates,
-    table, chips, N,
-    WS: tl.constexpr, ES: tl.constexpr, LS: tl.constexpr, MS: tl.constexpr, XS: tl.constexpr,
-    KS: tl.constexpr, RS: tl.constexpr, WIDE: tl.constexpr, WIDE_O: tl.constexpr,
-    CARDS: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
+    weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
+    met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS{fixed}, SS, ES, LS,
+    MS, XS, KS, RS,
+    WIDE: tl.constexpr, WIDE_O: tl.constexpr, CARDS: tl.constexpr, BLOCK: tl.constexpr,
+    DT: tl.constexpr,
 ):
 """
 FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
@@ -81,8 +86,8 @@ class Part:
 class Script:
     """Writes the kernels of one shape."""
 
-    def __init__(self, bet: Shape, *, foreseen: bool) -> None:
-        self.bet, self.foreseen = bet, foreseen
+    def __init__(self, bet: Shape, *, foreseen: bool, storage: str = "float32") -> None:
+        self.bet, self.foreseen, self.storage = bet, foreseen, storage
         self.lines: list[str] = []
         self.loaded: set[int] = set()
 
@@ -123,7 +128,10 @@ class Script:
         self.lines.append(f"    {line}")
 
     def edge(self, row: int) -> str:
-        return f"{row - 1} * WS + at"
+        return f"{row - 1} * {'WS' if FIXED else 'step'} + at"
+
+    def header(self, text: str) -> str:
+        return text.replace("{fixed}", ": tl.constexpr" if FIXED else "")
 
     def cell(self, column: int) -> str:
         return f"tl.load(table + {column}).to(tl.int64)"
@@ -131,11 +139,15 @@ class Script:
     def start(self, own: tuple[str, ...], reach: bool) -> None:
         self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
         self.put("ok = at < N")
+        if not FIXED:
+            self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
         self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
         self.put(f"chips += tl.program_id(1) * {len(self.bet.ends)}")
         self.put(f"root = {self.cell(0)}")
         for name in own:
             self.put(f"{name} += {self.cell(1)} * WS")
+            if self.storage == "int16":
+                self.put(f"{name}_scale += {self.cell(1)} * SS + tl.program_id(0)")
         for k, name in enumerate(("positive", "negative", "kept")):
             self.put(f"{name} = tl.load(rates + {k}).to(DT)")
         if reach:
@@ -149,13 +161,45 @@ class Script:
         self.loaded.add(i)
         node = self.bet.infosets[i]
         for row in range(node.first, node.first + node.actions):
-            self.put(f"w{row} = tl.load(weights + {self.edge(row)}, mask=ok, other=0.0).to(DT)")
+            self.load("w", "weights", row)
             if self.foreseen:
-                self.put(f"i{row} = tl.load(instant + {self.edge(row)}, mask=ok, other=0.0).to(DT)")
+                self.load("i", "instant", row)
             if kept:
-                self.put(f"a{row} = tl.load(average + {self.edge(row)}, mask=ok, other=0.0).to(DT)")
+                self.load("a", "average", row)
             if ends:
                 self.paid(row)
+
+    def load(self, letter: str, block: str, row: int) -> None:
+        """Read one action of a block."""
+        if self.storage == "int16":
+            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0).to(DT)"
+            found += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
+        else:
+            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0.0).to(DT)"
+        self.put(f"{letter}{row} = {found}")
+
+    def keep(self, block: str, row: int, value: str, salt: int | None) -> None:
+        """Write one action of a block, as `storage.Chance.keep` does."""
+        where = f"{block} + {self.edge(row)}"
+        if self.storage == "float32" or (self.storage == "bfloat16" and salt is None):
+            self.put(f"tl.store({where}, {value}, mask=ok)")
+            return
+        if salt is not None:
+            part = ((row - 1) * FACTORS["action"] + salt * FACTORS["salt"]) % 2**32
+            self.put(f"bits = key + {part}")
+            for shift, factor in MIX:
+                self.put(f"bits = (bits ^ (bits >> {shift})) * {factor}")
+        if self.storage == "bfloat16":
+            self.put(f"kept16 = ({value}).to(tl.uint32, bitcast=True) + (bits >> 16)")
+            self.put("kept16 = ((kept16 >> 16) << 16).to(tl.float32, bitcast=True)")
+            self.put(f"tl.store({where}, kept16, mask=ok)")
+            return
+        self.put(f"kept16 = tl.where(real, {value}, 0.0)")
+        self.put(f"scale16 = tl.maximum(tl.max(tl.abs(kept16), 0), {LEAST!r}) * {1 / TOP!r}")
+        noise = "0.5" if salt is None else f"(bits >> 8).to(tl.float32) * {2.0**-24!r}"
+        self.put(f"kept16 = tl.floor(kept16 / scale16 + {noise})")
+        self.put(f"tl.store({where}, kept16.to(tl.int16), mask=ok)")
+        self.put(f"tl.store({block}_scale + {row - 1} * SS, scale16)")
 
     def paid(self, row: int) -> None:
         """Read what is paid into a row."""
@@ -213,19 +257,25 @@ class Script:
             for row in range(node.first, node.first + node.actions):
                 self.put(f"r{row} = r{node.parent} * s{row}")
                 give(row)
-        return DESCEND + "\n".join(self.lines) + "\n"
+        return self.header(DESCEND) + "\n".join(self.lines) + "\n"
 
     def settle(self, mode: int, average: bool) -> str:
         """Values up; regrets and average on the way."""
         used = {"weights": mode != BEST, "average": average, "instant": self.foreseen}
         self.start(tuple(name for name, is_used in used.items() if is_used), reach=average)
+        if self.storage == "int16" and mode in (LEARN, RESPOND):
+            self.put("real = tl.load(above + at, mask=ok, other=-1) >= 0")
+        if self.storage != "float32" and mode == LEARN:
+            self.put("seed = tl.load(rates + 3).to(tl.int32).to(tl.uint32)")
+            self.put(f"key = (at + FIRST).to(tl.uint32) + seed * {FACTORS['seed']}")
+            self.put(f"key += tl.load(table + 1).to(tl.uint32) * {FACTORS['action']}")
         if not all(end.showdown for end in self.bet.ends):
             for line in FOLDS.splitlines():
                 self.put(line)
         self.paid(0)
         self._visit(0, mode, average)
         self.put("tl.store(result + root * RS + at, v0, mask=ok)")
-        return SETTLE + "\n".join(self.lines) + "\n"
+        return self.header(SETTLE) + "\n".join(self.lines) + "\n"
 
     def _visit(self, parent: int, mode: int, average: bool) -> None:
         """All decisions below a row."""
@@ -243,8 +293,7 @@ class Script:
             for row in rows:
                 if average:
                     self.put(f"r{row} = r{parent} * s{row}")
-                    self.put(f"tl.store(average + {self.edge(row)}, a{row} * kept + r{row}, "
-                             "mask=ok)")  # fmt: skip
+                    self.keep("average", row, f"a{row} * kept + r{row}", AVERAGE)
                 self._visit(row, mode, average)
             if mode in (LEARN, FOLLOW):
                 self.put(f"m{i} = " + " + ".join(f"s{row} * v{row}" for row in rows))
@@ -269,14 +318,14 @@ class Script:
             for row in rows:
                 self.put(f"g{row} = v{row} - m{i}")
                 self.put(f"w{row} = w{row} * tl.where(w{row} > 0, positive, negative) + g{row}")
-                self.put(f"tl.store(weights + {self.edge(row)}, w{row}, mask=ok)")
+                self.keep("weights", row, f"w{row}", REGRET)
                 if self.foreseen:
-                    self.put(f"tl.store(instant + {self.edge(row)}, g{row}, mask=ok)")
+                    self.keep("instant", row, f"g{row}", None)
         elif mode == RESPOND:
             self.put("left = tl.full((BLOCK,), 1.0, DT)")
             for row in rows:
                 self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
-                self.put(f"tl.store(weights + {self.edge(row)}, chosen, mask=ok)")
+                self.keep("weights", row, "chosen", None)
                 self.put("left = left - chosen")
 
 

@@ -11,23 +11,29 @@ Regrets and averages stay on the device as `Blocks`; strategies go to and from t
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
-from subgame.gpu.layout import WARP, Level, cpu_places, lay_out
+from subgame.gpu import storage as keeping
+from subgame.gpu.layout import Level, frames, lay_out, stretches
 from subgame.gpu.runtime import has_triton, load_torch, pick_device
-from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps
+from subgame.gpu.storage import Storage
+from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, quoted
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
 from subgame.tree.boards import BoardTree
+from subgame.tree.forest import LANES
 
 Floats = NDArray[np.float64]
 Stored = NDArray[np.float32]
 Weights = NDArray[Any]
 """Numbers of a `Strategy`, in the layout of the CPU engine."""
 Tensor = Any
+MOVED = 1 << 26
+"""Numbers that go to or from the device at once."""
 
 
 class Plan(NamedTuple):
@@ -72,8 +78,10 @@ class _HostDoor:
 class TorchEngine(Sweeps):
     """Kernels on a device bound to one hold'em tree.
 
-    `fused` compiles each street's betting into one kernel (Triton; the default on CUDA); without,
-    plain PyTorch. `scratch` is what working arrays may take besides regrets and averages.
+    `storage` is how regrets and averages are kept (see `subgame.gpu.storage`): "float32", or in
+    half the memory "int16" or "bfloat16", of which the first loses less. `fused` compiles each
+    street's betting into one kernel (Triton; the default on CUDA); without, plain PyTorch.
+    `scratch` is what lanes of the last street and their values may take.
     """
 
     def __init__(
@@ -81,6 +89,7 @@ class TorchEngine(Sweeps):
         tree: BoardTree,
         device: str = "cuda",
         *,
+        storage: Storage = "float32",
         fused: bool | None = None,
         graphs: bool | None = None,
         scratch: int = SCRATCH,
@@ -88,71 +97,85 @@ class TorchEngine(Sweeps):
     ) -> None:
         if not isinstance(tree, BoardTree):
             raise SubgameError("The GPU engine solves hold'em trees; others run on the CPU engine.")
+        keeping.check_kind(storage)
         self.device, self.torch = pick_device(device), load_torch()
-        self.tree, self.scratch = tree, scratch
-        self.check_memory(memory_limit)
+        self.tree = tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
+        recorded = fused and self.device.type == "cuda" if graphs is None else graphs
+        needed = quoted(frames(tree), storage, scratch, predictive=False, fused=fused,
+                        graphs=recorded)  # fmt: skip
+        self.check_memory(needed, memory_limit)
         ops: Any = TorchOps(self.device)
         if fused:
             from subgame.gpu.fused import FusedOps
 
             ops = FusedOps(self.device)
         levels = lay_out(tree)
-        recorded = fused and self.device.type == "cuda" if graphs is None else graphs
         places = [self._place(level) for level in levels]
-        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded)
+        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage)
 
     # Memory ----------------------------------------------------------------------------------
-    def quote(self, *, predictive: bool = False) -> int:
-        """Bytes that solving will take on the device, before anything is allocated."""
-        kept = sum(self.tree.stored(p) for p in (0, 1)) * 4 * (3 if predictive else 2)
-        tables = self.tree.boards.hand.size * 48  # per hand and board, the lists of cards included
-        streets = self.tree.streets
-        units = np.bincount(self.tree.boards.street)
-        hands = int(self.tree.boards.hands.max(initial=0)) + WARP
-        work = sum(
-            (2 * max(street.rows) + 2 * len(street.endings)) * int(count) * hands * 4
-            for street, count in zip(streets, units, strict=True)
-        )
-        return int(kept + tables + min(work, self.scratch))
-
-    def check_memory(self, limit: float | None) -> None:
+    def check_memory(self, needed: int, limit: float | None) -> None:
         """Refuse a tree that will not fit."""
         if limit is None:
             if self.device.type != "cuda":
                 return
             limit = self.torch.cuda.mem_get_info(self.device)[0]
-        if self.quote() > limit:
+        if needed > limit:
             raise MemoryLimitError(
-                f"{self.tree.game} needs about {human_bytes(self.quote())} on {self.device}, and "
+                f"{self.tree.game} needs about {human_bytes(needed)} on {self.device}, and "
                 f"{human_bytes(limit)} are there."
             )
 
     def _place(self, level: Level) -> Place:
-        def put(array: Any) -> Tensor:
-            return self.torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+        """Tables on the device; what players share goes there once."""
+        moved: dict[int, Tensor] = {}
 
-        tables = tuple(
-            Tables(*(put(getattr(hands, name)) for name in Tables._fields)) for hands in level.hands
-        )
-        return Place(level, (tables[0], tables[1]), put(level.weight), slice(0, level.units))
+        def put(array: Any) -> Tensor:
+            if id(array) not in moved:
+                made = self.torch.from_numpy(np.ascontiguousarray(array))
+                moved[id(array)] = made.to(self.device)
+            return moved[id(array)]
+
+        one, two = (Tables(*map(put, hands.tables())) for hands in level.hands)
+        return Place(level, (one, two), put(level.weight), slice(0, level.units))
 
     def to_cpu(self, p: int, blocks: Blocks) -> Stored:
         """Blocks in the layout of `Strategy`."""
         out = np.zeros(self.tree.stored(p), dtype=np.float32)
         for level, block in zip(self.levels, blocks.blocks, strict=True):
-            for e, (places, real) in enumerate(cpu_places(level, p)):
-                out[places[real]] = block[e].cpu().numpy()[real]
+            edges = level.bets[p].edges
+            for units, start, tiles, held in stretches(level, p, MOVED):
+                shape = (len(held), tiles, edges, LANES)
+                some = keeping.peek(block, units)[..., : tiles * LANES]
+                some = some.unflatten(2, (tiles, LANES)).permute(1, 2, 0, 3).contiguous()
+                into = out[start : start + math.prod(shape)].reshape(shape)
+                self.torch.from_numpy(into).copy_(some)
+                padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
+                if padding.any():
+                    into[:, -1].transpose(0, 2, 1)[padding] = 0
         return out
 
-    def from_cpu(self, p: int, values: Weights) -> Blocks:
-        """Blocks on the device, from the layout of `Strategy`."""
-        made = self.blank(p)
-        for level, block in zip(self.levels, made.blocks, strict=True):
-            for e, (places, real) in enumerate(cpu_places(level, p)):
-                row = np.where(real, values[places], np.float32(0))
-                block[e] = self.torch.from_numpy(row)
+    def street_from_cpu(self, p: int, s: int, values: Weights) -> Tensor:
+        """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`."""
+        level, torch = self.levels[s], self.torch
+        edges, wide = level.bets[p].edges, level.hands[p].wide
+        made = torch.zeros((edges, level.units, wide), device=self.device)
+        for units, start, tiles, held in stretches(level, p, MOVED):
+            shape = (len(held), tiles, edges, LANES)
+            some = np.array(values[start : start + math.prod(shape)], np.float32).reshape(shape)
+            padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
+            if padding.any():
+                some[:, -1].transpose(0, 2, 1)[padding] = 0
+            put = torch.from_numpy(some).to(self.device).permute(2, 0, 1, 3)
+            made[:, units, : tiles * LANES] = put.flatten(2)
         return made
+
+    def from_cpu(self, p: int, values: Weights) -> Blocks:
+        """Blocks on the device in float32, from the layout of `Strategy`."""
+        return Blocks(self, p, [
+            self.street_from_cpu(p, s, values) for s in range(len(self.levels))
+        ])  # fmt: skip
 
     # The operations --------------------------------------------------------------------------
     def slots(self, reach: Floats, dtype: Any) -> Tensor:
@@ -181,6 +204,8 @@ class TorchEngine(Sweeps):
         )
         door = _HostDoor(self, root) if root and root.player >= 0 else None
         self.run(memories, discounts, alternating, (one, two), door, responder)
+        if self.device.type == "cuda":
+            self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 
     def sample(self, *args: Any) -> None:
         """Refused: whole ranges are cheap enough."""

@@ -5,18 +5,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from subgame.gpu import codegen
 from subgame.gpu import triton_kernels as kernels
 from subgame.gpu.layout import pow2
 from subgame.gpu.runtime import load_torch
+from subgame.gpu.storage import LINE, Block, Scaled, kind_of
 from subgame.gpu.torch_ops import BEST, Mind, Place, Tensor
 
-BLOCK, WARPS = 256, 4
+BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
+_WRITTEN: dict[str, Any] = {}
+"""Kernels by their text: engines share what is compiled."""
+
+
+def _data(block: Block) -> tuple[Tensor, Tensor]:
+    """A block's numbers and its scales; numbers without scales stand for both."""
+    return (block.ints, block.scales) if isinstance(block, Scaled) else (block, block)
 
 
 class FusedOps:
@@ -26,9 +38,36 @@ class FusedOps:
         self.torch, self.device = load_torch(), device
         self.tl = kernels.tl
         self._built: dict[Any, list[tuple[Any, Tensor, Tensor]]] = {}
-        self._written: dict[str, Any] = {}
         self._lists: dict[int, Tensor] = {}
         self._alive: list[Any] = []  # what an id in the keys above stands for
+        self._rehearsed: set[Any] = set()
+        self._pool: ThreadPoolExecutor | None = None  # there while kernels are only compiled
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[None]:
+        """Kernels are not run meanwhile but compiled, several at a time.
+
+        An error comes again when they are run, with all there is to say.
+        """
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            self._pool = pool
+            try:
+                yield
+            finally:
+                self._pool = None
+        self._rehearsed.clear()
+
+    def _launch(self, kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
+        """Run a kernel, or have it compiled."""
+        if self._pool is None:
+            kernel[grid](*args, **options)
+            return
+        kinds = [getattr(arg, "dtype", arg) for arg in args]
+        tensors = [kind for kind, arg in zip(kinds, args, strict=True) if kind is not arg]
+        key = (id(kernel), *tensors, *map(str, options.values()))
+        if key not in self._rehearsed:
+            self._rehearsed.add(key)
+            self._pool.submit(kernel.warmup, *kinds, grid=grid, **options)
 
     def _dtype(self, dtype: Any) -> Any:
         return self.tl.float64 if dtype == self.torch.float64 else self.tl.float32
@@ -37,19 +76,19 @@ class FusedOps:
         return self.torch.empty(shape, dtype=dtype, device=self.device)
 
     def _kernels(
-        self, key: tuple[Any, ...], place: Place, p: int, foreseen: bool
+        self, key: tuple[Any, ...], place: Place, p: int, foreseen: bool, storage: str
     ) -> list[tuple[Any, Tensor, Tensor]]:
         """The kernels of a street for one player, one per shape of betting, with their tables."""
-        full = (id(place.level), p, foreseen, *key)
+        full = (id(place.level), p, foreseen, storage, *key)
         if full not in self._built:
             made = []
             for part in codegen.parts(place.level.bets[p]):
-                script = codegen.Script(part.shape, foreseen=foreseen)
+                script = codegen.Script(part.shape, foreseen=foreseen, storage=storage)
                 text = script.descend(key[1]) if key[0] == "descend" else script.settle(*key[1:])
-                kernel = self._written.get(text)
+                kernel = _WRITTEN.get(text)
                 if kernel is None:
                     kernel = codegen.build(text, key[0], kernels.triton, self.tl)
-                    self._written[text] = kernel
+                    _WRITTEN[text] = kernel
                 made.append((kernel, self._put(part.table), self._put(part.chips)))
             self._built[full] = made
             self._alive.append(place.level)
@@ -65,19 +104,20 @@ class FusedOps:
         level, dtype = place.level, above.dtype
         bet, wide = level.bets[p], level.hands[p].wide
         shape = (place.boards, wide)
-        out = self._empty((max(1, len(bet.lanes)), *shape), dtype)
         leaves = self._empty((len(bet.leaves), *shape), dtype)
-        instant = mind.weights if mind.instant is None else mind.instant
-        size = place.boards * wide
-        foreseen = mind.instant is not None
-        for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen):
-            kernel[(-(-size // BLOCK), len(table))](
-                mind.weights, instant, above, place.tables[p].above, out, leaves, rates, table,
-                chips, size,
-                WS=mind.weights.stride(0), ES=above.stride(0), LS=out.stride(0), KS=size,
+        out = self._empty((max(1, len(bet.lanes)), *shape), dtype) if lanes else leaves
+        size, kind, foreseen = place.boards * wide, kind_of(mind.weights), mind.instant is not None
+        weights, scales = _data(mind.weights)
+        instant, instant_scales = _data(mind.instant) if foreseen else (weights, scales)
+        for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen, kind):
+            self._launch(
+                kernel, (-(-size // BLOCK), len(table)),
+                weights, scales, instant, instant_scales, above, place.tables[p].above, out, leaves,
+                rates, table, chips, size,
+                weights.stride(0), scales.stride(0), above.stride(0), size, size,
                 BLOCK=BLOCK, DT=self._dtype(dtype), num_warps=WARPS,
             )  # fmt: skip
-        return out[: len(bet.lanes)], leaves
+        return out[: len(bet.lanes) if lanes else 0], leaves
 
     def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Any]:
         """Player `p`'s values at showdowns, before chips; of folds, sums per card and the lanes."""
@@ -87,7 +127,8 @@ class FusedOps:
         shown = self._empty((max(1, bet.shown), place.boards, wide), lanes.dtype)
         met = self._empty((max(1, many - bet.folded), place.boards, cards), lanes.dtype)
         if many:
-            kernels.terminals[(place.boards, -(-many // STEP))](
+            self._launch(
+                kernels.terminals, (place.boards, -(-many // STEP)),
                 lanes, shown, met, hers.lists, own.bounds, own.spots, many, bet.shown, bet.folded,
                 place.boards, hands[1 - p].wide, wide, lanes.stride(0), shown.stride(0),
                 HANDS=pow2(max(hands[0].wide, hands[1].wide) + 1), CARDS=cards, DEPTH=depth,
@@ -97,33 +138,33 @@ class FusedOps:
 
     def settle(
         self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
-        paid: tuple[Tensor, Any, Tensor | None],
-    ) -> Tensor:  # fmt: skip
-        """Player `p`'s values up through a street; learns, or answers, on the way."""
+        paid: tuple[Tensor, Any, Tensor | None], into: Tensor,
+    ) -> None:  # fmt: skip
+        """Player `p`'s values up through a street, `into`; learns, or answers, on the way."""
         level = place.level
-        bet, wide = level.bets[p], level.hands[p].wide
+        wide, size = level.hands[p].wide, place.boards * level.hands[p].wide
         shown, (met, lanes), below = paid
-        out = self._empty((bet.roots, place.boards, wide), shown.dtype)
-        size = place.boards * wide
-        average = mode != BEST and mind.average is not None
+        average, foreseen = mode != BEST and mind.average is not None, mind.instant is not None
         if average and above is None:
             raise AssertionError("An average is kept along a reach.")
-        foreseen = mind.instant is not None
-        none, own = out, place.tables[p]
-        weights = none if mind.weights is None else mind.weights
+        none, own, kind = into, place.tables[p], kind_of(mind.weights)
+        weights, scales = (none, none) if mind.weights is None else _data(mind.weights)
+        averages = _data(mind.average) if average else (none, none)
+        instants = _data(mind.instant) if foreseen else (none, none)
         below = none if below is None else below
         above = none if above is None else above
-        for kernel, table, chips in self._kernels(("settle", mode, average), place, p, foreseen):
-            kernel[(-(-size // BLOCK), len(table))](
-                weights, mind.average if average else none, mind.instant if foreseen else none,
-                above, own.above, shown, met, lanes, own.cards, own.same, below, out, rates,
-                table, chips, size,
-                WS=weights.stride(0), ES=above.stride(0), LS=shown.stride(0),
-                MS=met.stride(0), XS=lanes.stride(0), KS=below.stride(0), RS=size, WIDE=wide,
-                WIDE_O=level.hands[1 - p].wide, CARDS=met.shape[2], BLOCK=BLOCK,
-                DT=self._dtype(out.dtype), num_warps=WARPS,
+        key = ("settle", mode, average)
+        for kernel, table, chips in self._kernels(key, place, p, foreseen, kind):
+            self._launch(
+                kernel, (-(-size // BLOCK), len(table)),
+                weights, scales, *averages, *instants, above, own.above, shown, met, lanes,
+                own.cards, own.same, below, into, rates, table, chips, size,
+                place.units.start * wide,
+                weights.stride(0), scales.stride(0), above.stride(0), shown.stride(0),
+                met.stride(0), lanes.stride(0), below.stride(0), into.stride(0),
+                WIDE=wide, WIDE_O=level.hands[1 - p].wide, CARDS=met.shape[2], BLOCK=BLOCK,
+                DT=self._dtype(into.dtype), num_warps=WARPS,
             )  # fmt: skip
-        return out
 
     def _on_device(self, array: Any) -> Tensor:
         """A small table of a level, moved once."""
@@ -141,14 +182,16 @@ class FusedOps:
         leaves, count, units = result.shape[0], len(here.segments), above.level.units
         part = self._empty((leaves, count, wide), result.dtype)
         block = min(256, pow2(wide))
-        kernels.add_up[(count, leaves, -(-wide // block))](
+        self._launch(
+            kernels.add_up, (count, leaves, -(-wide // block)),
             result, place.tables[p].below, place.weight, self._on_device(here.segments), part,
             here.units, here.hands[p].wide, wide, count, BLOCK=block, num_warps=4,
         )  # fmt: skip
         out = self._empty((leaves, units, wide), result.dtype)
         orbit = above.tables[p].orbit
         block = min(64, block)
-        kernels.even_out[(units, leaves, -(-wide // block))](
+        self._launch(
+            kernels.even_out, (units, leaves, -(-wide // block)),
             part, orbit, self._on_device(here.segment_at), out, units, wide, count,
             ORBIT=orbit.shape[2], BLOCK=block, num_warps=2,
         )  # fmt: skip

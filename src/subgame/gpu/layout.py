@@ -10,18 +10,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.boards import BATCH, BoardTree
+from subgame.tree.boards import BATCH, Boards, BoardTree
 from subgame.tree.forest import LANES, Street
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int16]
 WARP = 32
 """Hands of a unit are padded to this, so that every row starts on a full line of memory."""
+TABLES = ("above", "below", "orbit", "cards", "lists", "bounds", "spots", "same")
+"""Fields of `Hands` that go to the device."""
 SEGMENT = 32
 """Boards added up by one program on the way to the street above."""
 
@@ -123,6 +125,10 @@ class Hands:
     spots: Small  # [u, h, 4] the same per card, in the opponent's `lists`
     same: Small  # [u, h] the opponent's place of the same hand; her `wide`: none
 
+    def tables(self) -> list[NDArray[Any]]:
+        """What kernels read of it."""
+        return [getattr(self, name) for name in TABLES]
+
 
 @dataclass(frozen=True)
 class Level:
@@ -139,9 +145,46 @@ class Level:
     segment_at: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
     """[unit above + 1] where its segments start."""
 
-    def stored(self, p: int) -> int:
+    @property
+    def frame(self) -> Frame:
+        """Its measures."""
+        arrays = {id(array): array for hands in self.hands for array in hands.tables()}
+        wide = self.hands[0].wide, self.hands[1].wide
+        tables = sum(array.nbytes for array in arrays.values()) + self.weight.nbytes
+        return Frame(self.units, wide, self.bets, self.hands[0].lists.shape[1], tables)
+
+
+class Frame(NamedTuple):
+    """How large a street is: what memory is quoted by, before there are any tables."""
+
+    units: int
+    wide: tuple[int, int]
+    bets: tuple[Betting, Betting]
+    cards: int  # lines of `Hands.lists`
+    tables: int  # bytes
+
+    def cells(self, p: int) -> int:
         """Numbers in one block of player `p`."""
-        return self.bets[p].edges * self.units * self.hands[p].wide
+        return self.bets[p].edges * self.units * self.wide[p]
+
+
+def frames(tree: BoardTree) -> list[Frame]:
+    """What the levels of a tree will measure; its tables at most."""
+    b, size = tree.boards, tree.holdem.deck.size
+    alike, cards = np.array_equal(*tree.units[0].hands), pow2(size + 1)
+    out: list[Frame] = []
+    for s, street in enumerate(tree.streets):
+        units = np.flatnonzero(b.street == s)
+        wide = [_wide(int(b.hands[2 * units + p].max())) for p in (0, 1)]
+        dealt = len(tree.units[int(units[0])].cards)
+        shared = pow2(min(size - 1 - dealt, int(b.hands.max(initial=1))) + 1)
+        tables = 8 * len(units)
+        for p in (0,) if alike else (0, 1):
+            up = out[-1].wide[p] if out else 0
+            each = wide[p] * (22 + 2 * _orbit_size(b, 2 * units + p)) + 2 * up + 2 * cards * shared
+            tables += len(units) * each
+        out.append(Frame(len(units), (wide[0], wide[1]), betting(street), cards, tables))
+    return out
 
 
 def lay_out(tree: BoardTree) -> list[Level]:
@@ -255,7 +298,7 @@ class _Builder:
         lists = np.full((count, tall, self.depth), wide, np.int16)
         spots = np.empty((count, wide, 4), np.int16)
         same = np.empty((count, wide), np.int16)
-        orbit = np.full((count, wide, self._orbit_size(p)), -1, np.int16)
+        orbit = np.full((count, wide, _orbit_size(b, 2 * self.units + p)), -1, np.int16)
         pairs, depth = _as_one(self.cards.astype(np.int16)), min(self.size, self.depth - 1)
         for some in self.batches:
             mine = _Rows(self, some, p)
@@ -316,12 +359,6 @@ class _Builder:
         read = _as_one(table)
         return np.stack([read.take(cells) for cells in mine.cells], axis=-1).view(np.int16)
 
-    def _orbit_size(self, p: int) -> int:
-        b, up = self.boards, 2 * self.units + p
-        line = _ranges(b.orbit_at[up], b.orbits[up])
-        size = int((b.orbit_start[line + 1] - b.orbit_start[line]).max(initial=0))
-        return pow2(size) if size > 1 else 0
-
     def _orbits(self, into: Small, mine: _Rows) -> None:
         if into.shape[2] == 0:
             return
@@ -337,17 +374,40 @@ class _Builder:
             into[row[some], members[some], k] = b.orbit_hand[begin[some] + k]
 
 
+def _orbit_size(b: Boards, up: Ints) -> int:
+    """The most hands that suits exchange, up to a power of two; 0: none."""
+    line = _ranges(b.orbit_at[up], b.orbits[up])
+    size = int((b.orbit_start[line + 1] - b.orbit_start[line]).max(initial=0))
+    return pow2(size) if size > 1 else 0
+
+
 def _ranges(begin: Ints, size: Ints) -> Ints:
     """``begin .. begin + size - 1`` of each, one after another."""
     shift: Ints = np.repeat(begin - (np.cumsum(size) - size), size)
     return shift + np.arange(len(shift))
 
 
-def cpu_places(level: Level, p: int) -> Iterator[tuple[Ints, NDArray[np.bool_]]]:
-    """For every action, where the CPU engine keeps ``[u, h]``, and which of them are hands."""
+class Stretch(NamedTuple):
+    """Neighbouring boards whose numbers the CPU engine keeps as ``[unit, tile, action, LANES]``."""
+
+    units: slice
+    start: int  # in the CPU engine's numbers
+    tiles: int
+    held: Ints  # [u] hands; the last tile is padded
+
+
+def stretches(level: Level, p: int, most: int) -> Iterator[Stretch]:
+    """Player `p`'s boards of a street, cut where tiles change in number or after `most` numbers."""
     hands, edges = level.hands[p], level.bets[p].edges
-    h = np.arange(hands.wide)
-    real = h < hands.held[:, None]
-    tile = hands.store[:, None] + h // LANES * (edges * LANES) + h % LANES
-    for e in range(edges):
-        yield np.where(real, tile + e * LANES, 0), real
+    tiles = -(-hands.held // LANES)
+    if edges == 0:
+        return
+    changes = np.flatnonzero(np.diff(tiles)) + 1
+    for begin, end in itertools.pairwise([0, *changes.tolist(), level.units]):
+        many = int(tiles[begin])
+        if many == 0:
+            continue
+        step = max(1, most // (edges * many * LANES))
+        for at in range(begin, end, step):
+            some = slice(at, min(at + step, end))
+            yield Stretch(some, int(hands.store[at]), many, hands.held[some])

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.gpu.layout import Level, betting
+from subgame.gpu import storage as keeping
+from subgame.gpu.layout import SEGMENT, Frame, Level, betting
 from subgame.gpu.runtime import load_torch
+from subgame.gpu.storage import Block, Storage
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
 from subgame.tree.forest import Street
 
@@ -23,24 +25,40 @@ Floats = NDArray[np.float64]
 Tensor = Any
 SCRATCH = 4 << 30
 """Bytes that one street's lanes and values may take before its boards are cut into slices."""
+SEEDS = 1 << 24
+"""Iterations whose number float32 holds: what chance draws from, see `storage`."""
 
 
 class Blocks:
     """Numbers of one player's actions: a block ``[action, unit, hand]`` per street."""
 
-    def __init__(self, engine: Any, p: int, blocks: list[Tensor]) -> None:
+    def __init__(self, engine: Any, p: int, blocks: list[Block]) -> None:
         self.engine, self.player, self.blocks = engine, p, blocks
 
     def numpy(self) -> NDArray[np.float32]:
         """In the layout of the CPU engine and of `Strategy`; only of a whole tree."""
+        if not self.blocks:
+            return np.zeros(1, np.float32)  # as the CPU engine has it
         found: NDArray[np.float32] = self.engine.to_cpu(self.player, self)
         return found
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.numpy().astype(dtype or np.float32, copy=False)
+
     def read(self, values: NDArray[Any]) -> None:
         """Overwrite from that layout."""
-        fresh = self.engine.from_cpu(self.player, values)
-        for mine, theirs in zip(self.blocks, fresh.blocks, strict=True):
-            mine.copy_(theirs)
+        for s, block in enumerate(self.blocks):
+            block.copy_(self.engine.street_from_cpu(self.player, s, values))
+
+    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
+        """``blocks[:] = values`` reads them, as arrays do."""
+        assert every == slice(None)
+        self.read(values)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Of `numpy`."""
+        return (len(self),)
 
     def copy(self) -> NDArray[np.float32]:
         return self.numpy()
@@ -78,6 +96,7 @@ class Tape:
     key: tuple[Any, ...]
     rates: Tensor
     slots: list[Tensor]
+    door: Any  # kept, for its id is in the key
     warm: bool = False
     graph: Any = None
 
@@ -100,16 +119,30 @@ class Sweeps:
     """Kernels on a device bound to the betting and the boards of some streets."""
 
     def __init__(
-        self, levels: list[Level], places: list[Place], ops: Any, *, scratch: int, graphs: bool
+        self,
+        levels: list[Level],
+        places: list[Place],
+        ops: Any,
+        *,
+        scratch: int,
+        graphs: bool,
+        storage: Storage = "float32",
     ) -> None:
         self.levels, self.places, self.ops = levels, places, ops
         self.torch, self.device = load_torch(), ops.device
-        self.scratch, self.graphs = scratch, graphs
+        self.scratch, self.graphs, self.storage = scratch, graphs, storage
         self.fused = not isinstance(ops, TorchOps)
+        self.frames = [level.frame for level in levels]
         self._tape: Tape | None = None
+        self._run = 0  # iterations so far
+        self._rehearsed: set[Any] = set()
 
-    def stage(self, streets: list[Street]) -> Sweeps:
-        """The same boards with other betting: below any roots, down to the last street."""
+    def stage(self, streets: list[Street], *, storage: Storage | None = None) -> Sweeps:
+        """The same boards with other betting: below any roots, down to the last street.
+
+        What it remembers is stored as here, or as `storage` says.
+        """
+        keeping.check_kind(storage or self.storage)
         top = len(self.levels) - len(streets)
         pairs = list(zip(self.levels[top:], streets, strict=True))
         levels = [replace(level, bets=betting(street)) for level, street in pairs]
@@ -117,25 +150,26 @@ class Sweeps:
             place._replace(level=level)
             for level, place in zip(levels, self.places[top:], strict=True)
         ]
-        first, units = places[0], levels[0].units
-        one, two = (
-            tables._replace(above=self._own(units, hands.wide, tables.above))
-            for hands, tables in zip(levels[0].hands, first.tables, strict=True)
-        )
-        places[0] = first._replace(tables=(one, two))
-        return Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs)
+        one, two = places[0].tables
+        mine = self._own(one.above)
+        yours = mine if two.above is one.above else self._own(two.above)
+        both = one._replace(above=mine), two._replace(above=yours)
+        places[0] = places[0]._replace(tables=both)
+        return Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs,
+                      storage=storage or self.storage)  # fmt: skip
 
-    def _own(self, units: int, wide: int, above: Tensor) -> Tensor:
+    def _own(self, above: Tensor) -> Tensor:
         """[u, h] every hand's own place: a first street has no other above it."""
-        here = self.torch.arange(units * wide, dtype=above.dtype, device=self.device)
-        return self.torch.where(above >= 0, here.view(units, wide), -1)
+        here = self.torch.arange(above.numel(), dtype=above.dtype, device=self.device)
+        return self.torch.where(above >= 0, here.view(above.shape), -1)
 
     # Memory ----------------------------------------------------------------------------------
     def blank(self, p: int) -> Blocks:
+        """Zeros, in this engine's storage."""
         return Blocks(self, p, [
-            self.torch.zeros((level.bets[p].edges, level.units, level.hands[p].wide),
-                             dtype=self.torch.float32, device=self.device)
-            for level in self.levels
+            keeping.blank(self.storage, (frame.bets[p].edges, frame.units, frame.wide[p]),
+                          self.device)
+            for frame in self.frames
         ])  # fmt: skip
 
     def memory(self, p: int, *, predictive: bool = False) -> DeviceMemory:
@@ -143,17 +177,20 @@ class Sweeps:
         instant = self.blank(p) if predictive else Blocks(self, p, [])
         return DeviceMemory(self.blank(p), self.blank(p), instant)
 
+    def quote(self, *, predictive: bool = False) -> int:
+        """Bytes that solving and judging take on the device, tables included."""
+        return quoted(self.frames, self.storage, self.scratch, predictive=predictive,
+                      fused=self.fused, graphs=self.graphs)  # fmt: skip
+
     # One sweep -------------------------------------------------------------------------------
     def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
         """A street whole, or cut so that lanes and values fit the scratch."""
         place, level = self.places[s], self.levels[s]
         whole = level.units
         if level.last:
-            rows = [len(bet.lanes) + 2 * len(bet.ends) for bet in level.bets]
-            if not self.fused:
-                rows = [r + 3 * bet.rows for r, bet in zip(rows, level.bets, strict=True)]
-            wide = max(hands.wide for hands in level.hands)
-            whole = max(1, min(whole, self.scratch // (max(rows) * wide * size)))
+            whole = slice_of(self.frames[s], p, size, self.scratch, self.fused)
+            if self.storage == "int16" or whole > keeping.ALIGNED:
+                whole = max(1, whole // keeping.ALIGNED) * keeping.ALIGNED
         for at in range(0, level.units, whole):
             units = slice(at, min(at + whole, level.units))
             if units == place.units:
@@ -185,7 +222,7 @@ class Sweeps:
         for s in range(last, -1, -1):
             level = self.levels[s]
             shape = (level.bets[p].roots, level.units, level.hands[p].wide)
-            result = self.torch.empty(shape, dtype=dtype, device=self.device)
+            result: Tensor = self.torch.empty(shape, dtype=dtype, device=self.device)
             for place in self._slices(s, p, result.element_size()):
                 cut = place.units
                 lane = (
@@ -196,7 +233,7 @@ class Sweeps:
                 shown, folded = self.ops.terminals(place, p, lane)
                 mind = mine.on(s).cut(cut) if mode != BEST else Mind(None)
                 paid = (shown, folded, below)
-                result[:, cut] = self.ops.settle(place, p, mode, mind, rates, ours[s], paid)
+                self.ops.settle(place, p, mode, mind, rates, ours[s], paid, result[:, cut])
             if s > 0:
                 below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
@@ -218,9 +255,16 @@ class Sweeps:
         if len(discounts) < 2:
             return
         torch, kind = self.torch, self.torch.float32
-        padded = np.pad(np.asarray(discounts, dtype=np.float32), ((0, 0), (0, 1)))
-        table = torch.from_numpy(padded).to(self.device)  # four numbers a row: kernels like that
+        seeds = (self._run + np.arange(len(discounts))) % SEEDS
+        self._run += len(discounts) - 1
+        table = torch.from_numpy(np.column_stack([discounts, seeds]).astype(np.float32))
+        table = table.to(self.device)
         slots = [given.to(kind).contiguous().clone() for given in reach]
+        key = (responder, *(bool(memory.instant.blocks) for memory in memories))
+        self._rehearse(key, *(
+            (p, RESPOND if responder == p else LEARN, memories[p], memories[1 - p], table[0],
+             table[0], (slots[p], slots[1 - p])) for p in (0, 1)
+        ))  # fmt: skip
         if door is not None:
             slots[door.player].copy_(door.enter(table[0]))
         if responder == 1:  # she answers player 0's first strategy before it is played
@@ -246,7 +290,7 @@ class Sweeps:
         key = (*blocks, alternating, id(door), responder)
         if self._tape is None or self._tape.key != key:
             rates = self.torch.zeros((2, 4), device=self.device)
-            self._tape = Tape(key, rates, slots)
+            self._tape = Tape(key, rates, slots, door)
         tape = self._tape
         for mine, given in zip(tape.slots, slots, strict=True):
             mine.copy_(given)
@@ -268,6 +312,15 @@ class Sweeps:
             tape.graph.replay()
 
         return once
+
+    def _rehearse(self, key: Any, *halves: tuple[Any, ...]) -> None:
+        """Compile the kernels of some sweeps side by side, before the first of their kind."""
+        if self.device.type != "cuda" or not self.fused or key in self._rehearsed:
+            return
+        self._rehearsed.add(key)
+        with self.ops.rehearsal():
+            for half in halves:
+                self.sweep(*half)
 
     def _turn(
         self, memories: tuple[DeviceMemory, DeviceMemory], slots: list[Tensor], rates: Tensor,
@@ -303,7 +356,9 @@ class Sweeps:
         ours = self.still(p, Blocks(self, p, []) if mine is None else mine)
         none = self.torch.ones(4, dtype=self.torch.float64, device=self.device)
         hers = reach.to(self.torch.float64).contiguous()
-        return self.sweep(p, mode, ours, self.still(1 - p, theirs), none, none, (None, hers))
+        half = (p, mode, ours, self.still(1 - p, theirs), none, none, (None, hers))
+        self._rehearse((p, mode), half)
+        return self.sweep(*half)
 
     # Inside ----------------------------------------------------------------------------------
     def reaches(self, p: int, sigma: Blocks, reach: Tensor) -> list[Tensor]:
@@ -349,3 +404,52 @@ class Sweeps:
         `reach` is hers, ``[k, unit, hand]`` on street `s`.
         """
         return TorchOps(self.device).opposing(self.places[s], p, reach)
+
+
+def slice_of(frame: Frame, p: int, size: int, scratch: int, fused: bool) -> int:
+    """How many boards of the last street player `p` sweeps at once."""
+    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, fused) * size)))
+
+
+def _per_board(frame: Frame, p: int, fused: bool) -> int:
+    """Numbers on one board besides those that are kept: lanes, and what they pay."""
+    hers, mine = frame.bets[1 - p], frame.bets[p]
+    folded = len(hers.lanes) - hers.folded
+    lanes = len(hers.lanes) * frame.wide[1 - p] + hers.shown * frame.wide[p]
+    if fused:
+        return lanes + folded * frame.cards
+    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * hers.rows * frame.wide[1 - p]
+
+
+def _working(frames: list[Frame], p: int, size: int, scratch: int, fused: bool) -> int:
+    """Numbers that half an iteration of player `p` works with, all of them at once."""
+    o, total = 1 - p, 0
+    for s, frame in enumerate(frames):
+        mine, hers, last = frame.bets[p], frame.bets[o], s == len(frames) - 1
+        boards = slice_of(frame, p, size, scratch, fused) if last else frame.units
+        total += boards * _per_board(frame, p, fused) + mine.roots * frame.units * frame.wide[p]
+        total += frame.units * frame.wide[o] * len(hers.leaves)  # her reach there
+        total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
+        if s > 0:  # boards of the way up, in segments
+            above = frames[s - 1]
+            segments = min(frame.units, above.units + frame.units // SEGMENT)
+            total += mine.roots * segments * above.wide[p]
+    return total
+
+
+def quoted(
+    frames: list[Frame], kind: str, scratch: int, *, predictive: bool, fused: bool, graphs: bool
+) -> int:
+    """Bytes for two memories, tables and working arrays.
+
+    A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
+    """
+    kept = sum(
+        keeping.stored_bytes(kind, frame.bets[p].edges, frame.units * frame.wide[p])
+        for frame in frames for p in (0, 1)
+    )  # fmt: skip
+    single, double = (
+        size * max(_working(frames, p, size, scratch, fused) for p in (0, 1)) for size in (4, 8)
+    )
+    work = max(single, double) + (single if graphs else 0)
+    return kept * (3 if predictive else 2) + sum(frame.tables for frame in frames) + work

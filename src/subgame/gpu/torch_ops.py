@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from subgame.gpu import storage
 from subgame.gpu.layout import Betting, Level
 from subgame.gpu.runtime import load_torch
+from subgame.gpu.storage import AVERAGE, REGRET, Block, Chance
 
 Tensor = Any
 LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
@@ -23,17 +25,17 @@ CELLS = 1 << 26
 class Mind(NamedTuple):
     """What one player plays and remembers on one street, each ``[action, unit, hand]``."""
 
-    weights: Tensor
-    average: Tensor | None = None
-    instant: Tensor | None = None
+    weights: Block | None
+    average: Block | None = None
+    instant: Block | None = None
 
     def cut(self, units: slice) -> Mind:
         """Some boards of it."""
-        return Mind(*(None if block is None else block[:, units] for block in self))
+        return Mind(*(None if block is None else storage.cut(block, units) for block in self))
 
 
 class Tables(NamedTuple):
-    """`layout.Hands` of one player on one street, on the device; fields as there."""
+    """`layout.TABLES` of one player on one street, on the device."""
 
     above: Tensor
     below: Tensor
@@ -77,9 +79,10 @@ class TorchOps:
 
     def _strategy(self, mind: Mind, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
         """[action, u, h] regret matching; with a prediction, on regrets carried on."""
-        w = mind.weights[rows].to(dtype)
+        w = storage.load(mind.weights, rows, dtype)
         if mind.instant is not None:
-            w = w * self.torch.where(w > 0, rates[0], rates[1]) + mind.instant[rows].to(dtype)
+            last = storage.load(mind.instant, rows, dtype)
+            w = w * self.torch.where(w > 0, rates[0], rates[1]) + last
         w = w.clamp(min=TINY)
         return w / w.sum(0)
 
@@ -153,14 +156,13 @@ class TorchOps:
 
     def settle(
         self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
-        paid: tuple[Tensor, Tensor, Tensor | None],
-    ) -> Tensor:  # fmt: skip
-        """Player `p`'s values up through a street; learns, or answers, on the way.
+        paid: tuple[Tensor, Tensor, Tensor | None], into: Tensor,
+    ) -> None:  # fmt: skip
+        """Player `p`'s values up through a street, `into`; learns, or answers, on the way.
 
         `paid` are values at showdowns, after folds, and at the leaves.
         """
-        value = self.climb(place, p, mode, mind, rates, above, paid)
-        return value[: place.level.bets[p].roots]
+        into.copy_(self.climb(place, p, mode, mind, rates, above, paid)[: len(into)])
 
     def climb(
         self, place: Place, p: int, mode: int, mind: Mind, rates: Tensor, above: Tensor | None,
@@ -170,6 +172,8 @@ class TorchOps:
         torch, bet = self.torch, place.level.bets[p]
         shown, folded, below = paid
         rates = rates.to(shown.dtype)
+        own = place.tables[p].above
+        chance = Chance(rates[3], place.units.start * own.shape[1], own >= 0)
         sigma = shown.new_empty(0)
         if mode != BEST:
             entry = (
@@ -179,7 +183,9 @@ class TorchOps:
             )
             reach, sigma = self.reach(bet, mind, rates, entry)
             if mind.average is not None:
-                mind.average.mul_(rates[2]).add_(reach[bet.roots :])
+                every = slice(0, bet.edges)
+                old = storage.load(mind.average, every, shown.dtype)
+                chance.keep(mind.average, every, old * rates[2] + reach[bet.roots :], AVERAGE)
         value = shown.new_zeros((bet.rows, place.boards, place.level.hands[p].wide))
         for end in bet.ends:
             value[end.row] += end.scale * (shown if end.showdown else folded)[end.lane]
@@ -195,13 +201,15 @@ class TorchOps:
                 best = value[rows].amax(0)
             value[node.parent] += best
             if mode == LEARN:
-                gain, old = value[rows] - best, mind.weights[edges]
-                mind.weights[edges] = old * torch.where(old > 0, rates[0], rates[1]) + gain
+                gain, old = value[rows] - best, storage.load(mind.weights, edges, shown.dtype)
+                new = old * torch.where(old > 0, rates[0], rates[1]) + gain
+                chance.keep(mind.weights, edges, new, REGRET)
                 if mind.instant is not None:
-                    mind.instant[edges] = gain
+                    chance.keep(mind.instant, edges, gain, None)
             elif mode == RESPOND:
                 chosen = value[rows] >= best
-                mind.weights[edges] = (chosen & (chosen.cumsum(0) == 1)).to(mind.weights.dtype)
+                first = (chosen & (chosen.cumsum(0) == 1)).to(shown.dtype)
+                chance.keep(mind.weights, edges, first, None)
         return value
 
     def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.refine.subgame import Subgame
 from subgame.solve.engine import engine
 from subgame.tree.boards import BoardTree, HandPlex, compile_boards
+from subgame.tree.forest import decisions
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -70,12 +71,12 @@ class BoardSubgame(Subgame):
         return out
 
     def reach(self, p: int, plan: Any) -> Floats:
-        side, number = _side(self.whole, p), decisions(self.whole, p)
+        side, number = _side(self.whole, p), decisions(self.whole.streets, p)
         out = np.zeros(self.whole.holdem.deck.num_hands)
         out[self.whole.units[0].hands[p]] = plan.slots
         for u, state, action in self.lines:
             if state.player == p:
-                weights = plan.sigma[side.cells(u, number[state.history])]
+                weights = plan.sigma[side.cells(u, number[state.history][1])]
                 weights = np.maximum(weights.astype(np.float64), 0)
                 total = weights.sum(1)
                 share = np.divide(weights[:, action], total, where=total > 0,
@@ -101,7 +102,7 @@ class BoardSubgame(Subgame):
         for p in (0, 1):
             where = np.full(self.tree.stored(p), -1, dtype=np.int64)
             side, home = _side(self.tree, p), _side(self.whole, p)
-            number = decisions(self.whole, p)
+            number = decisions(self.whole.streets, p)
             place = np.full(self.whole.holdem.deck.num_hands, -1)
             for u, unit in enumerate(self.tree.units):
                 there = units[unit.cards]
@@ -109,7 +110,7 @@ class BoardSubgame(Subgame):
                     len(self.whole.units[there].hands[p])
                 )
                 for j, state in enumerate(self.tree.streets[unit.street].states[p]):
-                    cells = home.cells(there, number[state.history])
+                    cells = home.cells(there, number[state.history][1])
                     where[side.cells(u, j)] = cells[place[unit.hands[p]]]
             out.append(where)
         return out[0], out[1]
@@ -218,11 +219,6 @@ class Gifts:
 
 def _side(tree: BoardTree, p: int) -> HandPlex:
     return cast(HandPlex, tree.players[p])
-
-
-def decisions(tree: BoardTree, p: int) -> dict[tuple[str, ...], int]:
-    """From the actions so far to the number of player `p`'s decision on its street."""
-    return {state.history: j for street in tree.streets for j, state in enumerate(street.states[p])}
 
 
 def _name(tree: BoardTree, spot: Spot) -> str:

@@ -27,7 +27,7 @@ from subgame.gpu.sweeps import Blocks, Sweeps
 from subgame.refine.gadgets import Gadget
 from subgame.refine.translation import ActionMapping, answer, heard
 from subgame.solve.schedule import Schedule
-from subgame.tree.forest import Street, grow
+from subgame.tree.forest import Street, decisions, grow
 
 Tensor = Any
 TINY = 1e-100
@@ -306,15 +306,6 @@ def joined(
             there, i = where[k][state.history]
             made.blocks[s][_edges(street, p, j)] = sigma.blocks[there][_edges(known[there], p, i)]
     return made
-
-
-def decisions(streets: list[Street], p: int) -> dict[History, tuple[int, int]]:
-    """(street, number) of every decision of a player."""
-    return {
-        state.history: (s, j)
-        for s, street in enumerate(streets)
-        for j, state in enumerate(street.states[p])
-    }
 
 
 def translated(

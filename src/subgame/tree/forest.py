@@ -140,6 +140,15 @@ def _grow(
         _grow(game, street, state.child(action), below, home)
 
 
+def decisions(streets: Sequence[Street], p: int) -> dict[tuple[str, ...], tuple[int, int]]:
+    """From the actions so far to (street, number) of player `p`'s decision."""
+    return {
+        state.history: (s, j)
+        for s, street in enumerate(streets)
+        for j, state in enumerate(street.states[p])
+    }
+
+
 def lay_out(streets: list[Street]) -> Forest:
     """The streets as flat arrays."""
     infoset_at, parent, first, actions = [0], [], [], []
