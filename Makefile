@@ -25,7 +25,8 @@ lint: venv ## ruff, mypy, import-linter
 
 test: lint ## everything that must hold: lint, types, imports, tests, doctests
 	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	@# A worker per core already: PyTorch need not start threads of its own.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 demo: venv ## what subgame does, in under two minutes
 	@$(BIN)/subgame demo
