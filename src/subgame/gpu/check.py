@@ -113,9 +113,14 @@ def compare(want: TorchEngine, got: TorchEngine, seed: int) -> Json:
     return dict(out)
 
 
-def agreement(device: str, names: tuple[str, ...] | None = None) -> Json:
+def _fresh() -> int:
+    """A seed that nobody has chosen."""
+    return int(np.random.SeedSequence().generate_state(1)[0])
+
+
+def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | None = None) -> Json:
     """Fused kernels on `device` beside plain PyTorch on the CPU, on fresh random inputs."""
-    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    seed = _fresh() if seed is None else seed
     found: Json = {"seed": seed}
     for name, game in small_games().items():
         if names and name not in names:
@@ -127,9 +132,11 @@ def agreement(device: str, names: tuple[str, ...] | None = None) -> Json:
     return found
 
 
-def rounding(device: str, names: tuple[str, ...] = ("river", "nlfh", "turn")) -> Json:
+def rounding(
+    device: str, names: tuple[str, ...] = ("river", "nlfh", "turn"), seed: int | None = None
+) -> Json:
     """16-bit storage after one step, fused beside plain: how many last bits apart they are."""
-    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    seed = _fresh() if seed is None else seed
     found: Json = {"seed": seed}
     for name in names:
         tree, rng = compile_boards(small_games()[name]), np.random.default_rng(seed)
@@ -163,10 +170,11 @@ def _bits_apart(engine: TorchEngine, one: Pair, other: Pair) -> Json:
 
 
 def gadgets(
-    device: str, bets: str = "preflop: 1x / cap 1; flop: 0.5x 1x / cap 2", iterations: int = 3
-) -> Json:
+    device: str, bets: str = "preflop: 1x / cap 1; flop: 0.5x 1x / cap 2", iterations: int = 3,
+    seed: int | None = None,
+) -> Json:  # fmt: skip
     """Doors before the roots of a stage, on all boards: fused beside plain PyTorch on the CPU."""
-    seed = int(np.random.SeedSequence().generate_state(1)[0])
+    seed = _fresh() if seed is None else seed
     rng = np.random.default_rng(seed)
     found: Json = {"seed": seed}
     game = holdem.nlfh(2000, 50, 100, bets, "JQKA", "hs")

@@ -173,7 +173,7 @@ class TorchOps:
         shown, folded, below = paid
         rates = rates.to(shown.dtype)
         own = place.tables[p].above
-        chance = Chance(rates[3], place.units.start * own.shape[1], own >= 0)
+        chance = Chance(rates, place.units.start * own.shape[1], own)
         sigma = shown.new_empty(0)
         if mode != BEST:
             entry = (

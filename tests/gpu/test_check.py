@@ -1,0 +1,114 @@
+"""What is measured on a GPU, in the small and without one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from subgame.games import holdem
+from subgame.games.holdem.cards import Deck
+from subgame.gpu import TorchEngine, check
+from subgame.gpu.check import Spot
+from subgame.solve.schedule import parse
+from subgame.tree.boards import compile_boards
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+import numpy_triton  # noqa: E402
+
+SHORT = Deck("TJQKA", "hs")
+BANDWIDTH = 1e10
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "RUN", 1)
+
+
+def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
+    """Their own pairs of hands are what each is measured by."""
+    plan, rng, bets = parse("dcfr"), np.random.default_rng(1), "all: 1x / cap 2"
+    boards = [tuple(rng.choice(SHORT.size, 5, replace=False).tolist()) for _ in range(3)]
+    game = holdem.endgame(boards[0], 100, 400, bets=bets, deck=SHORT)
+    engine = TorchEngine(compile_boards(game, boards=boards), "cpu")
+    weights = 0.9 * rng.random((2, 3, SHORT.num_hands)) + 0.1
+    hands = np.stack([unit.hands[0] for unit in engine.tree.units])
+    one, two = (torch.from_numpy(np.take_along_axis(w, hands, 1))[None] for w in weights)
+    wide = (0, engine.levels[0].hands[0].wide - hands.shape[1])
+    reach = torch.nn.functional.pad(one, wide), torch.nn.functional.pad(two, wide)
+    together = Spot.at(engine, reach)
+    memories = (engine.memory(0), engine.memory(1))
+    for p in (0, 1):
+        block = memories[p].regret.blocks[0]
+        block.copy_(torch.from_numpy(100 * rng.random(tuple(block.shape))))
+    start = [memory.regret.blocks[0].clone() for memory in memories]
+    together.run(memories, plan, 11, 5)
+    gaps = together.gaps(memories)
+    for k, board in enumerate(boards):
+        ranges = weights[0, k], weights[1, k]
+        alone = TorchEngine(
+            compile_boards(holdem.endgame(board, 100, 400, ranges, bets, deck=SHORT)), "cpu"
+        )
+        assert alone.tree.units[0].hands[0].tolist() == hands[k].tolist()
+        spot, single = Spot.of(alone), (alone.memory(0), alone.memory(1))
+        for p in (0, 1):
+            single[p].regret.blocks[0].copy_(start[p][:, k : k + 1])
+        spot.run(single, plan, 11, 5)
+        won = [
+            alone.respond(1 - p, alone.plan(p, single[p].average)).slots
+            @ alone.tree.players[1 - p].reach for p in (0, 1)
+        ]  # fmt: skip
+        assert float(spot.gaps(single)[0]) == pytest.approx(sum(won) / 2, rel=1e-9)
+        assert gaps[k] == pytest.approx(sum(won) / 2, rel=1e-4)
+
+
+def test_rivers() -> None:
+    found = check.part_rivers(BANDWIDTH, "cpu", 3, "all: 1x / cap 1", SHORT, 100)
+    points = found["iterations, s, mean, worst, share below 0.5, share below 0.1"]
+    assert points[0][0] == 20
+    assert all(point[2] <= point[3] for point in points)
+    assert points[-1][3] < 1
+    assert found["50% of them below 0.5 % of the pot"]["iterations"] <= 100
+    assert "times one CPU core, 50% of them below 0.5 % of the pot" in found
+    json.dumps(found)
+
+
+def test_growth() -> None:
+    ends = (("QsJhThKs", "all: 1x / cap 1"),)
+    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, "TJQKA", "hs")
+    (points,) = found.values()
+    assert len(points) == 2 * 2 + 1
+    sizes = {(tuple(boards), tuple(actions)): cells for _, boards, actions, cells, *_ in points}
+    assert sizes[(4,), (8,)] == 2 * sizes[(2,), (8,)]
+    assert sizes[(4,), (40,)] == 5 * sizes[(4,), (8,)]
+    json.dumps(found)
+
+
+@pytest.mark.parametrize("bets", [None, "preflop: none; flop: none; turn: 0.5x 1x / cap 1"])
+def test_turn_holdem(bets: str | None) -> None:
+    game = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
+    if bets is None:
+        found = check.part_nlth(BANDWIDTH, "cpu", game, ("float32", "int16"), 0.1)
+        assert found["int16"]["time"]["quoted GiB"] < found["float32"]["time"]["quoted GiB"]
+        assert found["float32"]["dcfr, mbb/h"]["iterations, s, exploitability"][0][0] == 10
+    else:
+        found = check.part_two_sizes(BANDWIDTH, "cpu", game, bets, 0.1)
+        assert found["time"]["storage"] == "int16"
+    json.dumps(found)
+
+
+def test_storage() -> None:
+    with numpy_triton.installed():
+        game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+        found = check.part_storage(BANDWIDTH, "cpu", game, 10, ("river",))
+    for kind in ("float32", "bfloat16", "int16"):
+        assert found[kind]["dcfr, mbb/h"]["iterations, s, exploitability"][0][0] == 10
+    json.dumps(found)
+
+
+def test_slices() -> None:
+    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+    found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
+    assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]

@@ -1,0 +1,129 @@
+"""The fused kernels' text, run by NumPy: the same numbers as plain PyTorch, and no address astray.
+
+What Triton makes of them is checked on a GPU, by ``python -m subgame.gpu.check``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+import numpy_triton
+import torch
+
+from subgame.games import holdem
+from subgame.gpu import check, codegen
+from subgame.gpu.layout import SEGMENT, Hands, Level, betting
+from subgame.gpu.storage import Storage
+from subgame.gpu.sweeps import DeviceMemory, Sweeps
+from subgame.gpu.torch_ops import BEST, LEARN, Place, Tables
+from subgame.tree.forest import grow
+
+
+@pytest.fixture
+def triton() -> Iterator[None]:
+    with numpy_triton.installed():
+        yield
+
+
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize(("name", "fixed"), [("river", True), ("nlfh", False)])
+def test_kernels_say_what_plain_pytorch_says(
+    name: str, fixed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codegen, "FIXED", fixed)
+    monkeypatch.setattr(check, "NAMED", ("cfr", "pcfr+"))
+    found = check.agreement("cpu", (name,), 1)
+    assert max(found[name].values()) < 1e-5
+
+
+@pytest.mark.usefixtures("triton")
+def test_kernels_round_as_plain_pytorch_does() -> None:
+    """All but where the arithmetic before differs in its last bit."""
+    found = check.rounding("cpu", ("river", "turn"), 2)
+    for name, case in found.items():
+        if name != "seed":
+            assert case["bits"] < 1.1
+            assert case["share"] < 0.01
+
+
+@pytest.mark.usefixtures("triton")
+def test_doors_before_kernels() -> None:
+    found = check.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 1, 3)
+    assert max(far for name, far in found.items() if name != "seed") < 1e-5
+
+
+@dataclass
+class Large:
+    """A street of a whole game: boards and hands, padded; hands of the street above."""
+
+    units: int
+    wide: int
+    up: int
+
+
+WHOLE = [Large(1, 1344, 0), Large(1755, 1184, 1344), Large(63193, 1152, 1184)]
+
+
+def imagined(bets: str, storage: Storage) -> Sweeps:
+    """Turn hold'em in full, on a device without memory."""
+    from subgame.gpu.fused import FusedOps
+
+    class Ops(FusedOps):
+        def _put(self, array: Any) -> Any:
+            return torch.from_numpy(array)  # what says where to read is needed
+
+    levels, places = [], []
+    for s, (street, size) in enumerate(zip(grow(holdem.nlth(bets=bets)), WHOLE, strict=True)):
+        one = (size.units, size.wide)
+        shapes = {"above": one, "below": (size.units, size.up), "orbit": (*one, 16 if s < 2 else 0),
+                  "cards": (*one, 2), "lists": (size.units, 64, 64), "bounds": (*one, 2),
+                  "spots": (*one, 4), "same": one}  # fmt: skip
+        kinds = {name: np.int32 if name == "above" else np.int16 for name in shapes}
+        none = {name: np.broadcast_to(kinds[name](0), shape) for name, shape in shapes.items()}
+        held = np.full(size.units, size.wide)
+        hands = Hands(size.wide, held, held, **none)  # type: ignore[arg-type]
+        segments = np.array([(k, min(k + SEGMENT, size.units)) for k in
+                             range(0, size.units, SEGMENT)])  # fmt: skip
+        above = WHOLE[s - 1].units if s else 1
+        at = np.linspace(0, len(segments), above + 1).astype(np.int64)
+        weight = np.ones(size.units)
+        level = Level(size.units, s == 2, betting(street), (hands, hands), weight,
+                      np.zeros(0, np.int64), segments, at)  # fmt: skip
+        tables = Tables(*(
+            torch.empty(shape, dtype=torch.int32 if name == "above" else torch.int16, device="meta")
+            for name, shape in shapes.items()
+        ))  # fmt: skip
+        every = slice(0, size.units)
+        places.append(Place(level, (tables, tables), torch.empty(size.units, device="meta"), every))
+        levels.append(level)
+    ops = Ops(torch.device("meta"))
+    return Sweeps(levels, places, ops, scratch=48 << 30, graphs=False, storage=storage)
+
+
+@pytest.mark.usefixtures("triton")
+@pytest.mark.parametrize(
+    ("bets", "storage"), [(holdem.game.NLTH_BETS, "float32"), (check.TWO_SIZES, "int16")]
+)
+def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
+    """More than 2^32 numbers a block: the first and last programs of every kernel, both ways."""
+    numpy_triton.Kernel.corners = True
+    sweeps = imagined(bets, storage)
+    one, two = sweeps.memory(0), sweeps.memory(1)
+    rates = torch.zeros(4)
+    seen = numpy_triton.Pointer.farthest = [0]
+    slots = [torch.zeros((1, 1, 1326), device="meta") for _ in (0, 1)]
+    for p, (mine, theirs) in enumerate(((one, two), (two, one))):
+        sweeps.sweep(p, LEARN, mine, theirs, rates, rates, (slots[0], slots[1]))
+        farthest = mine.regret.blocks[-1].shape
+        assert seen[0] >= (farthest[0] - 1) * farthest[1] * farthest[2]
+        assert seen[0] > 2**31
+    still = DeviceMemory(one.average, one.instant, one.instant)
+    double = rates.double()
+    sweeps.sweep(1, BEST, still, still, double, double, (None, slots[0].double()))
