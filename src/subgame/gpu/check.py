@@ -750,9 +750,10 @@ def main() -> None:
         rounded = rounding("cpu", ("river", "nlfh"))
         print(json.dumps({**found, "rounding": rounded}, indent=1))
         worst = max(v for name in ("river", "nlfh") for v in found[name].values())
-        bits = max(case["bits"] for name, case in rounded.items() if name != "seed")
-        fine = worst < 1e-5 and bits < 1.1
-        raise SystemExit(0 if fine else f"Kernels are {worst:g} and {bits:g} bits off.")
+        # Rounding may tip a regret over zero, and with it a strategy: few, but by any number.
+        share = max(case["share"] for name, case in rounded.items() if name != "seed")
+        fine = worst < 1e-5 and share < 0.02
+        raise SystemExit(0 if fine else f"Kernels are {worst:g} off, {share:.2%} of 16 bits.")
     torch = load_torch()
     found = {
         "command": f"python -m subgame.gpu.check {' '.join(asked.parts)}",

@@ -68,7 +68,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         (bets.replace("cap 3", "cap 1") if quick else bets) for bets in (KNOWN, LARGER)
     )
     game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
-    first, iterations = (300, 120) if quick else ITERATIONS
+    first, iterations = (200, 60) if quick else ITERATIONS
     plan = parse("dcfr")
     tell("Building the game", 0.0)
     engine = TorchEngine(compile_boards(game), "cpu" if quick else "cuda")
