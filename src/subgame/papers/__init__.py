@@ -84,7 +84,7 @@ KEYS: dict[str, Reproduction] = {
         Reproduction("burch2014-fig3", BURCH, "Leduc re-solved from kept values, safe and unsafe",
                      "15 minutes", "subgame.papers.burch2014_fig3"),
         Reproduction("burch2014-fig4", BURCH, "Leduc solved by CFR-D",
-                     "45 minutes for half of it, three CPU hours for all",
+                     "45 minutes for half of it, three CPU hours for all (--budget, --keep)",
                      "subgame.papers.burch2014_fig4", budgeted=True),
         Reproduction("burch2014-cfr-d", BURCH, "CFR-D to 0.001 chips on Leduc, and its memory",
                      "6 minutes", "subgame.papers.burch2014_cfrd"),
