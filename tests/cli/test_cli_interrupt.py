@@ -110,4 +110,5 @@ def test_an_interrupted_refinement_shows_what_it_has(
     spot = tmp_path / "spot.safetensors"
     save(sg.Strategy.uniform(sg.compile(GAMES["river"])), spot)
     early = cli("refine", str(spot), "--json")  # while the kernels are got ready
-    assert early == (130, "", "Interrupted before there was a result.\n")
+    assert early[:2] == (130, "")
+    assert early[2].endswith("Interrupted before there was a result.\n")
