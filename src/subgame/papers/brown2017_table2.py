@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from subgame.errors import SubgameError
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.bets import BetSizes
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.runtime import load_torch
 from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.settings import Progress, command, device, mbb
 from subgame.refine.gadgets import technique
 from subgame.refine.nested_boards import BoardNest, lost, solved, translated
 from subgame.refine.translation import mapping
@@ -36,7 +35,6 @@ ROWS: dict[str, tuple[str, bool, float]] = {
 SEATS = ("big blind", "small blind")
 ITERATIONS = 1_000, 600
 """Of the blueprint, and of every subgame."""
-BIG_BLIND = 100
 NOTES = (
     "The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of "
     "1/2, 3/4 and 1 pot (one before the flop, three on it), no card abstraction. The player whose "
@@ -58,11 +56,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     """On a GPU; quick: a deck of eight cards and one bet on the flop, on the CPU."""
     began = time.perf_counter()
     torch, tell = load_torch(), progress or (lambda what, share: None)
-    if not quick and not torch.cuda.is_available():
-        raise SubgameError(
-            f"{KEY} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
-            "the same with a small deck."
-        )
+    where = device(KEY, quick)
     steps = 2 + 2 * (1 + len(ROWS))
     known, larger = (
         (bets.replace("cap 3", "cap 1") if quick else bets) for bets in (KNOWN, LARGER)
@@ -71,7 +65,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     first, iterations = (200, 60) if quick else ITERATIONS
     plan = parse("dcfr")
     tell("Building the game", 0.0)
-    engine = TorchEngine(compile_boards(game), "cpu" if quick else "cuda")
+    engine = TorchEngine(compile_boards(game), where)
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)
     blueprint = solved(engine, engine, plan, first)
     within = [lost(engine, blueprint[p], engine) for p in (0, 1)]
@@ -87,16 +81,17 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             whole = engine.stage(streets)
             won = lost(whole, nest.strategy(whole, streets), engine)
             found.setdefault(name, {})[SEATS[p]] = {
-                "best response wins, mbb/h": _mbb(won),
+                "best response wins, mbb/h": mbb(won),
                 "off-tree bets": sum(len(answer.bets) for answer in nest.answers),
                 "boards": engine.levels[-1].units,
+                "smallest margin, chips": min(each.smallest_margin for each in nest.answers),
                 "seconds": time.perf_counter() - start,
             }
         tell(f"{TRANSLATION}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + len(ROWS)) / steps)
         heard = translated(blueprint[p], engine.tree.streets, game, (whole, streets),
                            mapping("pseudo-harmonic"))  # fmt: skip
         won = lost(whole, heard, engine)
-        found.setdefault(TRANSLATION, {})[SEATS[p]] = {"best response wins, mbb/h": _mbb(won)}
+        found.setdefault(TRANSLATION, {})[SEATS[p]] = {"best response wins, mbb/h": mbb(won)}
     value = _value(found)
     for seats in found.values():
         for p, cells in enumerate(seats.values()):
@@ -111,7 +106,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         key=KEY, paper=PAPER, what=WHAT, rows=_rows(means, found, sum(within) / 2),
         data={
             "panels": [_panel(means)], "mbb/h": means, "seats": found,
-            "blueprint in the smaller game, mbb/h": _mbb(sum(within) / 2),
+            "blueprint in the smaller game, mbb/h": mbb(sum(within) / 2),
             "value of the larger game for the big blind, mbb/h": value,
             "peak GiB on the device": peak,
         },
@@ -130,10 +125,6 @@ def _value(found: dict[str, dict[str, Any]]) -> float:
     return (best[1] - best[0]) / 2
 
 
-def _mbb(chips: float) -> float:
-    return chips / BIG_BLIND * 1000
-
-
 def _rows(
     means: dict[str, float], found: dict[str, dict[str, Any]], within: float
 ) -> list[dict[str, Any]]:
@@ -147,7 +138,7 @@ def _rows(
     nested = max(means[name] for name in ROWS)
     rows.append(row("translation against the worst nested row", 1465 / 150.2,
                     means[TRANSLATION] / nested, "times"))  # fmt: skip
-    rows.append(row("the blueprint in the smaller game", None, _mbb(within)))
+    rows.append(row("the blueprint in the smaller game", None, mbb(within)))
     return rows
 
 

@@ -6,14 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from subgame.errors import SubgameError
 from subgame.games.holdem import nlfh
 from subgame.gpu.doors import Doors
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.sweeps import Blocks
 from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.settings import Progress, command, device, mbb
 from subgame.refine.limited_boards import DoorsAbove, Leaves, LimitedStreet, self_generated
 from subgame.refine.nested_boards import joined, lost, ratio, reliable, solved, translated
 from subgame.refine.translation import mapping
@@ -30,7 +29,6 @@ OPENING = 0.75
 US, SHE = 0, 1
 """The big blind answers; the small blind opens."""
 VALUES = (1, 2, 3, 4, 6, 8, 12, 16)
-BIG_BLIND = 100
 NOTES = (
     "The paper does not state its betting tree: here 1/2 and 1 pot, two bets before the flop and "
     "two on it, stacks of 20,000 and blinds of 50 and 100. The small blind opens with 3/4 pot.",
@@ -69,16 +67,12 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     """On a GPU; quick: a deck of eight cards on the CPU."""
     began = time.perf_counter()
     torch, tell = load_torch(), progress or (lambda what, share: None)
-    if not quick and not torch.cuda.is_available():
-        raise SubgameError(
-            f"{KEY} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
-            "the same with a small deck."
-        )
+    where = device(KEY, quick)
     effort, plan = (QUICK if quick else FULL), parse("dcfr")
     bets = KNOWN.replace("; flop: 0.5x 1x / cap 2", "; flop: 0.5x 1x / cap 1") if quick else KNOWN
     game = nlfh(bets=bets, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
-    engine = TorchEngine(compile_boards(game), "cpu" if quick else "cuda")
+    engine = TorchEngine(compile_boards(game), where)
     tell("Solving the blueprint", 0.02)
     blueprint = solved(engine, engine, plan, effort.blueprint)
     off = Opened(engine, blueprint, plan, effort)
@@ -89,9 +83,9 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     heard = translated(blueprint[US], engine.tree.streets, game, (off.sweeps, off.streets),
                        mapping("pseudo-harmonic"))  # fmt: skip
     lines = {
-        "translation": _mbb(lost(off.sweeps, heard, engine) - value),
-        "in the abstraction": _mbb(floor),
-        "solved to the end": _mbb(off.to_the_end() - value),
+        "translation": mbb(lost(off.sweeps, heard, engine) - value),
+        "in the abstraction": mbb(floor),
+        "solved to the end": mbb(off.to_the_end() - value),
     }
     most = effort.counts[-1]
     leaves = self_generated(
@@ -102,7 +96,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     for k in effort.counts:
         tell(f"Answering with {k} state values", 0.7 + 0.3 * k / most)
         for name, gap in off.limited(Leaves(leaves.table[:k], SHE)).items():
-            curves[name][k] = _mbb(gap - value)
+            curves[name][k] = mbb(gap - value)
     within = sum(lost(engine, blueprint[p], engine) for p in (0, 1)) / 2
     return Report(
         key=KEY, paper=PAPER, what=WHAT, rows=_rows(curves, lines, off.sizes(most)),
@@ -112,8 +106,8 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
                 name: {str(k): gap for k, gap in curve.items()} for name, curve in curves.items()
             },
             "lines, mbb/h": lines,
-            "value for the small blind, mbb/h": _mbb(value),
-            "blueprint in its own game, mbb/h": _mbb(within),
+            "value for the small blind, mbb/h": mbb(value),
+            "blueprint in its own game, mbb/h": mbb(within),
             "sizes": off.sizes(most),
             "table of state values, bytes": leaves.table.numel() * leaves.table.element_size(),
             "peak GiB on the device": 0.0 if quick else torch.cuda.max_memory_allocated() / 2**30,
@@ -232,10 +226,6 @@ class Opened:
         flop = sum(last) * int(levels[1].hands[US].held.sum())
         return {"limited": top + chosen, "to the end": top + flop,
                 "times": (top + flop) / (top + chosen)}  # fmt: skip
-
-
-def _mbb(chips: float) -> float:
-    return chips / BIG_BLIND * 1000
 
 
 def _rows(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from subgame.errors import SubgameError
+from subgame.gpu.runtime import load_torch
+
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of all is done (0 to 1)."""
 
@@ -19,3 +22,20 @@ def command(key: str, quick: bool, seed: int, budget: float | None = None) -> st
     words += [f"--seed {seed}"] if seed else []
     words += [f"--budget {budget:g}"] if budget is not None else []
     return " ".join(words)
+
+
+def device(key: str, quick: bool) -> str:
+    """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
+    if quick:
+        return "cpu"
+    if not load_torch().cuda.is_available():
+        raise SubgameError(
+            f"{key} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
+            "the same with a small deck."
+        )
+    return "cuda"
+
+
+def mbb(chips: float, big_blind: int = 100) -> float:
+    """Thousandths of a big blind."""
+    return chips / big_blind * 1000

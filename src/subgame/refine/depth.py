@@ -181,11 +181,11 @@ def _places(tree: PublicTree, within: Subgame | None) -> Indices:
     out = np.full(count, -1)
     inner = within.form.histories
     assert inner is not None
-    out[_descendants(within.top, inner)] = np.arange(len(inner))
+    out[descendants(within.top, inner)] = np.arange(len(inner))
     return out
 
 
-def _descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
+def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
     """Where the histories of a subgame stand in a walk in which its tops stand at `tops`.
 
     Both walks are depth first, so that what lies below a top follows it in line.
@@ -285,7 +285,7 @@ def _limited_form(
     below = np.zeros(len(h), dtype=bool)
     tops = [place[leaf.subgame.top] for leaf in leaves]
     for leaf, top in zip(leaves, tops, strict=True):
-        below[_descendants(top, leaf.histories)] = True
+        below[descendants(top, leaf.histories)] = True
     cut = below.copy()
     cut[np.concatenate(tops)] = False
     nodes = np.unique(h.node[~cut])

@@ -13,7 +13,7 @@ Values are the opponent's, normalised: what she gets given that she came.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -130,7 +130,6 @@ class BoardNest:
     schedule: Schedule
     iterations: int
     expensive: bool = False
-    progress: Callable[[str], None] | None = None
     parts: list[Part] = field(default_factory=list)
     answers: list[BoardAnswer] = field(default_factory=list)
 
@@ -268,8 +267,6 @@ class BoardNest:
         self.answers.append(BoardAnswer(
             bets, depth, stakes.weight, stakes.alternative, values, time.perf_counter() - began
         ))  # fmt: skip
-        if self.progress is not None:
-            self.progress(f"{len(spots)} off-tree bets answered")
         return part
 
     def _taken(

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
 from subgame.refine.continuations import Continuations, biased, subgames_at
-from subgame.refine.depth import DepthLimited, depth_limited
+from subgame.refine.depth import DepthLimited, depth_limited, descendants
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.leaves import Evaluator, exact
@@ -148,7 +148,9 @@ class _Play:
             further: list[tuple[Subgame, Floats]] = []
             for subgame, alternative in waiting:
                 below = frontiers[depth] if depth < len(frontiers) else []
-                leaves = [leaf for leaf in below if np.isin(leaf.top, _inside(subgame)).any()]
+                assert subgame.tree.histories is not None
+                within = descendants(subgame.top, subgame.tree.histories)
+                leaves = [leaf for leaf in below if np.isin(leaf.top, within).any()]
                 if leaves:
                     further += self._to_the_limit(subgame, leaves, alternative)
                 else:
@@ -203,14 +205,3 @@ class _Play:
         ours = np.array(self.current.probs[p])
         subgame.write(p, inside(found.strategy, subgame, p), ours)
         self._keep(ours)
-
-
-def _inside(subgame: Subgame) -> NDArray[np.int64]:
-    """All histories of the whole game that lie in a subgame."""
-    inner, home = subgame.tree.histories, subgame.whole.histories
-    assert inner is not None
-    assert home is not None
-    starts = np.flatnonzero(inner.parent < 0)
-    sizes = np.diff(np.append(starts, len(inner)))
-    shift = np.repeat(subgame.top.astype(np.int64) - starts, sizes)
-    return np.arange(len(inner)) + shift
