@@ -465,7 +465,7 @@ def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
     return -blocked.astype(np.int16)
 
 
-def _groups(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
+def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
     """[u, hand] ranks counted from 0 among the hands `anyone` holds, and [u] how many there are."""
     width = int(ranks.max(initial=0)) + 2
     at = ranks + (np.arange(len(ranks)) * width + 1)[:, None]
@@ -529,7 +529,7 @@ class _Batch:
         self.units = len(boards.cards)
         self.alike = np.array_equal(kept[0], kept[1])
         anyone = np.union1d(kept[0], kept[1])
-        group, self.groups = _groups(_ranks(deck, boards.cards, last), anyone)
+        group, self.groups = dense_ranks(_ranks(deck, boards.cards, last), anyone)
         keys = [_sorted(deck, held, group, self.groups) for held in kept[: 1 if self.alike else 2]]
         keys = keys * 2 if self.alike else keys
         self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
@@ -609,7 +609,7 @@ class _Batch:
         starts, members = np.zeros(0, np.int64), np.zeros(0, np.uint16)
         if len(moved):
             kinds, kind = np.unique(bits[moved], return_inverse=True)
-            classes = np.stack([_classes(self.deck, int(each)) for each in kinds])
+            classes = np.stack([suit_classes(self.deck, int(each)) for each in kinds])
             h = np.arange(self.hand.shape[1])
             keys = classes[kind[:, None], self.hand[moved]] << _PLACE | h
             real, count = self.real[moved], self.hands[moved]
@@ -622,7 +622,7 @@ class _Batch:
         return {"orbit_at": lines, "orbit_start": starts, "orbit_hand": members}
 
 
-def _classes(deck: Deck, symmetries: int) -> Ints:
+def suit_classes(deck: Deck, symmetries: int) -> Ints:
     """[hand] the first hand that suits exchange with it."""
     images = hand_permutations(deck)
     chosen = [k for k in range(len(images)) if symmetries >> k & 1]
