@@ -25,6 +25,7 @@ from subgame.gpu.storage import Storage
 from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, quoted
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
 from subgame.tree.boards import BoardTree
+from subgame.tree.buckets import Buckets
 from subgame.tree.forest import LANES
 
 Floats = NDArray[np.float64]
@@ -81,7 +82,8 @@ class TorchEngine(Sweeps):
     `storage` is how regrets and averages are kept (see `subgame.gpu.storage`): "float32", or in
     half the memory "int16" or "bfloat16", of which the first loses less. `fused` compiles each
     street's betting into one kernel (Triton; the default on CUDA); without, plain PyTorch.
-    `scratch` is what lanes of the last street and their values may take.
+    `scratch` is what lanes of the last street and their values may take. On streets with `buckets`
+    regrets and averages are kept in float32 per bucket.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class TorchEngine(Sweeps):
         graphs: bool | None = None,
         scratch: int = SCRATCH,
         memory_limit: float | None = None,
+        buckets: Buckets | None = None,
     ) -> None:
         if not isinstance(tree, BoardTree):
             raise SubgameError("The GPU engine solves hold'em trees; others run on the CPU engine.")
@@ -102,8 +105,11 @@ class TorchEngine(Sweeps):
         self.tree = tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
         recorded = fused and self.device.type == "cuda" if graphs is None else graphs
+        if buckets is not None and buckets.tree is not tree:
+            raise SubgameError("Buckets are of one tree, and these are of another.")
+        counts = {s: found.count for s, found in buckets.groupings.items()} if buckets else None
         needed = quoted(frames(tree), storage, scratch, predictive=False, fused=fused,
-                        graphs=recorded)  # fmt: skip
+                        graphs=recorded, buckets=counts)  # fmt: skip
         self.check_memory(needed, memory_limit)
         ops: Any = TorchOps(self.device)
         if fused:
@@ -112,7 +118,8 @@ class TorchEngine(Sweeps):
             ops = FusedOps(self.device)
         levels = lay_out(tree)
         places = [self._place(level) for level in levels]
-        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage)
+        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage,
+                         buckets=buckets)  # fmt: skip
 
     # Memory ----------------------------------------------------------------------------------
     def check_memory(self, needed: int, limit: float | None) -> None:

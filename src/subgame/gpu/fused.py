@@ -22,6 +22,8 @@ BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
 STEP, SHOW_WARPS = 8, 4
 """Lanes per program of the showdowns one after another, and its warps."""
+LINES = 1024
+"""Numbers that a program adds up by bucket at once, for `STEP` actions one after another."""
 _WRITTEN: dict[str, Any] = {}
 """Kernels by their text: engines share what is compiled."""
 
@@ -56,6 +58,11 @@ class FusedOps:
             finally:
                 self._pool = None
         self._rehearsed.clear()
+
+    @property
+    def rehearsing(self) -> bool:
+        """Whether kernels are only compiled, so that nobody should learn from what they found."""
+        return self._pool is not None
 
     def _launch(self, kernel: Any, grid: tuple[int, ...], *args: Any, **options: Any) -> None:
         """Run a kernel, or have it compiled."""
@@ -196,3 +203,16 @@ class FusedOps:
             ORBIT=orbit.shape[2], BLOCK=block, num_warps=2,
         )  # fmt: skip
         return out
+
+    def add_lines(
+        self, data: Tensor, weight: Tensor | None, row: Tensor | None, index: Tensor, into: Tensor
+    ) -> None:
+        """Sums by bucket, see `TorchOps.add_lines`."""
+        lines, length = index.shape
+        weighted, rows = weight is not None, max(1, LINES // length)
+        self._launch(
+            kernels.add_lines, (-(-lines // rows), -(-len(data) // STEP)),
+            data, weight if weighted else data, row if weighted else index, index, into,
+            len(data), lines, data.stride(0), weight.stride(0) if weight is not None else 0,
+            into.stride(0), WEIGHTED=weighted, LENGTH=length, ROWS=rows, STEP=STEP, num_warps=4,
+        )  # fmt: skip

@@ -53,7 +53,23 @@ def lines(hands: int) -> int:
     return -(-hands // LINE)
 
 
-class Scaled:
+class Coded:
+    """A block ``[action, unit, hand]`` that is no plain tensor; numbers come out of it in float."""
+
+    def load(self, actions: Any, dtype: Any) -> Tensor:
+        """Numbers of some actions."""
+        raise NotImplementedError
+
+    def peek(self, units: slice) -> Tensor:
+        """All actions on some boards, wherever those lie."""
+        raise NotImplementedError
+
+    def cut(self, units: slice) -> Any:
+        """Some boards of it."""
+        raise NotImplementedError
+
+
+class Scaled(Coded):
     """A block ``[action, unit, hand]`` of 16-bit integers, with scales ``[action, line]``.
 
     It can be read and written by actions, like a tensor; what comes and goes is float32.
@@ -67,7 +83,6 @@ class Scaled:
         return self.ints.shape
 
     def load(self, actions: Any, dtype: Any) -> Tensor:
-        """Numbers of some actions."""
         units, wide = self.shape[1:]
         scales = self.scales[actions].to(dtype).repeat_interleave(LINE, -1)[..., : units * wide]
         return self.ints[actions].to(dtype) * scales.unflatten(-1, (units, wide))
@@ -90,7 +105,6 @@ class Scaled:
         self.write(actions, values.to(self.scales.dtype))
 
     def peek(self, units: slice) -> Tensor:
-        """All actions on some boards, wherever those lie."""
         wide = self.shape[2]
         begin, end = units.start * wide, units.stop * wide
         first = begin // LINE
@@ -99,7 +113,6 @@ class Scaled:
         return self.ints[:, units].to(scales.dtype) * some
 
     def cut(self, units: slice) -> Scaled:
-        """Some boards of it."""
         wide, whole = self.shape[2], units.stop == self.shape[1]
         begin, end = units.start * wide, units.stop * wide
         assert begin % LINE == 0
@@ -128,7 +141,7 @@ class Scaled:
 
 
 Block = Any
-"""A tensor ``[action, unit, hand]``, or `Scaled`."""
+"""A tensor ``[action, unit, hand]``, or `Coded`."""
 
 
 def blank(kind: str, shape: tuple[int, int, int], device: Any) -> Block:
@@ -149,17 +162,17 @@ def kind_of(block: Block | None) -> str:
 
 def cut(block: Block, units: slice) -> Block:
     """Some boards of a block."""
-    return block.cut(units) if isinstance(block, Scaled) else block[:, units]
+    return block.cut(units) if isinstance(block, Coded) else block[:, units]
 
 
 def peek(block: Block, units: slice) -> Tensor:
     """[action, u, h] numbers on some boards, in float32."""
-    return block.peek(units) if isinstance(block, Scaled) else block[:, units].float()
+    return block.peek(units) if isinstance(block, Coded) else block[:, units].float()
 
 
 def load(block: Block, actions: Any, dtype: Any) -> Tensor:
     """Numbers of some actions, to work with."""
-    return block.load(actions, dtype) if isinstance(block, Scaled) else block[actions].to(dtype)
+    return block.load(actions, dtype) if isinstance(block, Coded) else block[actions].to(dtype)
 
 
 class Chance(NamedTuple):

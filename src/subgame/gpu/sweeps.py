@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.gpu import storage as keeping
+from subgame.gpu.buckets import BucketOps, Shares, bucketed_bytes, seat
 from subgame.gpu.layout import SEGMENT, Frame, Level, betting
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Block, Storage
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
+from subgame.tree.buckets import Buckets
 from subgame.tree.forest import Street
 
 Floats = NDArray[np.float64]
@@ -127,6 +129,7 @@ class Sweeps:
         scratch: int,
         graphs: bool,
         storage: Storage = "float32",
+        buckets: Buckets | None = None,
     ) -> None:
         self.levels, self.places, self.ops = levels, places, ops
         self.torch, self.device = load_torch(), ops.device
@@ -136,11 +139,20 @@ class Sweeps:
         self._tape: Tape | None = None
         self._run = 0  # iterations so far
         self._rehearsed: set[Any] = set()
+        self.shares: dict[tuple[int, int], Shares] = {}
+        """By street and player, where hands share buckets."""
+        if buckets is not None:
+            self.shares = seat(buckets, levels, places, self.device)
+            self.ops = BucketOps(ops, scratch)
 
-    def stage(self, streets: list[Street], *, storage: Storage | None = None) -> Sweeps:
+    def stage(
+        self, streets: list[Street], *, storage: Storage | None = None,
+        buckets: Buckets | None = None,
+    ) -> Sweeps:  # fmt: skip
         """The same boards with other betting: below any roots, down to the last street.
 
-        What it remembers is stored as here, or as `storage` says.
+        What it remembers is stored as here, or as `storage` says; hands share `buckets` only
+        where they are given again.
         """
         keeping.check_kind(storage or self.storage)
         top = len(self.levels) - len(streets)
@@ -155,8 +167,9 @@ class Sweeps:
         yours = mine if two.above is one.above else self._own(two.above)
         both = one._replace(above=mine), two._replace(above=yours)
         places[0] = places[0]._replace(tables=both)
-        return Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs,
-                      storage=storage or self.storage)  # fmt: skip
+        ops = self.ops.inner if isinstance(self.ops, BucketOps) else self.ops
+        return Sweeps(levels, places, ops, scratch=self.scratch, graphs=self.graphs,
+                      storage=storage or self.storage, buckets=buckets)  # fmt: skip
 
     def _own(self, above: Tensor) -> Tensor:
         """[u, h] every hand's own place: a first street has no other above it."""
@@ -164,23 +177,26 @@ class Sweeps:
         return self.torch.where(above >= 0, here.view(above.shape), -1)
 
     # Memory ----------------------------------------------------------------------------------
-    def blank(self, p: int) -> Blocks:
-        """Zeros, in this engine's storage."""
+    def blank(self, p: int, *, bucketed: bool = True) -> Blocks:
+        """Zeros, in this engine's storage; in buckets where it has some, unless all is wanted."""
         return Blocks(self, p, [
+            self.shares[s, p].blank() if bucketed and (s, p) in self.shares else
             keeping.blank(self.storage, (frame.bets[p].edges, frame.units, frame.wide[p]),
                           self.device)
-            for frame in self.frames
+            for s, frame in enumerate(self.frames)
         ])  # fmt: skip
 
-    def memory(self, p: int, *, predictive: bool = False) -> DeviceMemory:
+    def memory(self, p: int, *, predictive: bool = False, bucketed: bool = True) -> DeviceMemory:
         """A blank memory for player `p`."""
-        instant = self.blank(p) if predictive else Blocks(self, p, [])
-        return DeviceMemory(self.blank(p), self.blank(p), instant)
+        one, two = (self.blank(p, bucketed=bucketed) for _ in range(2))
+        instant = self.blank(p, bucketed=bucketed) if predictive else Blocks(self, p, [])
+        return DeviceMemory(one, two, instant)
 
     def quote(self, *, predictive: bool = False) -> int:
         """Bytes that solving and judging take on the device, tables included."""
+        counts = {s: shares.seats.count for (s, _), shares in self.shares.items()}
         return quoted(self.frames, self.storage, self.scratch, predictive=predictive,
-                      fused=self.fused, graphs=self.graphs)  # fmt: skip
+                      fused=self.fused, graphs=self.graphs, buckets=counts)  # fmt: skip
 
     # One sweep -------------------------------------------------------------------------------
     def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
@@ -260,6 +276,8 @@ class Sweeps:
         table = torch.from_numpy(np.column_stack([discounts, seeds]).astype(np.float32))
         table = table.to(self.device)
         slots = [given.to(kind).contiguous().clone() for given in reach]
+        for (_, p), shares in self.shares.items():  # what an enterer's hands do is her own choice
+            shares.weigh(None if door and door.player == p else slots[p])
         key = (responder, *(bool(memory.instant.blocks) for memory in memories))
         self._rehearse(key, *(
             (p, RESPOND if responder == p else LEARN, memories[p], memories[1 - p], table[0],
@@ -438,18 +456,26 @@ def _working(frames: list[Frame], p: int, size: int, scratch: int, fused: bool) 
 
 
 def quoted(
-    frames: list[Frame], kind: str, scratch: int, *, predictive: bool, fused: bool, graphs: bool
-) -> int:
-    """Bytes for two memories, tables and working arrays.
+    frames: list[Frame], kind: str, scratch: int, *, predictive: bool, fused: bool, graphs: bool,
+    buckets: dict[int, int] | None = None,
+) -> int:  # fmt: skip
+    """Bytes for two memories, tables and working arrays; `buckets` counts them by street.
 
     A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
     """
+    counts = buckets or {}
     kept = sum(
         keeping.stored_bytes(kind, frame.bets[p].edges, frame.units * frame.wide[p])
-        for frame in frames for p in (0, 1)
+        for s, frame in enumerate(frames) for p in (0, 1) if s not in counts
     )  # fmt: skip
+    shared = [
+        bucketed_bytes(frames[s], p, many, frames[0].bets[p].roots, scratch, predictive)
+        for s, many in counts.items() for p in (0, 1)
+    ]  # fmt: skip
     single, double = (
         size * max(_working(frames, p, size, scratch, fused) for p in (0, 1)) for size in (4, 8)
     )
-    work = max(single, double) + (single if graphs else 0)
-    return kept * (3 if predictive else 2) + sum(frame.tables for frame in frames) + work
+    spread = max((work for _, work in shared), default=0)
+    work = max(single, double) + spread + (single + spread if graphs else 0)
+    tables = sum(frame.tables for frame in frames) + sum(always for always, _ in shared)
+    return kept * (3 if predictive else 2) + tables + work

@@ -67,6 +67,8 @@ class Place(NamedTuple):
 class TorchOps:
     """Sweeps made of PyTorch operations, one per decision and quantity."""
 
+    rehearsing = False
+
     def __init__(self, device: Any) -> None:
         self.torch = load_torch()
         self.device = device
@@ -228,6 +230,22 @@ class TorchOps:
                 scale = weight[some, None] * (index >= 0)
                 out[:, u] += torch.einsum("kuh,uh->kh", found, scale)
         return self._even_out(above.tables[p].orbit, out)
+
+    def add_lines(
+        self, data: Tensor, weight: Tensor | None, row: Tensor | None, index: Tensor, into: Tensor
+    ) -> None:
+        """``into[action, line]``: the sum of ``data[action] * weight[row[action]]`` at a line's
+        places, ``index[line]``; those that are negative are none."""
+        lines, length = index.shape
+        at, here = index.clamp(min=0).flatten(), index >= 0
+        step = max(1, CELLS // max(1, index.numel()))
+        for begin in range(0, len(data), step):
+            some = slice(begin, begin + step)
+            found = data[some].index_select(1, at)
+            if weight is not None and row is not None:
+                found = found * weight[row[some].long()].index_select(1, at)
+            found = found.unflatten(1, (lines, length)).masked_fill(~here, 0)
+            into[some, :lines] = found.sum(2)
 
     def _even_out(self, orbit: Tensor, paid: Tensor) -> Tensor:
         """Values averaged over hands that suits exchange."""

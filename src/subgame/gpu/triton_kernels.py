@@ -98,3 +98,25 @@ def even_out(
                 total += tl.load(part + (k * num_segments + g) * wide + place, mask=here, other=0.0)
         total = total / tl.maximum(count, 1.0)
     tl.store(out + (k * units + u) * wide + h, total, mask=ok)
+
+
+@triton.jit
+def add_lines(
+    data, weight, row, index, out, actions, lines, data_stride, weight_stride, out_stride,
+    WEIGHTED: tl.constexpr, LENGTH: tl.constexpr, ROWS: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """`ROWS` lines of places added up, for `STEP` actions: `TorchOps.add_lines`."""
+    line = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    ok = line < lines
+    at = line[:, None] * LENGTH + tl.arange(0, LENGTH)[None, :]
+    at = tl.load(index + at, mask=ok[:, None], other=-1)
+    here = at >= 0
+    action = tl.program_id(1).to(tl.int64) * STEP
+    for _ in range(STEP):
+        if action < actions:
+            x = tl.load(data + action * data_stride + at, mask=here, other=0.0)
+            if WEIGHTED:
+                k = tl.load(row + action).to(tl.int64)
+                x = x * tl.load(weight + k * weight_stride + at, mask=here, other=0.0)
+            tl.store(out + action * out_stride + line, tl.sum(x, 1), mask=ok)
+        action += 1
