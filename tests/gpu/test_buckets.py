@@ -20,6 +20,7 @@ from holdem_games import GAMES
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.solve.schedule import Schedule, parse
@@ -44,7 +45,7 @@ SCHEDULES = [
 ]  # fmt: skip
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FRESH = int(np.random.SeedSequence().generate_state(1)[0])
-FIRST, MANY = 11, 3
+FIRST, MANY = 11, 2
 """Iterations that are compared: from random regrets, for rounding would break exact ties."""
 
 
@@ -259,12 +260,14 @@ class Device:
                     if not blocks:
                         continue
                     shape = (blocks[s].shape[0], len(both))
-                    drawn = (5 + 5 * rng.random(shape)) * (boards > 0)  # far from where signs turn
-                    if field == "instant":
-                        drawn = rng.normal(size=shape) * (boards > 0)
-                    elif field == "regret":
-                        drawn *= np.where(rng.random(shape) < 0.8, 1, -1)
-                    drawn = drawn.astype(np.float32)
+                    drawn = 30 * rng.normal(size=shape)
+                    if field == "regret":  # one action is liked, or rounding would choose
+                        street = self.engine.tree.streets[s]
+                        liked = np.array(street.first[p], dtype=np.int64) - len(street.roots)
+                        drawn[liked] = 100 * (1 + rng.random((len(liked), len(both))))
+                    elif field == "average":
+                        drawn = np.abs(drawn)
+                    drawn = (drawn * (boards > 0)).astype(np.float32)
                     if isinstance(blocks[s], Bucketed):
                         blocks[s].values.copy_(torch.from_numpy(drawn))
                     else:
@@ -319,3 +322,401 @@ def test_iterations_are_those_of_a_slow_oracle(name: str, schedule: str, device:
                 size = max(1, np.abs(want).max(initial=0))
                 said = f"{field} of player {p}, street {s}, seed {FRESH}, {buckets}"
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * size, err_msg=said)
+
+
+# The explicit engine -------------------------------------------------------------------------
+class Blurred(State):
+    """A state of a game whose players see buckets; they remember what they saw."""
+
+    def __init__(self, state: HoldemState, slow: Slow) -> None:
+        self.state, self.slow = state, slow
+
+    def current_player(self) -> int:
+        return self.state.current_player()
+
+    def legal_actions(self) -> tuple[str, ...]:
+        return self.state.legal_actions()
+
+    def child(self, action: str) -> Blurred:
+        return Blurred(self.state.child(action), self.slow)
+
+    def returns(self) -> tuple[float, float]:
+        return self.state.returns()
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        return self.state.chance_outcomes()
+
+    def information_state(self, player: int) -> str | None:
+        state = self.state
+        if state.current_player() != player:
+            return None
+        return str(self.slow.key(player, state.hands[player], state.board, state.betting))
+
+
+class BlurredGame(Game):
+    name = "blurred"
+
+    def __init__(self, buckets: Buckets) -> None:
+        self.slow, self.game = Slow(buckets), buckets.tree.holdem
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def new_initial_state(self) -> Blurred:
+        return Blurred(self.game.new_initial_state(), self.slow)
+
+
+def remembered(tree: BoardTree, rng: np.random.Generator) -> Buckets:
+    """Random buckets on every street, each within one bucket of the street above."""
+    fine, out, above = Buckets.lossless(tree), {}, None
+    units: Any = tree.units
+    for s, name in enumerate(names_of(tree)):
+        found = fine.groupings[s]
+        drawn = np.where(found.of < 0, -1, rng.integers(3, size=found.count)[found.of])
+        if above is not None:
+            drawn = np.where(found.of < 0, -1, 3 * above[units.dealt[s].parent] + drawn)
+        out[name] = above = drawn
+    return Buckets(tree, out)
+
+
+@pytest.mark.parametrize("schedule", ["cfr", "dcfr", "pcfr+"])
+@pytest.mark.parametrize("name", ["river", "turn", "nlfh"])
+def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedule: str) -> None:
+    rng = np.random.default_rng([FRESH, 1, len(schedule), len(name)])
+    plan, buckets = parse(schedule), remembered(compiled(name), rng)
+    game = BlurredGame(buckets)
+    tree, engine = sg.compile(game), TorchEngine(buckets.tree, "cpu", buckets=buckets)
+    slow, fast, explicit = game.slow, Device(engine, buckets, plan), Run(tree, plan)
+    fast.write(rng, slow)
+    deals = buckets.tree.deals
+    where = []
+    for p in (0, 1):
+        side, numbers = tree.players[p], {}
+        for i, text in enumerate(side.names):
+            for a, at in enumerate(side.sequences(i)):
+                numbers[text, a] = int(at)
+        where.append(numbers)
+        reach = {str(key): 0.0 for key in {key for key, _ in slow.average[p]}}
+        for weight, key, _, _ in slow.held[p]:
+            reach[str(key)] += weight
+        for field, scale in (("regret", 1 / deals), ("instant", 1 / deals), ("average", None)):
+            for (key, a), number in getattr(slow, field)[p].items():
+                if (str(key), a) in numbers:
+                    by = 1 / reach[str(key)] if scale is None else scale
+                    getattr(explicit.memories[p], field)[numbers[str(key), a]] = number * by
+    explicit.iteration = FIRST - 1
+    explicit.advance(MANY)
+    engine.iterate(fast.memories, plan.discounts(FIRST, MANY + 1), plan.alternating)
+    for p in (0, 1):
+        for s, got in fast.read("regret", p):
+            checked = 0
+            for j, k, a, edge in fast.actions(p, s):
+                at = where[p].get((str((s, j, k)), a))
+                if at is not None:
+                    want = explicit.memories[p].regret[at] * deals
+                    assert got[edge, k] == pytest.approx(want, rel=1e-5, abs=2e-3), FRESH
+                    checked += 1
+            assert checked
+        sigma = explicit.strategy()
+        for s, got in fast.read("average", p):
+            for j, k, a, edge in fast.actions(p, s):
+                at = where[p].get((str((s, j, k)), a))
+                if at is None:
+                    continue
+                first = edge - a
+                many = len(buckets.tree.streets[s].actions[p][j])
+                want = sigma.probs[p][at]
+                share = got[edge, k] / got[first : first + many, k].sum()
+                assert share == pytest.approx(want, abs=1e-5), FRESH
+
+
+# No buckets, and no isomorphism --------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", sorted(GAMES))
+def test_lossless_buckets_lose_nothing(name: str, schedule: str, device: str) -> None:
+    plan, tree = parse(schedule), compiled(name)
+    buckets = Buckets.lossless(tree)
+    found = []
+    for given in (buckets, None):
+        one = Device(TorchEngine(tree, device, buckets=given), buckets, plan)
+        one.write(np.random.default_rng(FRESH))
+        one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
+        assert isinstance(one.memories[0].regret.blocks[0], Bucketed) == (given is not None)
+        found.append(one)
+    for p, field in itertools.product((0, 1), ("regret", "average")):
+        for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-3, err_msg=str(FRESH))
+
+
+@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
+@pytest.mark.parametrize("name", ["nlfh", "suits"])
+def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
+    """The same game with every board a unit of its own: buckets have the very same numbers."""
+    rng, plan = np.random.default_rng([FRESH, 2]), parse(schedule)
+    tree = compiled(name)
+    few = Buckets(tree, {
+        street: merged(Buckets.lossless(tree), s, rng) for s, street in enumerate(names_of(tree))
+    })  # fmt: skip
+    cards, plain = Cards(few), copy.copy(GAMES[name])
+    vars(plain)["symmetries"] = np.zeros(1, dtype=np.int64)  # as if no suits could be exchanged
+    every = compile_boards(plain)
+    assert len(every.units) > len(tree.units)
+    maps: dict[str, Any] = {street: [] for street in names_of(tree)}
+    for unit in every.units:
+        held = {hand for hands in unit.hands for hand in hands.tolist()}
+        maps[names_of(tree)[unit.street]].append([
+            cards.of(hand, unit.cards, unit.street) if hand in held else -1
+            for hand in range(tree.holdem.deck.num_hands)
+        ])  # fmt: skip
+    many = Buckets(every, {street: np.array(rows) for street, rows in maps.items()})
+    found = []
+    for buckets in (few, many):
+        one = Device(TorchEngine(buckets.tree, "cpu", buckets=buckets), buckets, plan)
+        one.write(np.random.default_rng(FRESH))
+        one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
+        found.append(one)
+    for p, field in itertools.product((0, 1), ("regret", "average")):
+        for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=2e-3, err_msg=str(FRESH))
+
+
+# What it is worth ----------------------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ["turn", "nlfh", "suits"])
+def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
+    """What the device says of it, the judge of the CPU says of its copy."""
+    rng, plan, tree = np.random.default_rng([FRESH, 3]), parse("dcfr"), compiled(name)
+    buckets = coarse(tree, rng)
+    engine = TorchEngine(tree, device, buckets=buckets)
+    memories = (engine.memory(0), engine.memory(1))
+    engine.iterate(memories, plan.discounts(1, 51), plan.alternating)
+    first, second = (engine.behaviour(p, memories[p].average) for p in (0, 1))
+    strategy = sg.Strategy.from_weights(tree, (first, second))  # type: ignore[arg-type]
+    judged = sg.exploitability(tree, strategy)
+    for p in (0, 1):
+        plan_of = engine.plan(p, memories[p].average)
+        wins = engine.respond(1 - p, plan_of).slots @ tree.players[1 - p].reach
+        assert wins == pytest.approx(judged.per_seat[p], abs=1e-9)
+        again = engine.respond(1 - p, engine.plan(p, strategy.probs[p])).slots
+        assert again @ tree.players[1 - p].reach == pytest.approx(wins, abs=1e-9)
+    value = engine.values(0, memories[0].average, engine.plan(1, memories[1].average))
+    assert value @ tree.players[0].reach == pytest.approx(
+        sg.expected_value(tree, strategy), abs=1e-9
+    )
+    reach = [engine.slots(side.reach, torch.float64) for side in tree.players]
+    plain = engine.stage(tree.streets)
+    for p in (0, 1):
+        whole = engine.from_cpu(p, strategy.probs[p])
+        assert not any(isinstance(block, Bucketed) for block in plain.memory(p).regret.blocks)
+        pairs = zip(engine.reaches(p, memories[p].average, reach[p]),
+                    plain.reaches(p, whole, reach[p]), strict=True)  # fmt: skip
+        for a, b in pairs:
+            torch.testing.assert_close(a, b)
+
+
+def test_memories_survive_the_way_to_the_host_and_back() -> None:
+    tree, rng = compiled("nlfh"), np.random.default_rng([FRESH, 4])
+    engine = TorchEngine(tree, "cpu", buckets=coarse(tree, rng))
+    memory, again = engine.memory(0), engine.memory(0)
+    for block in memory.regret.blocks:
+        block.copy_(block.clone())
+        numbers = block.values if isinstance(block, Bucketed) else block
+        numbers.copy_(torch.from_numpy(rng.normal(size=tuple(numbers.shape))))
+    kept = memory.regret.numpy()
+    again.regret[:] = kept
+    assert kept.any()
+    np.testing.assert_array_equal(again.regret.numpy(), kept)
+    bucketed = next(b for b in again.regret.blocks if isinstance(b, Bucketed))
+    if bucketed.shares.seats.count < int(bucketed.shares.seats.real.sum()):
+        with pytest.raises(sg.SubgameError, match="share a bucket"):
+            again.regret.read(rng.random(tree.stored(0), dtype=np.float32))
+
+
+@pytest.mark.parametrize("learner", [0, 1])
+def test_a_best_response_need_not_see_buckets(learner: int) -> None:
+    """CFR-BR (Johanson et al. 2012), where one player forgets and the other answers all of it."""
+    tree, responder = compiled("turn"), 1 - learner
+    plan, lost = parse(f"cfr-br(responder={responder})"), []
+    for buckets in (None, Buckets.lossless(tree)):
+        engine = TorchEngine(tree, "cpu", buckets=buckets)
+        one, two = (engine.memory(p, bucketed=p == learner) for p in (0, 1))
+        for first, count in ((1, 2), (2, 81)):  # one iteration, then eighty
+            engine.iterate((one, two), plan.discounts(first, count), plan.alternating, None,
+                           responder)  # fmt: skip
+            against = engine.plan(learner, (one, two)[learner].average)
+            lost.append(engine.respond(responder, against).slots @ tree.players[responder].reach)
+    assert lost[2] == pytest.approx(lost[0], abs=1e-6)
+    assert lost[3] == pytest.approx(lost[1], abs=0.05)  # answers that are as good differ
+    assert lost[0] > lost[1] + 0.2
+    memories = (engine.memory(0), engine.memory(1))
+    with pytest.raises(sg.SubgameError, match="sees hands"):
+        engine.iterate(memories, plan.discounts(1, 2), plan.alternating, None, responder)
+
+
+# Many roots ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("door", [False, True])
+def test_roots_do_not_meet(door: bool) -> None:
+    """Buckets below one root are weighed by the reach at that root alone."""
+    rng, plan = np.random.default_rng([FRESH, 5]), parse("dcfr")
+    game = sg.holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "hs")
+    tree = compile_boards(game)
+    engine, roots = TorchEngine(tree, "cpu"), grow(game)[0].leaves
+    buckets = Buckets(tree, {"flop": merged(Buckets.lossless(tree), 1, rng)})
+    real = torch.from_numpy(engine.levels[1].hands[0].above >= 0)
+    reach = [torch.from_numpy(rng.random((len(roots), *real.shape))).float() * real for _ in "01"]
+
+    def run(chosen: list[int], start: list[Any]) -> list[Any]:
+        stage = engine.stage(grow(game, [roots[k] for k in chosen]), buckets=buckets)
+        memories = (stage.memory(0), stage.memory(1))
+        for p in (0, 1):
+            memories[p].regret.blocks[0].values.copy_(start[p])
+        mine, yours = (each[chosen] for each in reach)
+        gate = Doors("leave", 1, stage.opposing(1, mine), torch.zeros_like(mine)) if door else None
+        stage.run(memories, plan.discounts(FIRST, 3), plan.alternating, (mine, yours), gate)
+        return [memory.regret.blocks[0].values for memory in memories]
+
+    bets = engine.stage(grow(game, roots), buckets=buckets).levels[0].bets
+    start = [torch.from_numpy(100 * rng.random((bet.edges, buckets.groupings[1].count))).float()
+             for bet in bets]  # fmt: skip
+    together = run(list(range(len(roots))), start)
+    homes = [bucketing._homes(engine.stage(grow(game, roots)).levels, p)[0] for p in (0, 1)]
+    for k in range(len(roots)):
+        some = [torch.from_numpy(np.flatnonzero(home == k)) for home in homes]
+        alone = run([k], [values[at] for values, at in zip(start, some, strict=True)])
+        for p in (0, 1):
+            torch.testing.assert_close(alone[p], together[p][some[p]], rtol=1e-4, atol=1e-2)
+
+
+# Kernels -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("fused", [False, True])
+def test_sums_by_bucket(fused: bool) -> None:
+    """Of any size: buckets with thousands of places are added up in two steps."""
+    rng = np.random.default_rng([FRESH, 6])
+    with numpy_triton.installed():
+        from subgame.gpu.fused import FusedOps
+
+        ops: Any = (FusedOps if fused else TorchOps)(torch.device("cpu"))
+        for places, count in ((1, 1), (700, 900), (5000, 2), (9000, 40)):
+            of = np.minimum(rng.geometric(min(1, 3 / count), size=places), count) - 1
+            of[rng.random(places) < 0.2] = -1
+            data = rng.normal(size=(11, places)).astype(np.float32)
+            data[:, of < 0] = np.nan  # nobody's
+            weight = rng.random((3, places)).astype(np.float32)
+            row = rng.integers(3, size=11).astype(np.int32)
+            sums = Sums(of, "cpu")
+            given = [torch.from_numpy(each) for each in (data, weight, row)]
+            got = sums.of(ops, *given)
+            again = sums.of(ops, *given)
+            assert torch.equal(got, again)
+            assert sorted(sums.buckets.tolist()) == sorted(set(of[of >= 0].tolist()))
+            for a in range(11):
+                shares = data[a].astype(np.float64) * weight[row[a]]
+                want = np.bincount(of[of >= 0], shares[of >= 0], count)[sums.buckets]
+                np.testing.assert_allclose(got[a], want, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "schedule"), [("river", "pcfr+"), ("nlfh", "dcfr")])
+def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
+    rng, plan, tree = np.random.default_rng([FRESH, 7]), parse(schedule), compiled(name)
+    buckets = coarse(tree, rng)
+    with numpy_triton.installed():
+        found = []
+        for fused, scratch in ((False, 1 << 30), (True, 1 << 30), (True, 1 << 12)):
+            engine = TorchEngine(tree, "cpu", buckets=buckets, fused=fused, graphs=False,
+                                 scratch=scratch)  # fmt: skip
+            one = Device(engine, buckets, plan)
+            one.write(np.random.default_rng(FRESH))
+            engine.iterate(one.memories, plan.discounts(FIRST, 2), plan.alternating)
+            judged = [engine.respond(p, engine.plan(1 - p, one.memories[1 - p].average)).slots
+                      for p in (0, 1)]  # fmt: skip
+            numbers = [got for p in (0, 1) for field in ("regret", "average")
+                       for _, got in one.read(field, p)]  # fmt: skip
+            found.append(numbers + judged)
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-5, atol=2e-3, err_msg=str(FRESH))
+
+
+# Maps ----------------------------------------------------------------------------------------
+def test_strength_is_the_chance_to_win() -> None:
+    """Against all hands and boards, one by one; a game with cards to come and suits to exchange."""
+    deck = Deck("QKA", "chs")
+    tree = compile_boards(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
+    assert len(tree.units[0].symmetries) > 1
+    def won(board: tuple[int, ...], hand: int) -> float:
+        more = BOARD_CARDS[tree.streets[2].index] - len(board)
+        left = set(range(deck.size)) - {*board, *deck.hands[hand].tolist()}
+        scores = []
+        for cards in itertools.combinations(sorted(left), more):
+            ranks = rank_hands((*board, *cards), deck)
+            others = [other for other in range(deck.num_hands)
+                      if ranks[other] >= 0 and deck.disjoint[hand, other]]  # fmt: skip
+            scores += [(ranks[hand] > ranks[o]) + (ranks[hand] == ranks[o]) / 2 for o in others]
+        return float(np.mean(scores))
+
+    for s, street in enumerate(names_of(tree)):
+        found = strengths(tree, street)
+        units = [unit for unit in tree.units if unit.street == s]
+        for k in np.random.default_rng(s).permutation(len(units))[:3].tolist():
+            for hand in range(deck.num_hands):
+                want = won(units[k].cards, hand) if hand in units[k].hands[0] else 0.0
+                assert found[k, hand] == pytest.approx(want, abs=1e-12)
+
+
+def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
+    game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
+    tree = compile_boards(game)
+    found, strength = Buckets.by_strength(tree, "flop", 10).groupings[1], strengths(tree, "flop")
+    held = found.of >= 0
+    mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
+    assert found.count == 10
+    assert mass.sum() == pytest.approx(held.sum(1) @ found.weight)
+    assert np.abs(mass / mass.mean() - 1).max() < 0.05
+    for low, high in itertools.pairwise(range(10)):
+        assert strength[found.of == low].max() <= strength[found.of == high].min()
+    assert Buckets.by_strength(tree, "preflop", 10**6).groupings[0].count == 7 * 7
+
+
+def test_bad_maps_are_refused() -> None:
+    tree = compiled("nlfh")
+    fine = Buckets.lossless(tree).groupings
+    good = fine[1].of.astype(np.int64)
+    with pytest.raises(sg.SubgameError, match="did you mean 'flop'"):
+        Buckets(tree, {"flopp": good})
+    with pytest.raises(sg.SubgameError, match="has the shape"):
+        Buckets(tree, {"flop": good[1:]})
+    with pytest.raises(sg.SubgameError, match="type float64"):
+        Buckets(tree, {"flop": good * 1.0})
+    with pytest.raises(sg.SubgameError, match="count from 0"):
+        Buckets(tree, {"flop": good - 1})
+    with pytest.raises(sg.SubgameError, match="suits exchange"):
+        Buckets(tree, {"preflop": np.arange(good.shape[1])[None]})
+    with pytest.raises(sg.SubgameError, match="a bucket at least"):
+        Buckets.by_strength(tree, "flop", 0)
+    with pytest.raises(sg.SubgameError, match="hold'em trees"):
+        Buckets(sg.compile(sg.games.load("kuhn")), {})  # type: ignore[arg-type]
+    other = Buckets.lossless(compiled("suits"))
+    with pytest.raises(sg.SubgameError, match="of the same tree"):
+        Buckets.lossless(tree) | other
+    with pytest.raises(sg.SubgameError, match="these are of another"):
+        TorchEngine(tree, "cpu", buckets=other)
+    with pytest.raises(sg.SubgameError, match="boards, not for"):
+        TorchEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)
+
+
+def test_a_quote_knows_of_buckets() -> None:
+    """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
+    game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
+    tree = compile_boards(game)
+    few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
+    quotes = [TorchEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote()
+              for each in (None, few, every)]  # fmt: skip
+    assert quotes[1] < quotes[0] < quotes[2] * 1.5
+    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+        TorchEngine(tree, "cpu", memory_limit=quotes[1] / 2, buckets=few)
+    engine = TorchEngine(tree, "cpu", buckets=few, storage="int16")
+    blocks = engine.memory(0, predictive=True).regret.blocks
+    assert blocks[1].values.dtype == torch.float32
+    assert engine.quote(predictive=True) > engine.quote()
