@@ -21,7 +21,7 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
+from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
@@ -89,7 +89,7 @@ class Cards:
         for k in self.tree.holdem.symmetries:
             moved = card_permutations(deck)[k][list(board)].tolist()
             cards = list(self.tree.holdem.board)
-            for begin, end in zip(ends, ends[1:], strict=False):
+            for begin, end in itertools.pairwise(ends):
                 cards += sorted(moved[begin:end])
             if tuple(cards) in self.units:
                 unit = self.units[tuple(cards)] - self.first[s]
@@ -120,7 +120,7 @@ class Slow:
         self.regret, self.average, self.instant = start(), start(), start()
 
     def expand(self, state: HoldemState) -> Any:
-        """(player, infoset, children), (CHANCE, children with their chance) or what player 0 gets."""
+        """(player, infoset, children), (CHANCE, children with chances), or what player 0 gets."""
         player = state.current_player()
         if player == TERMINAL:
             return state.returns()[0]
@@ -178,14 +178,14 @@ class Slow:
             if not isinstance(node, tuple):
                 return float(node if p == 0 else -node)
             if node[0] == CHANCE:
-                return sum(c * value(child, others * c) for c, child in node[1])
+                return float(sum(c * value(child, others * c) for c, child in node[1]))
             player, key, children = node
             probs = sigma(player, key, len(children))
             if player != p:
                 pairs = zip(probs, children, strict=True)
-                return sum(x * value(child, others * x) for x, child in pairs)
+                return float(sum(x * value(child, others * x) for x, child in pairs))
             paid = [value(child, others) for child in children]
-            mean = sum(x * v for x, v in zip(probs, paid, strict=True))
+            mean = float(sum(x * v for x, v in zip(probs, paid, strict=True)))
             for a, v in enumerate(paid):
                 gain[key, a] += others * (v - mean) * self.tree.deals
             return mean
@@ -229,9 +229,7 @@ class Device:
 
     def __init__(self, engine: TorchEngine, buckets: Buckets, plan: Schedule) -> None:
         self.engine, self.every = engine, all_streets(buckets)
-        self.memories: Any = tuple(
-            engine.memory(p, predictive=plan.predictive) for p in (0, 1)
-        )
+        self.memories: Any = tuple(engine.memory(p, predictive=plan.predictive) for p in (0, 1))
 
     def cells(self, p: int) -> Iterator[tuple[int, Any, Any, Any, Any]]:
         """Street, bucket of each place, first places, weights of buckets by hands and by boards."""
@@ -645,6 +643,7 @@ def test_strength_is_the_chance_to_win() -> None:
     deck = Deck("QKA", "chs")
     tree = compile_boards(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
     assert len(tree.units[0].symmetries) > 1
+
     def won(board: tuple[int, ...], hand: int) -> float:
         more = BOARD_CARDS[tree.streets[2].index] - len(board)
         left = set(range(deck.size)) - {*board, *deck.hands[hand].tolist()}

@@ -9,10 +9,11 @@ import pytest
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import TorchEngine, check
+from subgame.gpu import TorchEngine, check, check_buckets
 from subgame.gpu.check import Spot
 from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
+from subgame.tree.buckets import Buckets
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
@@ -112,3 +113,28 @@ def test_slices() -> None:
     game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
+
+
+def test_buckets() -> None:
+    """With as many buckets as there are hands nothing is lost, and with one a great deal."""
+    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+    found = check_buckets.part_buckets(BANDWIDTH, "cpu", game, (1, 5), 20)
+    curves = {
+        name: case["dcfr, mbb/h"]["iterations, s, exploitability"][0][2]
+        for name, case in found.items()
+    }
+    assert curves["lossless"] == pytest.approx(curves["none"], rel=0.05)
+    assert curves["1 by strength"] > curves["5 by strength"] > curves["lossless"]
+    json.dumps(found)
+
+
+def test_bucketed_kernels_beside_plain_pytorch() -> None:
+    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "QKA", "hs")
+    tree = compile_boards(game)
+    with numpy_triton.installed():
+        plain, fused = (TorchEngine(tree, "cpu", fused=fused) for fused in (False, True))
+        buckets = Buckets.by_strength(tree, "flop", 5)
+        found = check_buckets._agreement(fused, plain, buckets)
+    for schedule in ("dcfr", "pcfr+"):
+        assert 0 < found[f"fused and plain, {schedule}"] < 1e-5
+        assert found[f"repeats bit by bit, {schedule}"]

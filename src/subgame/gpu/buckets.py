@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.gpu.layout import Frame, Level, pow2
+from subgame.gpu.layout import Frame, Level
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Coded
 from subgame.gpu.torch_ops import LEARN, RESPOND, Mind, Place
@@ -140,9 +140,9 @@ class Shares:
     def learn(self, mind: Mind, rates: Tensor) -> None:
         """An iteration's end: all boards have been gone through."""
         regret, total = self.gained
-        w: Bucketed = mind.weights
-        kept = load_torch().where(w.values > 0, rates[0], rates[1])
-        w.values.mul_(kept).add_(regret)
+        assert isinstance(mind.weights, Bucketed)
+        w = mind.weights.values
+        w.mul_(load_torch().where(w > 0, rates[0], rates[1])).add_(regret)
         if mind.average is not None:
             mind.average.values.mul_(rates[2]).add_(total)
         if mind.instant is not None:
@@ -166,9 +166,10 @@ class Bucketed(Coded):
         return values.index_select(1, of.flatten()).unflatten(1, of.shape)
 
     def load(self, actions: Any, dtype: Any) -> Tensor:
-        some = self.values[actions]
-        whole = slice(0, self.shape[1])
-        return (self.spread(some, whole) if some.ndim == 2 else self.spread(some[None], whole)[0]).to(dtype)
+        some, whole = self.values[actions], slice(0, self.shape[1])
+        one = some.ndim == 1  # a number chooses one action, a slice several
+        found = self.spread(some[None] if one else some, whole)
+        return (found[0] if one else found).to(dtype)
 
     def __getitem__(self, actions: Any) -> Tensor:
         return self.load(actions, self.values.dtype)
@@ -239,11 +240,11 @@ class BucketOps:
 
     def _spread(self, mind: Mind, rates: Tensor, some: slice) -> Tensor:
         """[action, u, h] weights that are played in proportion; predictions are in them."""
-        block: Bucketed = mind.weights
-        w = block.values
+        assert isinstance(mind.weights, Bucketed)
+        w = mind.weights.values
         if mind.instant is not None:
             w = w * load_torch().where(w > 0, rates[0], rates[1]) + mind.instant.values
-        return block.spread(w, some)
+        return mind.weights.spread(w, some)
 
     def descend(
         self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
@@ -269,7 +270,8 @@ class BucketOps:
             return
         if mode == RESPOND:
             raise SubgameError(
-                "A best response sees hands, not buckets: give its player memory(p, bucketed=False)."
+                "A best response sees hands, not buckets: give its player "
+                "memory(p, bucketed=False)."
             )
         shares, learns, whole = block.shares, mode == LEARN, place.level.units
         averages = learns and mind.average is not None

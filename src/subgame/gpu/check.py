@@ -6,8 +6,8 @@ hold'em), and times with the share of the bandwidth they reach. ``--interpret`` 
 kernels through Triton's interpreter, without a GPU.
 
 Parts: agreement, gadgets (doors before many roots), whole, nlfh, three-bets, turn, storage (flop
-hold'em in 16 bits), slices (its boards cut), nlth (turn hold'em), nlth-two-sizes, rivers (1,000
-endgames at once), growth (time by size).
+hold'em in 16 bits), slices (its boards cut), buckets (its flops in buckets), nlth (turn hold'em),
+nlth-two-sizes, rivers (1,000 endgames at once), growth (time by size).
 """
 
 from __future__ import annotations
@@ -723,6 +723,13 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
     ]  # fmt: skip
 
 
+def part_buckets(peak: float) -> Json:
+    """See `check_buckets`, which measures by what is here."""
+    from subgame.gpu import check_buckets
+
+    return check_buckets.part_buckets(peak)
+
+
 PARTS: dict[str, Callable[[float], Json]] = {
     "whole": part_whole,
     "nlfh": part_nlfh,
@@ -731,6 +738,7 @@ PARTS: dict[str, Callable[[float], Json]] = {
     "gadgets": lambda peak: gadgets("cuda"),
     "storage": part_storage,
     "slices": part_slices,
+    "buckets": part_buckets,
     "nlth": part_nlth,
     "nlth-two-sizes": part_two_sizes,
     "rivers": part_rivers,

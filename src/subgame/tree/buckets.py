@@ -7,9 +7,9 @@ is all the same a strategy of the whole tree, in which the hands of a bucket do 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"))
     >>> Buckets.by_strength(tree, "flop", 5)
-    flop: 5 buckets for 420 hands on 28 boards
+    flop: 5 buckets for 280 hands on 28 boards
     >>> Buckets.lossless(tree)
-    preflop: 16 buckets for 28 hands on 1 boards; flop: 278 buckets for 420 hands on 28 boards
+    preflop: 16 buckets for 28 hands on 1 boards; flop: 280 buckets for 280 hands on 28 boards
 """
 
 from __future__ import annotations
@@ -97,11 +97,13 @@ class Buckets:
         return out
 
     def __repr__(self) -> str:
-        names = _names(self.tree)
-        return "; ".join(
-            f"{names[s]}: {g.count:,} buckets for {(g.of >= 0).sum():,} hands on {len(g.of):,} boards"
-            for s, g in sorted(self.groupings.items())
-        )
+        names, said = _names(self.tree), []
+        for s, found in sorted(self.groupings.items()):
+            hands, boards = int((found.of >= 0).sum()), len(found.of)
+            said.append(
+                f"{names[s]}: {found.count:,} buckets for {hands:,} hands on {boards:,} boards"
+            )
+        return "; ".join(said)
 
 
 def strengths(tree: BoardTree, street: str) -> Floats:
