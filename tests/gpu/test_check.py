@@ -129,7 +129,7 @@ def test_buckets() -> None:
 
 
 def test_bucketed_kernels_beside_plain_pytorch() -> None:
-    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "QKA", "hs")
+    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     tree = compile_boards(game)
     with numpy_triton.installed():
         plain, fused = (TorchEngine(tree, "cpu", fused=fused) for fused in (False, True))

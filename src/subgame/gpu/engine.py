@@ -83,7 +83,9 @@ class TorchEngine(Sweeps):
     half the memory "int16" or "bfloat16", of which the first loses less. `fused` compiles each
     street's betting into one kernel (Triton; the default on CUDA); without, plain PyTorch.
     `scratch` is what lanes of the last street and their values may take. On streets with `buckets`
-    regrets and averages are kept in float32 per bucket.
+    (see `subgame.tree.buckets`) regrets and averages are kept per bucket, in float32:
+
+        engine = TorchEngine(tree, buckets=Buckets.by_strength(tree, "flop", 200))
     """
 
     def __init__(
