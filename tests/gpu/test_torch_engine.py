@@ -242,7 +242,7 @@ def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
         TorchEngine(tree, "tpu")
-    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+    with pytest.raises(sg.MemoryLimitError, match="needs at least"):
         TorchEngine(tree, "cpu", memory_limit=10)
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]

@@ -387,7 +387,7 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
         "least GB": least / 1e9, "moved GB": moved / 1e9,
         "share of copy bandwidth, least bytes": least / spent / peak,
         "share of copy bandwidth, moved bytes": moved / spent / peak,
-        "quoted GiB": sweeps.quote(predictive=plan.predictive) / 2**30,
+        "quoted GiB": sweeps.quote(predictive=plan.predictive).device / 2**30,
     }  # fmt: skip
     if sweeps.device.type == "cuda":
         with watched(sweeps) as watch:
@@ -587,15 +587,15 @@ def part_two_sizes(
     """Turn hold'em with two bet sizes, which only fits in 16 bits."""
     engine, made = turn_holdem(device, game)
     larger = holdem.nlth(bets=bets)
-    stage = engine.stage(grow(larger), storage="int16")
     found: Json = {"bets": bets, **made}
     for kind in get_args(Storage):
-        found[f"quoted GiB, {kind}"] = engine.stage(grow(larger), storage=kind).quote() / 2**30
+        stage = engine.stage(grow(larger), storage=kind, home="device", memory_limit=np.inf)
+        found[f"quoted GiB, {kind}"] = stage.quote().device / 2**30
     if device == "cuda":
         _forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
-        if stage.quote() - sum(frame.tables for frame in stage.frames) > free:
+        if stage.quote().device - sum(frame.tables for frame in stage.frames) > free:
             return {**found, "skipped": "it does not fit"}
     return {**found, **_solved(Spot.of(engine, stage), peak, 5.0, seconds)}
 

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import SubgameError
 from subgame.gpu import storage as keeping
 from subgame.gpu.layout import Level, frames, lay_out, stretches
+from subgame.gpu.quotes import Home, Needs
 from subgame.gpu.runtime import has_triton, load_torch, pick_device
 from subgame.gpu.storage import Storage
-from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, quoted
+from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, room
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
 from subgame.tree.boards import BoardTree
 from subgame.tree.forest import LANES
@@ -82,6 +83,11 @@ class TorchEngine(Sweeps):
     half the memory "int16" or "bfloat16", of which the first loses less. `fused` compiles each
     street's betting into one kernel (Triton; the default on CUDA); without, plain PyTorch.
     `scratch` is what lanes of the last street and their values may take.
+
+    `memory_limit` is what all of it may take on the device, by default what is free there. Where
+    the tree needs more, the last street's regrets and averages have their `home` in host memory
+    ("host") and come to the device some boards at a time, with the same results; `quote` says so.
+    `home` may be chosen, too.
     """
 
     def __init__(
@@ -94,6 +100,7 @@ class TorchEngine(Sweeps):
         graphs: bool | None = None,
         scratch: int = SCRATCH,
         memory_limit: float | None = None,
+        home: Home | None = None,
     ) -> None:
         if not isinstance(tree, BoardTree):
             raise SubgameError("The GPU engine solves hold'em trees; others run on the CPU engine.")
@@ -102,9 +109,9 @@ class TorchEngine(Sweeps):
         self.tree = tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
         recorded = fused and self.device.type == "cuda" if graphs is None else graphs
-        needed = quoted(frames(tree), storage, scratch, predictive=False, fused=fused,
-                        graphs=recorded)  # fmt: skip
-        self.check_memory(needed, memory_limit)
+        limit = room(self.device) if memory_limit is None else memory_limit
+        needs = Needs(frames(tree), storage, scratch, fused, recorded)
+        plan = needs.plan(home, limit, str(tree.game), self.device)
         ops: Any = TorchOps(self.device)
         if fused:
             from subgame.gpu.fused import FusedOps
@@ -112,21 +119,10 @@ class TorchEngine(Sweeps):
             ops = FusedOps(self.device)
         levels = lay_out(tree)
         places = [self._place(level) for level in levels]
-        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage)
+        super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage,
+                         boards=plan.boards, limit=memory_limit)  # fmt: skip
 
     # Memory ----------------------------------------------------------------------------------
-    def check_memory(self, needed: int, limit: float | None) -> None:
-        """Refuse a tree that will not fit."""
-        if limit is None:
-            if self.device.type != "cuda":
-                return
-            limit = self.torch.cuda.mem_get_info(self.device)[0]
-        if needed > limit:
-            raise MemoryLimitError(
-                f"{self.tree.game} needs about {human_bytes(needed)} on {self.device}, and "
-                f"{human_bytes(limit)} are there."
-            )
-
     def _place(self, level: Level) -> Place:
         """Tables on the device; what players share goes there once."""
         moved: dict[int, Tensor] = {}
@@ -156,23 +152,34 @@ class TorchEngine(Sweeps):
                     into[:, -1].transpose(0, 2, 1)[padding] = 0
         return out
 
-    def street_from_cpu(self, p: int, s: int, values: Weights) -> Tensor:
-        """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`."""
+    def street_from_cpu(
+        self, p: int, s: int, values: Weights, within: slice | None = None
+    ) -> Tensor:
+        """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`.
+
+        On all boards, or `within` some.
+        """
         level, torch = self.levels[s], self.torch
+        within = within or slice(0, level.units)
         edges, wide = level.bets[p].edges, level.hands[p].wide
-        made = torch.zeros((edges, level.units, wide), device=self.device)
-        for units, start, tiles, held in stretches(level, p, MOVED):
+        made = torch.zeros((edges, within.stop - within.start, wide), device=self.device)
+        for units, start, tiles, held in stretches(level, p, MOVED, within):
             shape = (len(held), tiles, edges, LANES)
             some = np.array(values[start : start + math.prod(shape)], np.float32).reshape(shape)
             padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
             if padding.any():
                 some[:, -1].transpose(0, 2, 1)[padding] = 0
             put = torch.from_numpy(some).to(self.device).permute(2, 0, 1, 3)
-            made[:, units, : tiles * LANES] = put.flatten(2)
+            here = slice(units.start - within.start, units.stop - within.start)
+            made[:, here, : tiles * LANES] = put.flatten(2)
         return made
 
     def from_cpu(self, p: int, values: Weights) -> Blocks:
-        """Blocks on the device in float32, from the layout of `Strategy`."""
+        """Blocks in float32, from the layout of `Strategy`."""
+        if self.boards:
+            made = self.blank(p, "float32")
+            made.read(values)
+            return made
         return Blocks(self, p, [
             self.street_from_cpu(p, s, values) for s in range(len(self.levels))
         ])  # fmt: skip

@@ -14,8 +14,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.gpu import hosted
 from subgame.gpu import storage as keeping
-from subgame.gpu.layout import SEGMENT, Frame, Level, betting
+from subgame.gpu.hosted import Ferry, Hosted
+from subgame.gpu.layout import Level, betting
+from subgame.gpu.quotes import Home, Needs, Quote, aligned, slice_of
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Block, Storage
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
@@ -48,7 +51,9 @@ class Blocks:
     def read(self, values: NDArray[Any]) -> None:
         """Overwrite from that layout."""
         for s, block in enumerate(self.blocks):
-            block.copy_(self.engine.street_from_cpu(self.player, s, values))
+            for units in hosted.whole_or_pieces(block):
+                some = self.engine.street_from_cpu(self.player, s, values, units)
+                hosted.put(block, units, some)
 
     def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
         """``blocks[:] = values`` reads them, as arrays do."""
@@ -66,12 +71,17 @@ class Blocks:
     def clone(self) -> Blocks:
         return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
 
+    def copy_(self, other: Blocks) -> Blocks:
+        for block, given in zip(self.blocks, other.blocks, strict=True):
+            block.copy_(given)
+        return self
+
     def __len__(self) -> int:
         return self.engine.tree.stored(self.player) if self.blocks else 1
 
 
 class DeviceMemory(NamedTuple):
-    """What a solver remembers of one player, on the device."""
+    """What a solver remembers of one player, for the device to work on."""
 
     regret: Blocks
     average: Blocks
@@ -127,20 +137,29 @@ class Sweeps:
         scratch: int,
         graphs: bool,
         storage: Storage = "float32",
+        boards: int = 0,
+        limit: float | None = None,
+        ferry: Ferry | None = None,
     ) -> None:
         self.levels, self.places, self.ops = levels, places, ops
         self.torch, self.device = load_torch(), ops.device
-        self.scratch, self.graphs, self.storage = scratch, graphs, storage
+        self.scratch, self.graphs, self.storage = scratch, graphs and not boards, storage
         self.fused = not isinstance(ops, TorchOps)
         self.frames = [level.frame for level in levels]
+        self.boards, self.limit, self.ferry = boards, limit, ferry or Ferry(self.device)
+        self._spare: DeviceMemory | None = None
         self._tape: Tape | None = None
         self._run = 0  # iterations so far
         self._rehearsed: set[Any] = set()
 
-    def stage(self, streets: list[Street], *, storage: Storage | None = None) -> Sweeps:
+    def stage(
+        self, streets: list[Street], *, storage: Storage | None = None, home: Home | None = None,
+        memory_limit: float | None = None,
+    ) -> Sweeps:  # fmt: skip
         """The same boards with other betting: below any roots, down to the last street.
 
-        What it remembers is stored as here, or as `storage` says.
+        What it remembers is stored as here, or as `storage` says; `home` and `memory_limit` are
+        those of `TorchEngine`, and by default what they are here.
         """
         keeping.check_kind(storage or self.storage)
         top = len(self.levels) - len(streets)
@@ -155,8 +174,18 @@ class Sweeps:
         yours = mine if two.above is one.above else self._own(two.above)
         both = one._replace(above=mine), two._replace(above=yours)
         places[0] = places[0]._replace(tables=both)
-        return Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs,
-                      storage=storage or self.storage)  # fmt: skip
+        limit = self.limit if memory_limit is None else memory_limit
+        made = Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs,
+                      storage=storage or self.storage, limit=limit, ferry=self.ferry)  # fmt: skip
+        made._settle_in("host" if home is None and self.boards else home)
+        return made
+
+    def _settle_in(self, home: Home | None) -> None:
+        """Choose where regrets and averages lie; tables are there already."""
+        there = sum(frame.tables for frame in self.frames)
+        limit = room(self.device, there) if self.limit is None else self.limit
+        self.boards = self._needs().plan(home, limit, "This stage", self.device).boards
+        self.graphs = self.graphs and not self.boards
 
     def _own(self, above: Tensor) -> Tensor:
         """[u, h] every hand's own place: a first street has no other above it."""
@@ -164,40 +193,68 @@ class Sweeps:
         return self.torch.where(above >= 0, here.view(above.shape), -1)
 
     # Memory ----------------------------------------------------------------------------------
-    def blank(self, p: int) -> Blocks:
-        """Zeros, in this engine's storage."""
-        return Blocks(self, p, [
-            keeping.blank(self.storage, (frame.bets[p].edges, frame.units, frame.wide[p]),
-                          self.device)
-            for frame in self.frames
-        ])  # fmt: skip
+    @property
+    def home(self) -> Home:
+        """Where regrets and averages of the last street lie."""
+        return "host" if self.boards else "device"
+
+    def blank(self, p: int, kind: Storage | None = None) -> Blocks:
+        """Zeros, in this engine's storage or another."""
+        kind, made = kind or self.storage, []
+        for frame, level in zip(self.frames, self.levels, strict=True):
+            shape = (frame.bets[p].edges, frame.units, frame.wide[p])
+            away = bool(self.boards) and level.last
+            made.append(Hosted(kind, shape, self.boards, self.device) if away
+                        else keeping.blank(kind, shape, self.device))  # fmt: skip
+        return Blocks(self, p, made)
 
     def memory(self, p: int, *, predictive: bool = False) -> DeviceMemory:
         """A blank memory for player `p`."""
         instant = self.blank(p) if predictive else Blocks(self, p, [])
         return DeviceMemory(self.blank(p), self.blank(p), instant)
 
-    def quote(self, *, predictive: bool = False) -> int:
-        """Bytes that solving and judging take on the device, tables included."""
-        return quoted(self.frames, self.storage, self.scratch, predictive=predictive,
-                      fused=self.fused, graphs=self.graphs)  # fmt: skip
+    def _needs(self) -> Needs:
+        return Needs(self.frames, self.storage, self.scratch, self.fused, self.graphs)
+
+    def quote(self, *, predictive: bool = False, alternating: bool = True) -> Quote:
+        """Bytes that solving and judging take on the device and the host, tables included."""
+        return self._needs().quote(
+            self.home, self.boards, predictive=predictive, alternating=alternating
+        )
 
     # One sweep -------------------------------------------------------------------------------
-    def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
-        """A street whole, or cut so that lanes and values fit the scratch."""
+    def _slices(
+        self, s: int, p: int, size: int, pieces: list[slice] | None = None
+    ) -> Iterator[Place]:
+        """A street whole, or cut: as `pieces` are, or so that lanes and values fit the scratch."""
         place, level = self.places[s], self.levels[s]
         whole = level.units
-        if level.last:
+        if level.last and pieces is None:
             whole = slice_of(self.frames[s], p, size, self.scratch, self.fused)
-            if self.storage == "int16" or whole > keeping.ALIGNED:
-                whole = max(1, whole // keeping.ALIGNED) * keeping.ALIGNED
-        for at in range(0, level.units, whole):
-            units = slice(at, min(at + whole, level.units))
+            whole = aligned(whole, self.storage)
+        every = range(0, level.units, whole)
+        for units in pieces or [slice(at, min(at + whole, level.units)) for at in every]:
             if units == place.units:
                 yield place
                 continue
             first, second = (tables.cut(units) for tables in place.tables)
             yield Place(level, (first, second), place.weight[units], units)
+
+    def _visits(
+        self, s: int, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, size: int
+    ) -> Iterator[tuple[Place, Mind, Mind]]:
+        """Slices of a street with both players' minds there, fetched where they lie on the host."""
+        ours, hers = mine.on(s) if mode != BEST else Mind(None), theirs.on(s)
+        pieces = hosted.cuts((ours, hers))
+        places = self._slices(s, p, size, pieces)
+        if pieces is None:
+            for place in places:
+                yield place, ours.cut(place.units), hers.cut(place.units)
+            return
+        if self.boards:
+            foreseen = ours.instant is not None or hers.instant is not None
+            self.ferry.reserve(self._needs().staging(self.boards, predictive=foreseen))
+        yield from self.ferry.carry(list(places), ours, hers, learns=mode in (LEARN, RESPOND))
 
     def sweep(
         self, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, rates: Tensor,
@@ -223,17 +280,14 @@ class Sweeps:
             level = self.levels[s]
             shape = (level.bets[p].roots, level.units, level.hands[p].wide)
             result: Tensor = self.torch.empty(shape, dtype=dtype, device=self.device)
-            for place in self._slices(s, p, result.element_size()):
-                cut = place.units
+            size = result.element_size()
+            for place, mind, other in self._visits(s, p, mode, mine, theirs, size):
                 lane = (
-                    lanes[s]
-                    if s < last
-                    else self.ops.descend(place, o, theirs.on(s).cut(cut), ahead, hers[s])[0]
+                    lanes[s] if s < last else self.ops.descend(place, o, other, ahead, hers[s])[0]
                 )
                 shown, folded = self.ops.terminals(place, p, lane)
-                mind = mine.on(s).cut(cut) if mode != BEST else Mind(None)
-                paid = (shown, folded, below)
-                self.ops.settle(place, p, mode, mind, rates, ours[s], paid, result[:, cut])
+                paid, into = (shown, folded, below), result[:, place.units]
+                self.ops.settle(place, p, mode, mind, rates, ours[s], paid, into)
             if s > 0:
                 below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
@@ -329,7 +383,7 @@ class Sweeps:
         """One iteration."""
         before, chooser = memories[0], door.player if door else -1
         if not alternating:
-            before = before._replace(regret=before.regret.clone(), instant=before.instant.clone())
+            before = self._copied(before)
         for p in (0, 1):
             mode = RESPOND if responder == p else LEARN
             theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
@@ -341,6 +395,18 @@ class Sweeps:
                     slots[p].copy_(door.enter(rates[1]))
         if door and not alternating:
             slots[chooser].copy_(door.enter(rates[1]))
+
+    def _copied(self, memory: DeviceMemory) -> DeviceMemory:
+        """What is played now, apart. From the host always to the same place: pinning takes long."""
+        if self._spare is None or not self.boards:
+            copies = memory._replace(regret=memory.regret.clone(), instant=memory.instant.clone())
+            self._spare = copies if self.boards else None
+            return copies
+        self._spare.regret.copy_(memory.regret)
+        if len(self._spare.instant.blocks) != len(memory.instant.blocks):
+            self._spare = self._spare._replace(instant=memory.instant.clone())
+        self._spare.instant.copy_(memory.instant)
+        return self._spare
 
     def still(self, p: int, sigma: Blocks) -> DeviceMemory:
         """A strategy that does not change."""
@@ -406,50 +472,10 @@ class Sweeps:
         return TorchOps(self.device).opposing(self.places[s], p, reach)
 
 
-def slice_of(frame: Frame, p: int, size: int, scratch: int, fused: bool) -> int:
-    """How many boards of the last street player `p` sweeps at once."""
-    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, fused) * size)))
-
-
-def _per_board(frame: Frame, p: int, fused: bool) -> int:
-    """Numbers on one board besides those that are kept: lanes, and what they pay."""
-    hers, mine = frame.bets[1 - p], frame.bets[p]
-    folded = len(hers.lanes) - hers.folded
-    lanes = len(hers.lanes) * frame.wide[1 - p] + hers.shown * frame.wide[p]
-    if fused:
-        return lanes + folded * frame.cards
-    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * hers.rows * frame.wide[1 - p]
-
-
-def _working(frames: list[Frame], p: int, size: int, scratch: int, fused: bool) -> int:
-    """Numbers that half an iteration of player `p` works with, all of them at once."""
-    o, total = 1 - p, 0
-    for s, frame in enumerate(frames):
-        mine, hers, last = frame.bets[p], frame.bets[o], s == len(frames) - 1
-        boards = slice_of(frame, p, size, scratch, fused) if last else frame.units
-        total += boards * _per_board(frame, p, fused) + mine.roots * frame.units * frame.wide[p]
-        total += frame.units * frame.wide[o] * len(hers.leaves)  # her reach there
-        total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
-        if s > 0:  # boards of the way up, in segments
-            above = frames[s - 1]
-            segments = min(frame.units, above.units + frame.units // SEGMENT)
-            total += mine.roots * segments * above.wide[p]
-    return total
-
-
-def quoted(
-    frames: list[Frame], kind: str, scratch: int, *, predictive: bool, fused: bool, graphs: bool
-) -> int:
-    """Bytes for two memories, tables and working arrays.
-
-    A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
-    """
-    kept = sum(
-        keeping.stored_bytes(kind, frame.bets[p].edges, frame.units * frame.wide[p])
-        for frame in frames for p in (0, 1)
-    )  # fmt: skip
-    single, double = (
-        size * max(_working(frames, p, size, scratch, fused) for p in (0, 1)) for size in (4, 8)
-    )
-    work = max(single, double) + (single if graphs else 0)
-    return kept * (3 if predictive else 2) + sum(frame.tables for frame in frames) + work
+def room(device: Any, there: int = 0) -> float:
+    """Bytes that can still be had on a device, and those that are `there`; no end on the CPU."""
+    if device.type != "cuda":
+        return float("inf")
+    cuda = load_torch().cuda
+    cached = cuda.memory_reserved(device) - cuda.memory_allocated(device)
+    return float(cuda.mem_get_info(device)[0] + cached + there)
