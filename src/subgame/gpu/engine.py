@@ -26,6 +26,7 @@ from subgame.gpu.storage import Storage
 from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, room
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
 from subgame.tree.boards import BoardTree
+from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import LANES
 
 Floats = NDArray[np.float64]
@@ -99,7 +100,7 @@ class TorchEngine(Sweeps):
         fused: bool | None = None,
         graphs: bool | None = None,
         scratch: int = SCRATCH,
-        memory_limit: float | None = None,
+        memory_limit: str | float | None = None,
         home: Home | None = None,
     ) -> None:
         if not isinstance(tree, BoardTree):
@@ -109,7 +110,8 @@ class TorchEngine(Sweeps):
         self.tree = tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
         recorded = fused and self.device.type == "cuda" if graphs is None else graphs
-        limit = room(self.device) if memory_limit is None else memory_limit
+        given = None if memory_limit is None else parse_bytes(memory_limit)
+        limit = room(self.device) if given is None else given
         needs = Needs(frames(tree), storage, scratch, fused, recorded)
         plan = needs.plan(home, limit, str(tree.game), self.device)
         ops: Any = TorchOps(self.device)
@@ -120,7 +122,7 @@ class TorchEngine(Sweeps):
         levels = lay_out(tree)
         places = [self._place(level) for level in levels]
         super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage,
-                         boards=plan.boards, limit=memory_limit)  # fmt: skip
+                         boards=plan.boards, limit=given)  # fmt: skip
 
     # Memory ----------------------------------------------------------------------------------
     def _place(self, level: Level) -> Place:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from subgame.errors import SubgameError
 from subgame.gpu import storage as keeping
 from subgame.gpu.pinned import host_bytes
 from subgame.gpu.quotes import BUFFERS, hosted_bytes
@@ -138,7 +139,11 @@ def put(block: Block, units: slice, values: Tensor) -> None:
 def cuts(minds: Sequence[Mind]) -> list[slice] | None:
     """How the blocks of some minds are cut; None where all of them lie on the device."""
     found = [block.pieces for mind in minds for block in mind if isinstance(block, Hosted)]
-    assert all(pieces == found[0] for pieces in found), "Blocks of one street are cut alike."
+    if any(pieces != found[0] for pieces in found):
+        raise SubgameError(
+            "Regrets and averages in host memory are cut differently here; make both players' by "
+            "one engine."
+        )
     return found[0] if found else None
 
 

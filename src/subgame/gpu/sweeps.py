@@ -22,6 +22,7 @@ from subgame.gpu.quotes import Home, Needs, Quote, aligned, slice_of
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Block, Storage
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
+from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import Street
 
 Floats = NDArray[np.float64]
@@ -143,7 +144,7 @@ class Sweeps:
     ) -> None:
         self.levels, self.places, self.ops = levels, places, ops
         self.torch, self.device = load_torch(), ops.device
-        self.scratch, self.graphs, self.storage = scratch, graphs and not boards, storage
+        self.scratch, self.graphs, self.storage = scratch, graphs, storage
         self.fused = not isinstance(ops, TorchOps)
         self.frames = [level.frame for level in levels]
         self.boards, self.limit, self.ferry = boards, limit, ferry or Ferry(self.device)
@@ -154,7 +155,7 @@ class Sweeps:
 
     def stage(
         self, streets: list[Street], *, storage: Storage | None = None, home: Home | None = None,
-        memory_limit: float | None = None,
+        memory_limit: str | float | None = None,
     ) -> Sweeps:  # fmt: skip
         """The same boards with other betting: below any roots, down to the last street.
 
@@ -174,7 +175,7 @@ class Sweeps:
         yours = mine if two.above is one.above else self._own(two.above)
         both = one._replace(above=mine), two._replace(above=yours)
         places[0] = places[0]._replace(tables=both)
-        limit = self.limit if memory_limit is None else memory_limit
+        limit = self.limit if memory_limit is None else parse_bytes(memory_limit)
         made = Sweeps(levels, places, self.ops, scratch=self.scratch, graphs=self.graphs,
                       storage=storage or self.storage, limit=limit, ferry=self.ferry)  # fmt: skip
         made._settle_in("host" if home is None and self.boards else home)
@@ -185,7 +186,6 @@ class Sweeps:
         there = sum(frame.tables for frame in self.frames)
         limit = room(self.device, there) if self.limit is None else self.limit
         self.boards = self._needs().plan(home, limit, "This stage", self.device).boards
-        self.graphs = self.graphs and not self.boards
 
     def _own(self, above: Tensor) -> Tensor:
         """[u, h] every hand's own place: a first street has no other above it."""
@@ -245,6 +245,7 @@ class Sweeps:
     ) -> Iterator[tuple[Place, Mind, Mind]]:
         """Slices of a street with both players' minds there, fetched where they lie on the host."""
         ours, hers = mine.on(s) if mode != BEST else Mind(None), theirs.on(s)
+        hers = hers._replace(average=None)  # which nobody plays
         pieces = hosted.cuts((ours, hers))
         places = self._slices(s, p, size, pieces)
         if pieces is None:
@@ -325,7 +326,7 @@ class Sweeps:
             blind = memories[1]._replace(average=Blocks(self, 1, []))
             self.sweep(1, RESPOND, blind, memories[0], table[0], table[0], (None, slots[0]))
         once: Callable[[Tensor], None]
-        if self.graphs and (door is None or door.recorded):
+        if self.graphs and not self.boards and (door is None or door.recorded):
             once = self._recorded(memories, slots, alternating, door, responder)
         else:
 
@@ -398,15 +399,14 @@ class Sweeps:
 
     def _copied(self, memory: DeviceMemory) -> DeviceMemory:
         """What is played now, apart. From the host always to the same place: pinning takes long."""
-        if self._spare is None or not self.boards:
+        spare = self._spare
+        if spare is None or len(spare.instant.blocks) != len(memory.instant.blocks):
             copies = memory._replace(regret=memory.regret.clone(), instant=memory.instant.clone())
             self._spare = copies if self.boards else None
             return copies
-        self._spare.regret.copy_(memory.regret)
-        if len(self._spare.instant.blocks) != len(memory.instant.blocks):
-            self._spare = self._spare._replace(instant=memory.instant.clone())
-        self._spare.instant.copy_(memory.instant)
-        return self._spare
+        spare.regret.copy_(memory.regret)
+        spare.instant.copy_(memory.instant)
+        return spare
 
     def still(self, p: int, sigma: Blocks) -> DeviceMemory:
         """A strategy that does not change."""
