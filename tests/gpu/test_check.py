@@ -9,7 +9,7 @@ import pytest
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import TorchEngine, check
+from subgame.gpu import TorchEngine, check, check_larger
 from subgame.gpu.check import Spot
 from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
@@ -112,3 +112,24 @@ def test_slices() -> None:
     game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
+
+
+def test_larger_trees() -> None:
+    flop = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+    turn = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
+    limit = check.turn_holdem("cpu", turn)[0].quote().device - 1
+    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
+                                     sample=1 << 20)  # fmt: skip
+    assert found["flop hold'em, greatest difference"] == 0
+    assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
+        "device", "host",
+    ]  # fmt: skip
+    case = found["turn hold'em, float32"]
+    assert case["home"] == "host"
+    assert case["quoted GiB on the device"] <= limit / 2**30
+    assert case["iterations"] == 6
+    assert case["GB up"] > case["GB down"] > 0
+    json.dumps(found)
+    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
+                                     seconds=0.0, sample=1 << 20)  # fmt: skip
+    assert "skipped" in found["turn hold'em, float32"]

@@ -30,7 +30,7 @@ from subgame.gpu.storage import Storage  # noqa: E402
 from subgame.gpu.torch_ops import Mind  # noqa: E402
 
 TWELVE = Deck("JQKA", "chs")
-WIDE = sg.holdem.endgame("Qs Kh Ac", 4, 6, ("*", "*:0.7,AA"), "all: 1x a / cap 1", deck=TWELVE)
+WIDE = sg.holdem.endgame("Qs Kh Ac", 4, 6, ("*", "*:0.7,AA"), "all: a / cap 1", deck=TWELVE)
 """72 rivers: three slices where integers share scales."""
 KINDS: list[Storage] = list(get_args(Storage))
 SCHEDULES = [

@@ -7,7 +7,7 @@ kernels through Triton's interpreter, without a GPU.
 
 Parts: agreement, gadgets (doors before many roots), whole, nlfh, three-bets, turn, storage (flop
 hold'em in 16 bits), slices (its boards cut), nlth (turn hold'em), nlth-two-sizes, rivers (1,000
-endgames at once), growth (time by size).
+endgames at once), growth (time by size), larger (flop and turn hold'em from host memory).
 """
 
 from __future__ import annotations
@@ -723,6 +723,13 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
     ]  # fmt: skip
 
 
+def part_larger(peak: float) -> Json:
+    """Trees larger than the card; see `check_larger`, which needs this module."""
+    from subgame.gpu import check_larger
+
+    return check_larger.part_larger(peak)
+
+
 PARTS: dict[str, Callable[[float], Json]] = {
     "whole": part_whole,
     "nlfh": part_nlfh,
@@ -735,6 +742,7 @@ PARTS: dict[str, Callable[[float], Json]] = {
     "nlth-two-sizes": part_two_sizes,
     "rivers": part_rivers,
     "growth": part_growth,
+    "larger": part_larger,
 }
 
 
@@ -777,4 +785,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from subgame.gpu import check
+
+    check.main()  # not this copy of it: parts elsewhere share what is made once
