@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ def host_bytes(count: int, device: Any) -> Tensor:
     )
     pages = mmap.mmap(-1, count, **private)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        pages.madvise(mmap.MADV_HUGEPAGE)
+        with suppress(OSError):  # large pages are quicker to pin; small ones do as well
+            pages.madvise(mmap.MADV_HUGEPAGE)
     array = np.frombuffer(pages, np.uint8)
     raw = torch.from_numpy(array).zero_()
     failed = int(torch.cuda.cudart().cudaHostRegister(raw.data_ptr(), count, 0))
