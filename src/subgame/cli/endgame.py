@@ -89,7 +89,7 @@ IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N
 TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
 ScheduleOption = Annotated[
     str,
-    _run("--schedule", "NAME", "dcfr, cfr+, pcfr+, pdcfr+, ... as in subgame solve.", True,
+    _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
          autocompletion=_complete_schedule),
 ]  # fmt: skip
 ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
@@ -118,7 +118,7 @@ def endgame_command(
     target: TargetOption = None,
     iterations: IterationsOption = None,
     seconds: TimeOption = None,
-    schedule: ScheduleOption = "dcfr",
+    schedule: ScheduleOption = "hs-dcfr",
     threads: ThreadsOption = None,
     memory_limit: LimitOption = "8GiB",
     line: LineOption = None,

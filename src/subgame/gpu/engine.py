@@ -25,6 +25,7 @@ from subgame.gpu.runtime import has_triton, load_torch, pick_device
 from subgame.gpu.storage import Storage
 from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, room
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
+from subgame.tree.apart import apart
 from subgame.tree.boards import BoardTree
 from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import LANES
@@ -70,7 +71,8 @@ class _HostDoor:
         self.engine, self.door, self.player = engine, door, door.player
 
     def enter(self, rates: Tensor) -> Tensor:
-        return self.engine.slots(self.door.enter(self.player), self.engine.torch.float32)
+        reach = self.engine.seated(self.player, self.door.enter(self.player))
+        return self.engine.slots(reach, self.engine.torch.float32)
 
     def observe(self, values: Tensor, rates: Tensor) -> None:
         plain = rates[:, :3].double().cpu().numpy()
@@ -108,6 +110,8 @@ class TorchEngine(Sweeps):
         keeping.check_kind(storage)
         self.device, self.torch = pick_device(device), load_torch()
         self.tree = tree
+        self.apart = apart(tree) if tree.merged else None
+        tree = self.apart.tree if self.apart else tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
         recorded = fused and self.device.type == "cuda" if graphs is None else graphs
         given = None if memory_limit is None else parse_bytes(memory_limit)
@@ -140,7 +144,8 @@ class TorchEngine(Sweeps):
 
     def to_cpu(self, p: int, blocks: Blocks) -> Stored:
         """Blocks in the layout of `Strategy`."""
-        out = np.zeros(self.tree.stored(p), dtype=np.float32)
+        tree = self.apart.tree if self.apart else self.tree
+        out = np.zeros(tree.stored(p), dtype=np.float32)
         for level, block in zip(self.levels, blocks.blocks, strict=True):
             edges = level.bets[p].edges
             for units, start, tiles, held in stretches(level, p, MOVED):
@@ -152,7 +157,7 @@ class TorchEngine(Sweeps):
                 padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
                 if padding.any():
                     into[:, -1].transpose(0, 2, 1)[padding] = 0
-        return out
+        return self.apart.gather(p, out, self.tree.stored(p)) if self.apart else out
 
     def street_from_cpu(
         self, p: int, s: int, values: Weights, within: slice | None = None
@@ -162,6 +167,7 @@ class TorchEngine(Sweeps):
         On all boards, or `within` some.
         """
         level, torch = self.levels[s], self.torch
+        values = self.apart.spread(p, values) if self.apart else values
         within = within or slice(0, level.units)
         edges, wide = level.bets[p].edges, level.hands[p].wide
         made = torch.zeros((edges, within.stop - within.start, wide), device=self.device)
@@ -192,10 +198,16 @@ class TorchEngine(Sweeps):
         made = self.torch.from_numpy(np.array(reach, dtype=np.float64))
         return made.to(self.device, dtype)[None, None]
 
+    def seated(self, p: int, reach: Floats) -> Floats:
+        """[s] player `p`'s reach in the order that slots have on the device."""
+        return reach[self.apart.slots[p]] if self.apart else reach
+
     def paid(self, p: int, result: Tensor) -> Floats:
         """[s] root values as expectations."""
         slots = len(self.tree.players[p].slots)
         out: Floats = result[0, 0, :slots].double().cpu().numpy() / self.tree.deals
+        if self.apart:
+            out = out[np.argsort(self.apart.slots[p])]
         return out
 
     def iterate(
@@ -209,7 +221,8 @@ class TorchEngine(Sweeps):
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         kind = self.torch.float32
         one, two = (
-            self.slots(root.enter(p) if root else self.tree.players[p].reach, kind) for p in (0, 1)
+            self.slots(self.seated(p, root.enter(p) if root else self.tree.players[p].reach), kind)
+            for p in (0, 1)
         )
         door = _HostDoor(self, root) if root and root.player >= 0 else None
         self.run(memories, discounts, alternating, (one, two), door, responder)
@@ -241,5 +254,5 @@ class TorchEngine(Sweeps):
 
     def _against(self, p: int, mine: Blocks | None, plan: Plan) -> Floats:
         theirs = self._blocks(1 - p, plan.sigma)
-        hers = self.slots(plan.slots, self.torch.float64)
+        hers = self.slots(self.seated(1 - p, plan.slots), self.torch.float64)
         return self.paid(p, self.judge(p, mine, theirs, hers))

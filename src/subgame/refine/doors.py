@@ -146,12 +146,13 @@ def _bare(tree: PublicTree) -> Form:
 
 
 def _even(subgame: BoardSubgame, stakes: Stakes) -> bool:
-    """Whether hands that the tree's symmetries exchange have the same alternative payoff."""
+    """Whether hands that are the same to the tree have the same alternative payoff."""
     unit, payoff = subgame.tree.units[0], stakes.alternative
-    if len(unit.symmetries) == 1:
+    if len(unit.symmetries) == 1 and not subgame.tree.merged:
         return True
     images = hand_permutations(subgame.tree.holdem.deck)[unit.symmetries]
-    hands = images[:, unit.hands[stakes.opponent]].min(0)  # [s] one hand of each kind
+    first = unit.of.cards.first[unit.hands[stakes.opponent]]
+    hands = images[:, first].min(0)  # [s] one hand of each kind
     size = int(hands.max()) + 1
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, hands, payoff)

@@ -307,14 +307,17 @@ def notes(game: Holdem) -> dict[str, str]:
 
 def save(strategy: Strategy, path: str | Path) -> None:
     """Write a strategy with the parameters of its endgame in the notes; `load` needs no more."""
-    game = _board_tree(strategy).holdem
-    replace(strategy, notes={**strategy.notes, **notes(game)}).save(path)
+    tree = _board_tree(strategy)
+    made = {**strategy.notes, **notes(tree.holdem), "merged": "yes" if tree.merged else "no"}
+    replace(strategy, notes=made).save(path)
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """A strategy that `save` wrote, with its tree compiled anew."""
-    game = _game(path, read_tensors(path)[0])
-    mapped = Strategy.load(path, compile(game, memory_limit=memory_limit))
+    said = read_tensors(path)[0]
+    merge = said.get("merged") == "yes"
+    tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
+    mapped = Strategy.load(path, tree)
     first, second = (np.array(probs) for probs in mapped.probs)  # kernels know no read-only arrays
     return replace(mapped, probs=(first, second))
 
