@@ -23,7 +23,7 @@ def pick_device(name: str) -> Any:
     """``"cpu"`` or ``"cuda"`` (``"cuda:1"``) as a torch device that is there."""
     torch = load_torch()
     kind, _, number = str(name).partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+    if kind not in ("cpu", "cuda"):
         raise SubgameError(f"A device is 'cpu' or 'cuda', not '{name}'.")
     if kind == "cuda" and not torch.cuda.is_available():
         raise SubgameError("PyTorch sees no CUDA device here; device='cpu' works without one.")

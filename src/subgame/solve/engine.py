@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError
 from subgame.solve.range_engine import RangeEngine
 from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
@@ -207,8 +207,16 @@ def check_device(device: str | None) -> str:
     name = CPU if device is None else str(device)
     kind = name.partition(":")[0]
     if name != CPU and kind not in _makers:
-        raise did_you_mean("device", name, (CPU, *_makers))
+        raise no_device(name)
     return name
+
+
+def no_device(name: str) -> SubgameError:
+    """What is said to a name that no device has."""
+    return SubgameError(
+        f"There is no device '{name}'; there are cpu, cuda (a GPU; cuda:1 is the second) and torch "
+        "(what a GPU runs, on the CPU)."
+    )
 
 
 def _made(tree: PublicTree, device: str) -> object:
