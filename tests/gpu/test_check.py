@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import TorchEngine, check
+from subgame.gpu import ExplicitEngine, TorchEngine, check, check_games
 from subgame.gpu.check import Spot
+from subgame.solve import engine as engines
 from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
 
@@ -112,3 +114,32 @@ def test_slices() -> None:
     game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
+
+
+def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is compared: an engine that is a little off is noticed everywhere."""
+    monkeypatch.setattr(check_games, "LONG", 2)
+    names, at = ("kuhn", "rps"), ("coin-toss", "Play")
+    found = check_games.check("torch", names, ("kuhn",), at)
+    assert found["worst"] < 1e-12
+    assert found["same bits again"]
+    assert found["time"]["kuhn, cfr+"]["ms per iteration"] > 0
+    json.dumps(found)
+
+    class Off(ExplicitEngine):
+        def _learn(self, p: int, m: Any, rates: Any, root: Any) -> None:
+            super()._learn(p, m, rates, root)
+            m.regret.data[-1] += 1e-3
+
+        def respond(self, p: int, opponent_plan: Any) -> Any:
+            found = super().respond(p, opponent_plan)
+            return found._replace(sequences=found.sequences + 1e-3)
+
+    def on(tree: Any, device: str) -> Any:
+        return (Off if device == "worse" else ExplicitEngine)(tree, "cpu")
+
+    monkeypatch.setattr(check_games, "on", on)
+    monkeypatch.setitem(engines._makers, "worse", on)
+    found = check_games.check("worse", names, ("kuhn",), at)
+    for case in (*found["games"].values(), found["gadgets"]):
+        assert all(value > 1e-9 for name, value in case.items() if name != "same bits again")

@@ -158,9 +158,9 @@ class Side:
 
     def shares(self, weights: Tensor, least: float) -> Tensor:
         """[q past the slots] weights over their infoset's sum; uniform where that is not above."""
-        torch = load_torch()
         total = self.totals(weights).index_select(0, self.owner)
-        return torch.where(total > least, weights / total, self.uniform)
+        # Rounded as the CPU kernels round, which multiply: less is left to chance at exact ties.
+        return load_torch().where(total > least, weights * (1 / total), self.uniform)
 
 
 class ExplicitEngine:
