@@ -33,7 +33,7 @@ class Tape:
         if self.graph is None:
             torch = load_torch()
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
+            with torch.cuda.device(self.rates.device), torch.cuda.graph(graph):
                 play()
             self.graph = graph
         self.graph.replay()
