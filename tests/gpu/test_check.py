@@ -122,6 +122,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
     names, at = ("kuhn", "rps"), ("coin-toss", "Play")
     found = check_games.check("torch", names, ("kuhn",), at)
     assert found["worst"] < 1e-12
+    assert max(found["gadgets before hold'em, in float32"].values()) < 1e-5
     assert found["same bits again"]
     assert found["time"]["kuhn, cfr+"]["ms per iteration"] > 0
     json.dumps(found)
@@ -136,10 +137,15 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
             return found._replace(sequences=found.sequences + 1e-3)
 
     def on(tree: Any, device: str) -> Any:
+        if tree.weighted:
+            return TorchEngine(tree, "cpu")
         return (Off if device == "worse" else ExplicitEngine)(tree, "cpu")
 
     monkeypatch.setattr(check_games, "on", on)
+    monkeypatch.setattr(check_games, "engine_on", on)
     monkeypatch.setitem(engines._makers, "worse", on)
     found = check_games.check("worse", names, ("kuhn",), at)
+    doors = found["gadgets before hold'em, in float32"]
+    assert all(value > 1e-9 for name, value in doors.items() if name.startswith("resolve"))
     for case in (*found["games"].values(), found["gadgets"]):
         assert all(value > 1e-9 for name, value in case.items() if name != "same bits again")

@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame import games
-from subgame.gpu import PLAIN, find_device
+from subgame.games import holdem
+from subgame.games.holdem.cards import Deck
+from subgame.gpu import PLAIN, engine_on, find_device
 from subgame.gpu.explicit import ExplicitEngine, Pair
+from subgame.refine.doors import Door
 from subgame.refine.gadgets import TECHNIQUES, Gadget, Maxmargin, Resolve, gadget_form, least_entry
 from subgame.refine.payoffs import Trunk
 from subgame.refine.subgame import Subgame, cut
@@ -203,6 +206,31 @@ def _stakes(
     return trunk.stakes(subgame, how, values)[0]
 
 
+def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
+    """The same before a small hold'em tree: steps from random regrets of the tree and the door."""
+    deck, o, plan = Deck("TJQKA", "hs"), int(rng.integers(2)), parse("dcfr")
+    ranges = ("*", "AA,KK:0.5,QJ,JTs:0.3")
+    tree = compile(holdem.endgame("QsJhThKsAh", 4, 6, ranges, "all: 1x a", deck=deck))
+    blueprint = Strategy.random(tree, int(rng.integers(2**31)))
+    regrets = [100 * rng.random(side.num_sequences) for side in tree.players]
+    outer, results = 100 * rng.random(10**4), []
+    for where in (PLAIN, device):
+        subgame = cut(tree, "root")[0]
+        stakes = _stakes(how, subgame, blueprint, blueprint, o, where)
+        door = Door(how, tree, stakes, 1 + np.abs(stakes.cbv), device=where)
+        door.memories[o].regret[:] = outer[: len(door.memories[o].regret)]
+        door.begin(plan.discounts(11, 1)[0])
+        run: Any = engine_on(tree, where)
+        held = run.memory(0), run.memory(1)
+        for memory, numbers in zip(held, regrets, strict=True):
+            memory.regret[:] = numbers.astype(np.float32)
+        run.iterate(held, plan.discounts(11, STEPS + 1), plan.alternating, door)
+        gap = door.judge(run, (held[0].average, held[1].average))
+        kept = [np.asarray(part) for memory in held for part in memory]
+        results.append([*kept, stakes.cbv, door.enter(o), gap.per_seat])
+    return max(far(b, a) for a, b in zip(*results, strict=True))
+
+
 # All of it -----------------------------------------------------------------------------------
 def timed(device: str, tree: PublicTree, plan: Schedule) -> Json:
     """Milliseconds per iteration, and what they bring."""
@@ -236,6 +264,10 @@ def check(
         name: gadget(device, how, subgames[int(rng.integers(len(subgames)))], rng)
         for name, how in techniques().items()
     }
+    out["gadgets before hold'em, in float32"] = {
+        name: before_holdem(device, how, rng)
+        for name, how in techniques().items() if not how.keep_safe
+    }  # fmt: skip
     numbers = [v for each in (*found.values(), out["gadgets"]) for v in each.values()]
     out["worst"] = max(v for v in numbers if not isinstance(v, bool))
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
