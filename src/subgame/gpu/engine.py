@@ -3,7 +3,7 @@
     engine = TorchEngine(tree, device="cuda")
     memories = engine.memory(0), engine.memory(1)
     engine.iterate(memories, schedule.discounts(1, 101), schedule.alternating)
-    strategy = Strategy(tree, tuple(engine.behaviour(p, memories[p].average) for p in (0, 1)))
+    strategy = Strategy(tree, tuple(memories[p].average.numpy() for p in (0, 1)))
 
 Regrets and averages stay on the device as `Blocks`; strategies go to and from the layout that
 `Strategy` has on every device.
@@ -106,7 +106,7 @@ class TorchEngine(Sweeps):
         home: Home | None = None,
     ) -> None:
         if not isinstance(tree, BoardTree):
-            raise SubgameError("The GPU engine solves hold'em trees; others run on the CPU engine.")
+            raise SubgameError("TorchEngine solves hold'em trees; ExplicitEngine is for others.")
         keeping.check_kind(storage)
         self.device, self.torch = pick_device(device), load_torch()
         self.tree = tree
@@ -233,9 +233,9 @@ class TorchEngine(Sweeps):
         """Refused: whole ranges are cheap enough."""
         raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
-    def behaviour(self, p: int, plan: Blocks) -> Stored:
-        """The strategy of an average, for `Strategy`: kernels play in proportion to it."""
-        return plan.numpy()
+    def behaviour(self, p: int, plan: Blocks) -> Blocks:
+        """The strategy of an average: itself, for kernels play in proportion to it."""
+        return plan
 
     def plan(self, p: int, sigma: Weights | Blocks, slots: Floats | None = None) -> Plan:
         """A strategy with a reach at the root, by default the tree's own."""

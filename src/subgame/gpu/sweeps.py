@@ -8,7 +8,7 @@ are ``[root, unit, hand]``; regrets, averages and strategies are `Blocks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from subgame.gpu.layout import Level, betting
 from subgame.gpu.quotes import Home, Needs, Quote, aligned, slice_of
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Block, Storage
+from subgame.gpu.tape import Tape
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
 from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import Street
@@ -98,18 +99,6 @@ class DeviceMemory(NamedTuple):
         average, instant = self.average.blocks, self.instant.blocks
         return Mind(self.regret.blocks[s], average[s] if average else None,
                     instant[s] if instant else None)  # fmt: skip
-
-
-@dataclass
-class Tape:
-    """A recorded iteration: the graph, and the places it reads discounts and root reach from."""
-
-    key: tuple[Any, ...]
-    rates: Tensor
-    slots: list[Tensor]
-    door: Any  # kept, for its id is in the key
-    warm: bool = False
-    graph: Any = None
 
 
 class Door(Protocol):
@@ -305,13 +294,10 @@ class Sweeps:
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, from `reach` at the roots.
 
-        With a `door`, its player enters as it says.
+        With a `door`, its player enters as it says. No iterations: only compile what they need.
         """
-        if len(discounts) < 2:
-            return
         torch, kind = self.torch, self.torch.float32
         seeds = (self._run + np.arange(len(discounts))) % SEEDS
-        self._run += len(discounts) - 1
         table = torch.from_numpy(np.column_stack([discounts, seeds]).astype(np.float32))
         table = table.to(self.device)
         slots = [given.to(kind).contiguous().clone() for given in reach]
@@ -320,6 +306,9 @@ class Sweeps:
             (p, RESPOND if responder == p else LEARN, memories[p], memories[1 - p], table[0],
              table[0], (slots[p], slots[1 - p])) for p in (0, 1)
         ))  # fmt: skip
+        if len(discounts) < 2:
+            return
+        self._run += len(discounts) - 1
         if door is not None:
             slots[door.player].copy_(door.enter(table[0]))
         if responder == 1:  # she answers player 0's first strategy before it is played
@@ -347,24 +336,15 @@ class Sweeps:
             rates = self.torch.zeros((2, 4), device=self.device)
             self._tape = Tape(key, rates, slots, door)
         tape = self._tape
-        for mine, given in zip(tape.slots, slots, strict=True):
+        for mine, given in zip(tape.inputs, slots, strict=True):
             mine.copy_(given)
 
         def play() -> None:
-            self._turn(memories, tape.slots, tape.rates, alternating, door, responder)
+            self._turn(memories, tape.inputs, tape.rates, alternating, door, responder)
 
         def once(rates: Tensor) -> None:
             tape.rates.copy_(rates)
-            if tape.graph is None and not tape.warm:
-                play()
-                tape.warm = True
-                return
-            if tape.graph is None:
-                graph = self.torch.cuda.CUDAGraph()
-                with self.torch.cuda.graph(graph):
-                    play()
-                tape.graph = graph
-            tape.graph.replay()
+            tape.run(play)
 
         return once
 
