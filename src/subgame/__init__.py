@@ -45,6 +45,7 @@ from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
 from subgame.refine.translation import ActionMapping, translate
 from subgame.solve.endgame import Endgame
+from subgame.solve.engine import register as _register
 from subgame.solve.judge import (
     BestResponse,
     Exploitability,
@@ -59,6 +60,7 @@ from subgame.solve.schedule import (
     CFR,
     CFRBR,
     DCFR,
+    HSDCFR,
     LCFR,
     MCCFR,
     CFRPlus,
@@ -76,6 +78,7 @@ __all__ = [
     "CFRBR",
     "CHANCE",
     "DCFR",
+    "HSDCFR",
     "LCFR",
     "MCCFR",
     "TERMINAL",
@@ -148,3 +151,14 @@ __all__ = [
     "trunk_of",
 ]
 __version__ = "0.1.0"
+
+
+def _on_a_device(tree: PublicTree, device: str) -> object:
+    """The engine of a tree on a GPU; only whoever asks for one loads what that takes."""
+    from subgame.gpu import engine_on
+
+    return engine_on(tree, device)
+
+
+for _kind in ("cuda", "torch"):
+    _register(_kind, _on_a_device)

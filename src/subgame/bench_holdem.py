@@ -26,7 +26,7 @@ from subgame.tree.boards import BoardTree
 if TYPE_CHECKING:
     from rich.table import Table
 
-SCHEDULE = "dcfr"
+SCHEDULE = "hs-dcfr"
 TARGETS = (0.5, 0.1)
 """Per cent of the pot."""
 MOVED = 20

@@ -31,8 +31,10 @@ from bucket_oracle import BlurredGame, Cards, Device, Slow  # noqa: E402
 
 from subgame.gpu import TorchEngine  # noqa: E402
 from subgame.gpu import buckets as bucketing  # noqa: E402
+from subgame.gpu import storage as keeping  # noqa: E402
 from subgame.gpu.buckets import Bucketed, Sums  # noqa: E402
 from subgame.gpu.doors import Doors  # noqa: E402
+from subgame.gpu.hosted import Hosted  # noqa: E402
 from subgame.gpu.torch_ops import TorchOps  # noqa: E402
 
 SCHEDULES = [
@@ -46,7 +48,7 @@ FIRST, MANY = 11, 2
 
 
 def compiled(name: str) -> BoardTree:
-    tree = sg.compile(GAMES[name])
+    tree = sg.compile(GAMES[name], merge=False)
     assert isinstance(tree, BoardTree)
     return tree
 
@@ -434,12 +436,30 @@ def test_bad_maps_are_refused() -> None:
         TorchEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)
 
 
+def test_merged_hands_have_no_buckets() -> None:
+    game = sg.holdem.endgame("QsJhTdKs", 4, 6, bets="all: a / cap 1", deck=Deck("TJQKA", "dhs"))
+    one, plain = compile_boards(game, merge=True), compile_boards(game)
+    assert one.merged
+    assert not plain.merged
+    buckets = Buckets.by_strength(plain, "river", 3)
+    for refused in (
+        lambda: Buckets(one, {}),
+        lambda: Buckets.lossless(one),
+        lambda: Buckets.by_strength(one, "river", 3),
+        lambda: strengths(one, "river"),
+        lambda: TorchEngine(one, "cpu", buckets=buckets),
+    ):
+        with pytest.raises(sg.SubgameError, match="compile it with merge=False"):
+            refused()
+    TorchEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has hands apart
+
+
 def test_a_quote_knows_of_buckets() -> None:
     """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
     game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
     tree = compile_boards(game)
     few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
-    quotes = [TorchEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote()
+    quotes = [TorchEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote().device
               for each in (None, few, every)]  # fmt: skip
     assert quotes[1] < quotes[0] < quotes[2] * 1.5
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
@@ -447,4 +467,68 @@ def test_a_quote_knows_of_buckets() -> None:
     engine = TorchEngine(tree, "cpu", buckets=few, storage="int16")
     blocks = engine.memory(0, predictive=True).regret.blocks
     assert blocks[1].values.dtype == torch.float32
-    assert engine.quote(predictive=True) > engine.quote()
+    assert keeping.kind_of(blocks[1]) == "float32"
+    plain = engine.quote().device
+    for options in ({"predictive": True}, {"alternating": False}):
+        assert engine.quote(**options).device > plain
+
+
+# Homes ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+", "pcfr+(alternating=false)"])
+def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None:
+    """The last street comes by slices, those above are in buckets: no bit changes."""
+    rng, plan, tree = np.random.default_rng([FRESH, 8]), parse(schedule), compiled("suits")
+    fine, names = Buckets.lossless(tree), names_of(tree)
+    buckets = Buckets(tree, {names[s]: merged(fine, s, rng) for s in (0, 1)})
+    found: list[Any] = []
+    homes: tuple[Any, Any] = ("device", "host")
+    for home in homes:
+        engine = TorchEngine(tree, device, buckets=buckets, home=home, graphs=False)
+        one = Device(engine, buckets, plan)
+        one.write(np.random.default_rng(FRESH))
+        for first in (FIRST, FIRST + 2):
+            engine.iterate(one.memories, plan.discounts(first, 3), plan.alternating)
+        strategies = [memory.average.numpy() for memory in one.memories]
+        plans = [engine.plan(p, sigma) for p in (0, 1)
+                 for sigma in (one.memories[p].average, strategies[p])]  # fmt: skip
+        judged = [engine.respond(1 - k // 2, each).slots for k, each in enumerate(plans)]
+        regrets = [memory.regret.numpy() for memory in one.memories]
+        found.append([*strategies, *regrets, *judged])
+    blocks = one.memories[0].regret.blocks
+    assert [type(block) for block in blocks] == [Bucketed, Bucketed, Hosted]
+    assert len(blocks[-1].pieces) > 1
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=str(FRESH))
+    kept = [*one.memories, *([engine._spare] if engine._spare else [])]
+    parts = {id(part): part for memory in kept for part in memory if part.blocks}.values()
+    quote = engine.quote(predictive=plan.predictive, alternating=plan.alternating)
+    assert quote.host == sum(part.blocks[-1].raw.nbytes for part in parts)
+
+
+def test_copies_are_of_the_kind_that_is_played() -> None:
+    """Where player 0's memory is copied to the same place again and again."""
+    plan, tree = parse("cfr(alternating=false)"), compiled("turn")
+    engine = TorchEngine(tree, "cpu", buckets=Buckets.lossless(tree, ["turn"]), home="host")
+    for bucketed in (True, False, True):
+        memories = tuple(engine.memory(p, bucketed=bucketed) for p in (0, 1))
+        engine.iterate(memories, plan.discounts(1, 3), plan.alternating)  # type: ignore[arg-type]
+        assert engine._spare is not None
+        assert isinstance(engine._spare.regret.blocks[0], Bucketed) == bucketed
+
+
+def test_a_last_street_in_buckets_stays_on_the_device() -> None:
+    tree = compiled("turn")
+    buckets = Buckets.lossless(tree, ["river"])
+    with pytest.raises(sg.SubgameError, match="has its home on the device"):
+        TorchEngine(tree, "cpu", buckets=buckets, home="host")
+    need = TorchEngine(tree, "cpu", buckets=buckets).quote().device
+    assert TorchEngine(tree, "cpu", buckets=buckets, memory_limit=need).home == "device"
+    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+        TorchEngine(tree, "cpu", buckets=buckets, memory_limit=need - 1)
+    outside = TorchEngine(tree, "cpu", home="host")
+    stage = outside.stage(tree.streets, buckets=buckets)
+    assert (outside.home, stage.home, stage.quote().device) == ("host", "device", need)
+    assert isinstance(stage.memory(0).regret.blocks[-1], Bucketed)
+    with pytest.raises(sg.SubgameError, match="has its home on the device"):
+        outside.stage(tree.streets, buckets=buckets, home="host")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import TorchEngine, check, check_buckets
+from subgame.gpu import ExplicitEngine, TorchEngine, check, check_buckets, check_games, check_larger
 from subgame.gpu.check import Spot
+from subgame.solve import engine as engines
 from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
 from subgame.tree.buckets import Buckets
@@ -113,6 +115,62 @@ def test_slices() -> None:
     game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
+
+
+def test_larger_trees() -> None:
+    flop = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+    turn = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
+    limit = check.turn_holdem("cpu", turn)[0].quote().device - 1
+    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
+                                     sample=1 << 20)  # fmt: skip
+    assert found["flop hold'em, greatest difference"] == 0
+    assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
+        "device", "host",
+    ]  # fmt: skip
+    case = found["turn hold'em, float32"]
+    assert case["home"] == "host"
+    assert case["quoted GiB on the device"] <= limit / 2**30
+    assert case["iterations"] == 6
+    assert case["GB up"] > case["GB down"] > 0
+    json.dumps(found)
+    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
+                                     seconds=0.0, sample=1 << 20)  # fmt: skip
+    assert "skipped" in found["turn hold'em, float32"]
+
+
+def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared is compared: an engine that is a little off is noticed everywhere."""
+    monkeypatch.setattr(check_games, "LONG", 2)
+    names, at = ("kuhn", "rps"), ("coin-toss", "Play")
+    found = check_games.check("torch", names, ("kuhn",), at)
+    assert found["worst"] < 1e-12
+    assert max(found["gadgets before hold'em, in float32"].values()) < 1e-5
+    assert found["same bits again"]
+    assert found["time"]["kuhn, cfr+"]["ms per iteration"] > 0
+    json.dumps(found)
+
+    class Off(ExplicitEngine):
+        def _learn(self, p: int, m: Any, rates: Any, root: Any) -> None:
+            super()._learn(p, m, rates, root)
+            m.regret.data[-1] += 1e-3
+
+        def respond(self, p: int, opponent_plan: Any) -> Any:
+            found = super().respond(p, opponent_plan)
+            return found._replace(sequences=found.sequences + 1e-3)
+
+    def on(tree: Any, device: str) -> Any:
+        if tree.weighted:
+            return TorchEngine(tree, "cpu")
+        return (Off if device == "worse" else ExplicitEngine)(tree, "cpu")
+
+    monkeypatch.setattr(check_games, "on", on)
+    monkeypatch.setattr(check_games, "engine_on", on)
+    monkeypatch.setitem(engines._makers, "worse", on)
+    found = check_games.check("worse", names, ("kuhn",), at)
+    doors = found["gadgets before hold'em, in float32"]
+    assert all(value > 1e-9 for name, value in doors.items() if name.startswith("resolve"))
+    for case in (*found["games"].values(), found["gadgets"]):
+        assert all(value > 1e-9 for name, value in case.items() if name != "same bits again")
 
 
 def test_buckets() -> None:

@@ -25,6 +25,7 @@ from subgame.tree.forest import LANES
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
+from subgame.games.holdem.cards import Deck  # noqa: E402
 from subgame.gpu import TorchEngine  # noqa: E402
 from subgame.gpu.layout import Level, frames, lay_out  # noqa: E402
 
@@ -36,9 +37,7 @@ DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 def compiled(name: str) -> BoardTree:
-    tree = sg.compile(GAMES[name])
-    assert isinstance(tree, BoardTree)
-    return tree
+    return compile_boards(GAMES[name])
 
 
 def reference(tree: BoardTree) -> Any:
@@ -96,6 +95,39 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
         best, found = cpu.respond(p, mine).slots, gpu.respond(p, hers).slots
         np.testing.assert_allclose(found, best, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("board", ["QsJh7h8d9c", "QsJh7h8d", "QsQh7h"])
+def test_a_merged_tree_is_solved_with_its_hands_apart(board: str, device: str) -> None:
+    """What the tree's own engine does, in the tree's own layout."""
+    deck = Deck("789TJQ", "cdhs")
+    game = sg.holdem.endgame(board, 20, 60, bets="all: 1x", deck=deck)
+    vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)  # any memory will do then
+    tree = compile_boards(game, merge=True)
+    assert tree.merged
+    cpu, gpu = reference(tree), TorchEngine(tree, device)
+    rng, discounts = np.random.default_rng(3), parse("dcfr").discounts(11, 2)
+    memories: Any = [tuple(one.memory(p) for p in (0, 1)) for one in (cpu, gpu)]
+    for p in (0, 1):
+        for field in ("regret", "average"):
+            drawn = rng.random(tree.stored(p), dtype=np.float32)
+            for one, memory in zip((cpu, gpu), memories, strict=True):
+                start(one, field, memory[p], drawn)
+    for one, memory in zip((cpu, gpu), memories, strict=True):
+        one.iterate(memory, discounts, True)
+    real = [np.zeros(tree.stored(p), dtype=bool) for p in (0, 1)]
+    for p in (0, 1):
+        assert gpu.apart is not None
+        real[p][gpu.apart.where[p][gpu.apart.where[p] >= 0]] = True
+        for field in ("regret", "average"):
+            want, got = (kept(one, m[p], field)[real[p]]
+                         for one, m in zip((cpu, gpu), memories, strict=True))  # fmt: skip
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+        plans = [one.plan(1 - p, kept(one, m[1 - p], "average"))
+                 for one, m in zip((cpu, gpu), memories, strict=True)]  # fmt: skip
+        best, found = cpu.respond(p, plans[0]).slots, gpu.respond(p, plans[1]).slots
+        np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -242,7 +274,7 @@ def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
         TorchEngine(tree, "tpu")
-    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+    with pytest.raises(sg.MemoryLimitError, match="needs at least"):
         TorchEngine(tree, "cpu", memory_limit=10)
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]

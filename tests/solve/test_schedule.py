@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
 import subgame as sg
@@ -48,6 +49,7 @@ def test_the_named_schedules() -> None:
         "cfr+": (inf, -inf, 1, False, True),
         "lcfr": (1, 1, 1, False, True),
         "dcfr": (1.5, 0, 2, False, True),
+        "hs-dcfr": (1, 0, 4, False, True),
         "pcfr+": (inf, -inf, 2, True, True),
         "pdcfr+": (2.3, -inf, 5, True, True),
         "cfr-br": (inf, -inf, 1, False, True),
@@ -105,7 +107,7 @@ def test_a_schedule_is_itself() -> None:
         ("", "There is no schedule called ''. Known: cfr, "),
         ("dcfr(alpha=1", "There is no schedule called 'dcfr(alpha=1'; did you mean 'dcfr'?"),
         ("cfr(gama=1)", "There is no schedule option called 'gama'; did you mean 'gamma'?"),
-        ("cfr(name=mine)", "There is no schedule option called 'name'. Known: alpha, "),
+        ("cfr(name=mine)", "There is no schedule option called 'name'; did you mean "),
         ("cfr(average=lineer)", "There is no average called 'lineer'; did you mean 'linear'?"),
         ("cfr(average=5)", "There is no average called '5.0'. Known: exponential, last, "),
         ("mccfr(sampling=externl)", "There is no sampling called 'externl'; did you mean 'exter"),
@@ -168,3 +170,16 @@ def test_discounts_do_not_depend_on_the_slice(schedule: Schedule) -> None:
 def test_enormous_powers_are_no_accident() -> None:
     """A power that overflows keeps all; one that underflows keeps nothing."""
     assert sg.DCFR(alpha=1e6, beta=-1e6).discounts(100, 1)[0, :2].tolist() == [1, 0]
+
+
+def test_a_schedule_that_moves_starts_and_ends_as_those_that_stay() -> None:
+    moving = sg.DCFR(1.0, -1.0, 3.0, ramp=10, last_alpha=2.0, last_beta=0.5, last_gamma=5.0)
+    last = sg.DCFR(2.0, 0.5, 5.0)
+    np.testing.assert_array_equal(moving.discounts(10, 40), last.discounts(10, 40))
+    half = sg.DCFR(1.5, -0.25, 4.0)
+    np.testing.assert_allclose(moving.discounts(5, 1), half.discounts(5, 1))
+    assert not np.allclose(moving.discounts(9, 1), last.discounts(9, 1))
+    with pytest.raises(sg.SubgameError, match="finite"):
+        sg.CFRPlus(ramp=10)
+    with pytest.raises(sg.SubgameError, match="at least 0"):
+        sg.DCFR(ramp=-1)

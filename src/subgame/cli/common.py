@@ -78,6 +78,21 @@ SecondsOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]
+DEVICE_HELP = (
+    "Where to work: cpu; cuda, or cuda:1 for the second GPU, which pays for large games and needs "
+    "PyTorch (pip install 'subgame\\[gpu]'); or torch, what a GPU runs but on the CPU."
+)
+
+
+def complete_device(incomplete: str) -> list[str]:
+    """For the shell."""
+    return [name for name in ("cpu", "cuda", "torch") if name.startswith(incomplete)]
+
+
+DeviceOption = Annotated[
+    str,
+    typer.Option("--device", metavar="NAME", help=DEVICE_HELP, autocompletion=complete_device),
+]
 MemoryOption = Annotated[
     str,
     typer.Option(
@@ -225,6 +240,19 @@ def check_writable(option: str, path: Path | None) -> None:
     raise SubgameError(f"{option} {path} cannot be written: {reason}.")
 
 
+def check_device(device: str, threads: int | None = None) -> None:
+    """Refuse a device that is not there, before any work is done."""
+    from subgame.solve.engine import CPU
+    from subgame.solve.engine import check_device as check
+
+    if check(device) != CPU:
+        from subgame.gpu import find_device
+
+        if threads is not None:
+            raise SubgameError(f"--threads are the CPU's, so they have no meaning on {device}.")
+        find_device(device)
+
+
 def check_saved(option: str, path: Path | None) -> None:
     """Refuse what `check_writable` does, and a name that does not say what kind of file it is."""
     check_writable(option, path)
@@ -337,7 +365,7 @@ def told_of_compiling(meter: Meter) -> Iterator[None]:
         yield
 
 
-def warm_up(meter: Meter, schedule: str = "cfr+") -> None:
+def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Have the kernels ready before any clock runs, by solving Kuhn poker for a moment."""
     import subgame as sg
 
@@ -345,9 +373,9 @@ def warm_up(meter: Meter, schedule: str = "cfr+") -> None:
     tree = sg.compile(sg.games.load("kuhn"))
     with told_of_compiling(meter):
         if schedule == "lp":
-            sg.exploitability(tree, sg.Strategy.uniform(tree))
+            sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
         # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
-        elif sg.solve(tree, schedule, iterations=2).stopped == "interrupted":
+        elif sg.solve(tree, schedule, iterations=2, device=device).stopped == "interrupted":
             raise KeyboardInterrupt
 
 

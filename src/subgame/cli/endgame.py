@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 
 from subgame.cli.common import (
+    DEVICE_HELP,
     SAVED,
     Meter,
+    check_device,
     check_range_schedule,
     check_saved,
+    complete_device,
     emit,
     range_memory,
     stdout,
@@ -89,10 +92,13 @@ IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N
 TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
 ScheduleOption = Annotated[
     str,
-    _run("--schedule", "NAME", "dcfr, cfr+, pcfr+, pdcfr+, ... as in subgame solve.", True,
+    _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
          autocompletion=_complete_schedule),
 ]  # fmt: skip
 ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
+SolvedOn = Annotated[
+    str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
+]
 LimitOption = Annotated[
     str, _run("--memory-limit", "BYTES", "Refuse spots that need more, e.g. 500MB.", True)
 ]
@@ -118,8 +124,9 @@ def endgame_command(
     target: TargetOption = None,
     iterations: IterationsOption = None,
     seconds: TimeOption = None,
-    schedule: ScheduleOption = "dcfr",
+    schedule: ScheduleOption = "hs-dcfr",
     threads: ThreadsOption = None,
+    device: SolvedOn = "cpu",
     memory_limit: LimitOption = "8GiB",
     line: LineOption = None,
     out: OutOption = None,
@@ -164,12 +171,13 @@ def endgame_command(
     if file is not None:
         _refuse(f"The file {file} says which spot it is", given)
     check_saved("--out", out)
+    check_device(device, threads)
     if file is not None and file.suffix == SAVED:
         _refuse(f"The file {file} is solved already", {"--bets": bets, **limits, "--out": out})
-        shown = _saved(file, memory_limit, threads, line)
+        shown = _saved(file, memory_limit, threads, device, line)
     else:
         game = _game(file, given, BETS if bets is None else bets)
-        job = Job.checked(game, line, schedule, target, iterations, seconds, threads)
+        job = Job.checked(game, line, schedule, target, iterations, seconds, threads, device)
         shown = job.run(memory_limit, out)
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
@@ -259,11 +267,12 @@ class Job:
     iterations: int | None
     seconds: float | None
     threads: int | None
+    device: str
 
     @classmethod
     def checked(
         cls, game: Holdem, line: str | None, schedule: str, target: str | None,
-        iterations: int | None, seconds: float | None, threads: int | None,
+        iterations: int | None, seconds: float | None, threads: int | None, device: str,
     ) -> Self:  # fmt: skip
         """Refuses what will be refused later, before the boards are dealt."""
         from subgame.solve.endgame import follow_line
@@ -276,7 +285,7 @@ class Job:
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
-        return cls(game, line, schedule, chips, iterations, seconds, threads)
+        return cls(game, line, schedule, chips, iterations, seconds, threads, device)
 
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps what is done."""
@@ -287,15 +296,17 @@ class Job:
             tree = _compile(self.game, memory_limit, meter)
             needed = range_memory(tree, self.schedule, memory_limit)
             _quote(tree, needed, meter)
-            warm_up_ranges(meter, self.schedule)
+            if self.device == "cpu":  # a GPU's kernels are those of one game's betting
+                warm_up_ranges(meter, self.schedule)
             meter.update("Solving the endgame")
             result = sg.solve(
                 tree, self.schedule, target=self.target, iterations=self.iterations,
-                seconds=self.seconds, threads=self.threads, progress=_progress(meter, tree),
+                seconds=self.seconds, threads=self.threads, device=self.device,
+                progress=_progress(meter, tree),
             )  # fmt: skip
             failure = _write(result.strategy, out)
             meter.update("Measuring EV and equity")
-            solved = Endgame.of(result.strategy, self.threads)
+            solved = Endgame.of(result.strategy, self.threads, self.device)
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
@@ -343,15 +354,17 @@ def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
     return None
 
 
-def _saved(file: Path, memory_limit: str, threads: int | None, line: str | None) -> Shown:
+def _saved(
+    file: Path, memory_limit: str, threads: int | None, device: str, line: str | None
+) -> Shown:
     """A solution from a file."""
     import subgame as sg
     from subgame.solve.endgame import Endgame, load, memory_needed
 
     with Meter("the endgame") as meter, told_of_compiling(meter):
         strategy = load(file, memory_limit=memory_limit)
-        solved = Endgame.of(strategy, threads)
-        gap = sg.exploitability(solved.tree, strategy)
+        solved = Endgame.of(strategy, threads, device)
+        gap = sg.exploitability(solved.tree, strategy, device=device)
     made = strategy.notes
     iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
     name = made.get("schedule", "dcfr")

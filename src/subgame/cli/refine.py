@@ -14,11 +14,13 @@ from subgame.cli.common import (
     GAME_HELP,
     SAVED,
     BlueprintOption,
+    DeviceOption,
     JsonOption,
     MemoryOption,
     Meter,
     SecondsOption,
     StrategyArgument,
+    check_device,
     check_range_schedule,
     check_saved,
     check_writable,
@@ -161,6 +163,7 @@ def refine_command(
         int | None,
         typer.Option("--threads", metavar="N", help="Cores to use in hold'em.", show_default="all"),
     ] = None,
+    device: DeviceOption = "cpu",
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="F.safetensors", help="Save the refined strategy."),
@@ -213,6 +216,7 @@ def refine_command(
     _check_files(out, plot, len(gadgets))
     if threads is not None and threads < 1:
         raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
+    check_device(device, threads)
 
     import subgame as sg
 
@@ -228,13 +232,14 @@ def refine_command(
             tree = compile_game(rules, memory_limit, meter)
             rough = named_strategy(rules, tree, strategy, blueprint, seed)
         subgames = sg.cut(rough.tree, where(rough.tree, at))
-        _prepare(rough.tree, subgames, gadgets, schedule, memory_limit, threads, meter)
+        hows = (schedule, memory_limit, threads, device)
+        _prepare(rough.tree, subgames, gadgets, *hows, meter)
         found = []
         for gadget in gadgets:
             found.append(
                 sg.refine(
                     rough.tree, rough, at=subgames, technique=gadget, schedule=schedule,
-                    player=player, iterations=iterations, seconds=seconds, gap=gap,
+                    player=player, iterations=iterations, seconds=seconds, gap=gap, device=device,
                     progress=_progress(meter, gadget),
                 )
             )  # fmt: skip
@@ -408,6 +413,7 @@ def _prepare(
     schedule: str | None,
     memory_limit: str,
     threads: int | None,
+    device: str,
     meter: Meter,
 ) -> None:
     """Have the kernels ready, the threads set and the memory checked."""
@@ -416,13 +422,14 @@ def _prepare(
 
     if not isinstance(tree, BoardTree):
         for name in dict.fromkeys(schedule or gadget.schedule for gadget in gadgets):
-            warm_up(meter, name)
+            warm_up(meter, name, device)
         return
     range_memory(tree, schedule or "dcfr", memory_limit)
-    warm_up_ranges(meter, schedule or "dcfr", gadgets[0].name)
+    if device == "cpu":  # a GPU's kernels are those of one game's betting
+        warm_up_ranges(meter, schedule or "dcfr", gadgets[0].name)
     if threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
-            engine(each, threads)
+            engine(each, threads, device)
 
 
 def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:

@@ -15,11 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    DeviceOption,
     GameArgument,
     JsonOption,
     MemoryOption,
     Meter,
     SecondsOption,
+    check_device,
     check_readable,
     check_writable,
     compile_game,
@@ -100,6 +102,7 @@ def solve_command(
         Path | None,
         typer.Option("--plot", metavar="F.png", help="Draw the exploitability curve."),
     ] = None,
+    device: DeviceOption = "cpu",
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
@@ -119,6 +122,8 @@ def solve_command(
 
     subgame solve 'liars-dice(faces=5)' --seconds 120 --resume run.ckpt
 
+    subgame solve 'liars-dice(faces=5)' --device cuda
+
     subgame solve leduc --schedule lp --json
     """
     exact = schedule.strip().lower() == "lp"
@@ -130,20 +135,21 @@ def solve_command(
     else:
         _check_run(schedule, iterations, seconds, target)
     _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
+    check_device(device)
 
     import subgame as sg
 
     rules = load_game(game)
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        warm_up(meter, "lp" if exact else schedule)
+        warm_up(meter, "lp" if exact else schedule, device)
         meter.update(f"Solving {rules}")
         if exact:
-            result = sg.solve_lp(tree)
+            result = sg.solve_lp(tree, device=device)
         else:
             result = sg.solve(
                 tree, schedule, iterations=iterations, seconds=seconds, target=target, seed=seed,
-                checkpoint=checkpoint, resume=resume, progress=meter.step,
+                device=device, checkpoint=checkpoint, resume=resume, progress=meter.step,
             )  # fmt: skip
     failure = _write(result, out, plot)
     if json:

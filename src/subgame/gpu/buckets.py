@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.gpu.layout import Frame, Level
+from subgame.gpu.layout import Level
 from subgame.gpu.runtime import load_torch
-from subgame.gpu.storage import Coded
+from subgame.gpu.storage import Kept
 from subgame.gpu.torch_ops import LEARN, RESPOND, Mind, Place
-from subgame.tree.buckets import Buckets
+from subgame.tree.boards import BoardTree
+from subgame.tree.buckets import Buckets, check_apart
 
 Tensor = Any
 Ints = NDArray[np.int64]
@@ -149,8 +150,10 @@ class Shares:
             mind.instant.values.copy_(regret)
 
 
-class Bucketed(Coded):
+class Bucketed(Kept):
     """A block ``[action, unit, hand]`` in which the hands of a bucket have the same numbers."""
+
+    kind = "float32"
 
     def __init__(self, shares: Shares, values: Tensor, units: slice) -> None:
         self.shares, self.values, self.units = shares, values, units
@@ -298,6 +301,21 @@ def _cut(paid: Any, some: slice) -> Any:
     return None if paid is None else paid[:, some]
 
 
+def check_tree(buckets: Buckets | None, tree: BoardTree) -> None:
+    """Refuse buckets of another tree."""
+    if buckets is not None and buckets.tree is not tree:
+        check_apart(tree)
+        raise SubgameError("Buckets are of one tree, and these are of another.")
+
+
+def counted(buckets: Buckets | None, streets: int) -> dict[int, int]:
+    """How many buckets there are, by street; streets are the last ones of their tree."""
+    if buckets is None:
+        return {}
+    top = len(buckets.tree.streets) - streets
+    return {s - top: found.count for s, found in buckets.groupings.items() if s >= top}
+
+
 def seat(
     buckets: Buckets, levels: list[Level], places: list[Place], device: Any
 ) -> dict[tuple[int, int], Shares]:
@@ -348,16 +366,3 @@ def _homes(levels: list[Level], p: int) -> list[Ints]:
         out.append(np.array(home[bet.roots :], dtype=np.int64))
         here = [home[row] for row in bet.leaves]
     return out
-
-
-def bucketed_bytes(
-    frame: Frame, p: int, count: int, roots: int, scratch: int, predictive: bool
-) -> tuple[int, int]:
-    """Bytes that a bucketed street of player `p` keeps, and those it works with meanwhile."""
-    edges, places = frame.bets[p].edges, frame.units * frame.wide[p]
-    block = 4 * edges * count
-    tables = places * (4 + 4 + 1 + 2 * 4 + 4 * (1 + roots)) + 8 * count  # lines double it at most
-    one = 2 * 4 * edges * frame.wide[p]
-    spread = min(one * frame.units, max(one, scratch))
-    sums = 4 * edges * (count + places // LONGEST)
-    return block * (5 if predictive else 4) + tables, spread + 2 * sums + 2 * block

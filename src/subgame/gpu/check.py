@@ -7,7 +7,8 @@ kernels through Triton's interpreter, without a GPU.
 
 Parts: agreement, gadgets (doors before many roots), whole, nlfh, three-bets, turn, storage (flop
 hold'em in 16 bits), slices (its boards cut), buckets (its flops in buckets), nlth (turn hold'em),
-nlth-two-sizes, rivers (1,000 endgames at once), growth (time by size).
+nlth-two-sizes, rivers (1,000 endgames at once), growth (time by size), larger (flop and turn
+hold'em from host memory), games (explicit trees: every game, schedule and gadget).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ import numpy as np
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import DECK, Deck
+from subgame.gpu import check_games
+from subgame.gpu.check_games import far, fresh
 from subgame.gpu.doors import RANDOM, Doors, Kind
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.runtime import load_torch
@@ -72,14 +75,6 @@ def small_games() -> dict[str, Any]:
 
 
 # Agreement -----------------------------------------------------------------------------------
-def _far(got: Any, want: Any) -> float:
-    """The greatest difference, relative to the greatest value."""
-    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    if not np.isfinite(got).all():
-        return float("inf")
-    return float(np.abs(got - want).max(initial=0) / max(np.abs(want).max(initial=0), 1e-30))
-
-
 def _stepped(engine: TorchEngine, plan: Schedule, drawn: list[Any]) -> tuple[Any, ...]:
     """Memories after one iteration from given regrets."""
     memories = _memories(engine, plan)
@@ -100,27 +95,22 @@ def compare(want: TorchEngine, got: TorchEngine, seed: int) -> Json:
     for p in (0, 1):
         plans = [one.plan(1 - p, drawn[1 - p]) for one in (want, got)]
         a, b = want.values(p, drawn[p], plans[0]), got.values(p, drawn[p], plans[1])
-        out["values"] = max(out["values"], _far(b, a))
+        out["values"] = max(out["values"], far(b, a))
         c, d = want.respond(p, plans[0]).slots, got.respond(p, plans[1]).slots
-        out["best response"] = max(out["best response"], _far(d, c))
+        out["best response"] = max(out["best response"], far(d, c))
     for name in NAMED:
         plan = parse(name)
         sides = [_stepped(one, plan, drawn) for one in (want, got)]
         for p in (0, 1):
             for field in ("regret", "average"):
                 a, b = (getattr(side[p], field).numpy() for side in sides)
-                out[name] = max(out[name], _far(b, a))
+                out[name] = max(out[name], far(b, a))
     return dict(out)
-
-
-def _fresh() -> int:
-    """A seed that nobody has chosen."""
-    return int(np.random.SeedSequence().generate_state(1)[0])
 
 
 def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | None = None) -> Json:
     """Fused kernels on `device` beside plain PyTorch on the CPU, on fresh random inputs."""
-    seed = _fresh() if seed is None else seed
+    seed = fresh() if seed is None else seed
     found: Json = {"seed": seed}
     for name, game in small_games().items():
         if names and name not in names:
@@ -136,7 +126,7 @@ def rounding(
     device: str, names: tuple[str, ...] = ("river", "nlfh", "turn"), seed: int | None = None
 ) -> Json:
     """16-bit storage after one step, fused beside plain: how many last bits apart they are."""
-    seed = _fresh() if seed is None else seed
+    seed = fresh() if seed is None else seed
     found: Json = {"seed": seed}
     for name in names:
         tree, rng = compile_boards(small_games()[name]), np.random.default_rng(seed)
@@ -174,7 +164,7 @@ def gadgets(
     seed: int | None = None,
 ) -> Json:  # fmt: skip
     """Doors before the roots of a stage, on all boards: fused beside plain PyTorch on the CPU."""
-    seed = _fresh() if seed is None else seed
+    seed = fresh() if seed is None else seed
     rng = np.random.default_rng(seed)
     found: Json = {"seed": seed}
     game = holdem.nlfh(2000, 50, 100, bets, "JQKA", "hs")
@@ -217,7 +207,7 @@ def gadgets(
                 ]  # fmt: skip
                 rates = torch.ones(4, device=engine.device)
                 results.append([*kept, door.enter(rates).cpu().numpy()])
-            found[f"{kind}, {name}"] = max(_far(b, a) for a, b in zip(*results, strict=True))
+            found[f"{kind}, {name}"] = max(far(b, a) for a, b in zip(*results, strict=True))
     return found
 
 
@@ -387,7 +377,7 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
         "least GB": least / 1e9, "moved GB": moved / 1e9,
         "share of copy bandwidth, least bytes": least / spent / peak,
         "share of copy bandwidth, moved bytes": moved / spent / peak,
-        "quoted GiB": sweeps.quote(predictive=plan.predictive) / 2**30,
+        "quoted GiB": sweeps.quote(predictive=plan.predictive).device / 2**30,
     }  # fmt: skip
     if sweeps.device.type == "cuda":
         with watched(sweeps) as watch:
@@ -480,7 +470,7 @@ def part_whole(peak: float) -> Json:
                 )
             if name == "dcfr":
                 both = [e.respond(p, e.plan(1 - p, plain[1 - p].average)).slots for e in sides]
-                found[f"best response {p}"] = _far(both[1], both[0])
+                found[f"best response {p}"] = far(both[1], both[0])
     return found
 
 
@@ -587,15 +577,15 @@ def part_two_sizes(
     """Turn hold'em with two bet sizes, which only fits in 16 bits."""
     engine, made = turn_holdem(device, game)
     larger = holdem.nlth(bets=bets)
-    stage = engine.stage(grow(larger), storage="int16")
     found: Json = {"bets": bets, **made}
     for kind in get_args(Storage):
-        found[f"quoted GiB, {kind}"] = engine.stage(grow(larger), storage=kind).quote() / 2**30
+        stage = engine.stage(grow(larger), storage=kind, home="device", memory_limit=np.inf)
+        found[f"quoted GiB, {kind}"] = stage.quote().device / 2**30
     if device == "cuda":
         _forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
-        if stage.quote() - sum(frame.tables for frame in stage.frames) > free:
+        if stage.quote().device - sum(frame.tables for frame in stage.frames) > free:
             return {**found, "skipped": "it does not fit"}
     return {**found, **_solved(Spot.of(engine, stage), peak, 5.0, seconds)}
 
@@ -723,6 +713,13 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
     ]  # fmt: skip
 
 
+def part_larger(peak: float) -> Json:
+    """Trees larger than the card; see `check_larger`, which needs this module."""
+    from subgame.gpu import check_larger
+
+    return check_larger.part_larger(peak)
+
+
 def part_buckets(peak: float) -> Json:
     """See `check_buckets`, which measures by what is here."""
     from subgame.gpu import check_buckets
@@ -743,6 +740,8 @@ PARTS: dict[str, Callable[[float], Json]] = {
     "nlth-two-sizes": part_two_sizes,
     "rivers": part_rivers,
     "growth": part_growth,
+    "larger": part_larger,
+    "games": lambda peak: check_games.check(),
 }
 
 
@@ -785,4 +784,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from subgame.gpu import check
+
+    check.main()  # not this copy of it: parts elsewhere share what is made once

@@ -9,6 +9,7 @@ import numpy as np
 from subgame.games import holdem
 from subgame.gpu import check
 from subgame.gpu.buckets import Bucketed
+from subgame.gpu.check_games import far, fresh
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.sweeps import DeviceMemory
 from subgame.solve.schedule import parse
@@ -60,7 +61,7 @@ def _timed(engine: TorchEngine, buckets: Buckets | None) -> Json:
         "first three, with compiling, s": compiling,
         "ms per iteration": round(float(np.median(times)) * 1e3, 4),
         "runs": [round(t * 1e3, 4) for t in times],
-        "quoted GiB": stage.quote() / 2**30,
+        "quoted GiB": stage.quote().device / 2**30,
     }
     if engine.device.type == "cuda":
         with check.watched(stage) as watch:
@@ -71,11 +72,11 @@ def _timed(engine: TorchEngine, buckets: Buckets | None) -> Json:
 
 def _agreement(engine: TorchEngine, plain: TorchEngine, buckets: Buckets) -> Json:
     """Fused beside plain after one iteration from random numbers, and fused beside itself."""
-    out: Json = {"seed": check._fresh()}
+    out: Json = {"seed": fresh()}
     for name in ("dcfr", "pcfr+"):
         sides = [_stepped(one, buckets, name, out["seed"]) for one in (plain, engine, engine)]
         want, got, again = ([values for memory in side for values in memory] for side in sides)
-        out[f"fused and plain, {name}"] = max(map(check._far, got, want))
+        out[f"fused and plain, {name}"] = max(map(far, got, want))
         out[f"repeats bit by bit, {name}"] = all(map(np.array_equal, got, again))
     return out
 

@@ -80,7 +80,10 @@ class Doors:
     def observe(self, values: Tensor, rates: Tensor) -> None:
         """What she got by entering; discounts now and next."""
         if self.kind in RANDOM:
-            self.regret[0] = self._by_chance(values * self.per) * self.real
+            likely = by_chance(
+                self.kind, values * self.per, self.alternative, self.spread, self.seen
+            )
+            self.regret[0] = likely * self.real
             return
         now = self._strategy(rates[0])
         if self.kind == "leave":
@@ -95,24 +98,28 @@ class Doors:
         if self.instant is not None:
             self.instant.copy_(gain)
 
-    def _by_chance(self, value: Tensor) -> Tensor:
-        """How likely the alternative lies below: P(X <= v), or the Hedge integral, eq. (3)."""
-        torch, mean, spread = self.torch, self.alternative, self.spread
-        wide = spread.clamp(min=TINY)
-        if self.kind == "respond":
-            fixed = 0.5 * (1 + torch.sign(value - mean))
-            return torch.where(spread > 0, torch.special.ndtr((value - mean) / wide), fixed)
-        self.seen[0] += 1
-        self.seen[1] += value
-        self.seen[2] += value * value
-        t = self.seen[0]
-        average = self.seen[1] / t
-        variance = (self.seen[2] / t - average * average).clamp(min=1e-12)
-        # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
-        rate = t.sqrt() * math.sqrt(math.log(2)) / (3 * variance.sqrt())
-        over_normal, over_logistic = (torch.zeros_like(value) for _ in range(2))
-        for x, w in zip(HERMITE_X, HERMITE_W, strict=True):
-            over_normal += w * torch.sigmoid(rate * (average - mean - math.sqrt(2) * x * spread))
-        for x, w in zip(LOGIT_X, LOGIT_W, strict=True):
-            over_logistic += w * torch.special.ndtr((average - mean + x / rate) / wide)
-        return torch.where(rate * spread < 2, over_normal, over_logistic)
+
+def by_chance(kind: str, value: Tensor, mean: Tensor, spread: Tensor, seen: Tensor) -> Tensor:
+    """How likely the alternative lies below: P(X <= v), or the Hedge integral, eq. (3).
+
+    `seen` holds count, sum and sum of squares of the values so far, which Hedge adds to.
+    """
+    torch = load_torch()
+    wide = spread.clamp(min=TINY)
+    if kind == "respond":
+        fixed = 0.5 * (1 + torch.sign(value - mean))
+        return torch.where(spread > 0, torch.special.ndtr((value - mean) / wide), fixed)
+    seen[0] += 1
+    seen[1] += value
+    seen[2] += value * value
+    t = seen[0]
+    average = seen[1] / t
+    variance = (seen[2] / t - average * average).clamp(min=1e-12)
+    # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
+    rate = t.sqrt() * math.sqrt(math.log(2)) / (3 * variance.sqrt())
+    over_normal, over_logistic = (torch.zeros_like(value) for _ in range(2))
+    for x, w in zip(HERMITE_X, HERMITE_W, strict=True):
+        over_normal += w * torch.sigmoid(rate * (average - mean - math.sqrt(2) * x * spread))
+    for x, w in zip(LOGIT_X, LOGIT_W, strict=True):
+        over_logistic += w * torch.special.ndtr((average - mean + x / rate) / wide)
+    return torch.where(rate * spread < 2, over_normal, over_logistic)

@@ -3,7 +3,7 @@
     engine = TorchEngine(tree, device="cuda")
     memories = engine.memory(0), engine.memory(1)
     engine.iterate(memories, schedule.discounts(1, 101), schedule.alternating)
-    strategy = Strategy(tree, tuple(engine.behaviour(p, memories[p].average) for p in (0, 1)))
+    strategy = Strategy(tree, tuple(memories[p].average.numpy() for p in (0, 1)))
 
 Regrets and averages stay on the device as `Blocks`; strategies go to and from the layout that
 `Strategy` has on every device.
@@ -17,15 +17,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import SubgameError
 from subgame.gpu import storage as keeping
+from subgame.gpu.buckets import check_tree, counted
 from subgame.gpu.layout import Level, frames, lay_out, stretches
+from subgame.gpu.quotes import Home, Needs
 from subgame.gpu.runtime import has_triton, load_torch, pick_device
 from subgame.gpu.storage import Storage
-from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, quoted
+from subgame.gpu.sweeps import SCRATCH, Blocks, DeviceMemory, Sweeps, room
 from subgame.gpu.torch_ops import Place, Tables, TorchOps
+from subgame.tree.apart import apart
 from subgame.tree.boards import BoardTree
 from subgame.tree.buckets import Buckets
+from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import LANES
 
 Floats = NDArray[np.float64]
@@ -69,7 +73,8 @@ class _HostDoor:
         self.engine, self.door, self.player = engine, door, door.player
 
     def enter(self, rates: Tensor) -> Tensor:
-        return self.engine.slots(self.door.enter(self.player), self.engine.torch.float32)
+        reach = self.engine.seated(self.player, self.door.enter(self.player))
+        return self.engine.slots(reach, self.engine.torch.float32)
 
     def observe(self, values: Tensor, rates: Tensor) -> None:
         plain = rates[:, :3].double().cpu().numpy()
@@ -82,8 +87,15 @@ class TorchEngine(Sweeps):
     `storage` is how regrets and averages are kept (see `subgame.gpu.storage`): "float32", or in
     half the memory "int16" or "bfloat16", of which the first loses less. `fused` compiles each
     street's betting into one kernel (Triton; the default on CUDA); without, plain PyTorch.
-    `scratch` is what lanes of the last street and their values may take. On streets with `buckets`
-    (see `subgame.tree.buckets`) regrets and averages are kept per bucket, in float32:
+    `scratch` is what lanes of the last street and their values may take.
+
+    `memory_limit` is what all of it may take on the device, by default what is free there. Where
+    the tree needs more, the last street's regrets and averages have their `home` in host memory
+    ("host") and come to the device some boards at a time, with the same results; `quote` says so.
+    `home` may be chosen, too.
+
+    On streets with `buckets` (see `subgame.tree.buckets`) regrets and averages are kept per bucket,
+    in float32 and on the device:
 
         engine = TorchEngine(tree, buckets=Buckets.by_strength(tree, "flop", 200))
     """
@@ -97,22 +109,25 @@ class TorchEngine(Sweeps):
         fused: bool | None = None,
         graphs: bool | None = None,
         scratch: int = SCRATCH,
-        memory_limit: float | None = None,
+        memory_limit: str | float | None = None,
+        home: Home | None = None,
         buckets: Buckets | None = None,
     ) -> None:
         if not isinstance(tree, BoardTree):
-            raise SubgameError("The GPU engine solves hold'em trees; others run on the CPU engine.")
+            raise SubgameError("TorchEngine solves hold'em trees; ExplicitEngine is for others.")
         keeping.check_kind(storage)
+        check_tree(buckets, tree)
         self.device, self.torch = pick_device(device), load_torch()
         self.tree = tree
+        self.apart = apart(tree) if tree.merged else None
+        tree = self.apart.tree if self.apart else tree
         fused = self.device.type == "cuda" and has_triton() if fused is None else fused
         recorded = fused and self.device.type == "cuda" if graphs is None else graphs
-        if buckets is not None and buckets.tree is not tree:
-            raise SubgameError("Buckets are of one tree, and these are of another.")
-        counts = {s: found.count for s, found in buckets.groupings.items()} if buckets else None
-        needed = quoted(frames(tree), storage, scratch, predictive=False, fused=fused,
-                        graphs=recorded, buckets=counts)  # fmt: skip
-        self.check_memory(needed, memory_limit)
+        given = None if memory_limit is None else parse_bytes(memory_limit)
+        limit = room(self.device) if given is None else given
+        counts = counted(buckets, len(tree.streets))
+        needs = Needs(frames(tree), storage, scratch, fused, recorded, counts)
+        plan = needs.plan(home, limit, str(tree.game), self.device)
         ops: Any = TorchOps(self.device)
         if fused:
             from subgame.gpu.fused import FusedOps
@@ -121,21 +136,9 @@ class TorchEngine(Sweeps):
         levels = lay_out(tree)
         places = [self._place(level) for level in levels]
         super().__init__(levels, places, ops, scratch=scratch, graphs=recorded, storage=storage,
-                         buckets=buckets)  # fmt: skip
+                         boards=plan.boards, limit=given, buckets=buckets)  # fmt: skip
 
     # Memory ----------------------------------------------------------------------------------
-    def check_memory(self, needed: int, limit: float | None) -> None:
-        """Refuse a tree that will not fit."""
-        if limit is None:
-            if self.device.type != "cuda":
-                return
-            limit = self.torch.cuda.mem_get_info(self.device)[0]
-        if needed > limit:
-            raise MemoryLimitError(
-                f"{self.tree.game} needs about {human_bytes(needed)} on {self.device}, and "
-                f"{human_bytes(limit)} are there."
-            )
-
     def _place(self, level: Level) -> Place:
         """Tables on the device; what players share goes there once."""
         moved: dict[int, Tensor] = {}
@@ -151,7 +154,8 @@ class TorchEngine(Sweeps):
 
     def to_cpu(self, p: int, blocks: Blocks) -> Stored:
         """Blocks in the layout of `Strategy`."""
-        out = np.zeros(self.tree.stored(p), dtype=np.float32)
+        tree = self.apart.tree if self.apart else self.tree
+        out = np.zeros(tree.stored(p), dtype=np.float32)
         for level, block in zip(self.levels, blocks.blocks, strict=True):
             edges = level.bets[p].edges
             for units, start, tiles, held in stretches(level, p, MOVED):
@@ -163,25 +167,37 @@ class TorchEngine(Sweeps):
                 padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
                 if padding.any():
                     into[:, -1].transpose(0, 2, 1)[padding] = 0
-        return out
+        return self.apart.gather(p, out, self.tree.stored(p)) if self.apart else out
 
-    def street_from_cpu(self, p: int, s: int, values: Weights) -> Tensor:
-        """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`."""
+    def street_from_cpu(
+        self, p: int, s: int, values: Weights, within: slice | None = None
+    ) -> Tensor:
+        """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`.
+
+        On all boards, or `within` some.
+        """
         level, torch = self.levels[s], self.torch
+        values = self.apart.spread(p, values) if self.apart else values
+        within = within or slice(0, level.units)
         edges, wide = level.bets[p].edges, level.hands[p].wide
-        made = torch.zeros((edges, level.units, wide), device=self.device)
-        for units, start, tiles, held in stretches(level, p, MOVED):
+        made = torch.zeros((edges, within.stop - within.start, wide), device=self.device)
+        for units, start, tiles, held in stretches(level, p, MOVED, within):
             shape = (len(held), tiles, edges, LANES)
             some = np.array(values[start : start + math.prod(shape)], np.float32).reshape(shape)
             padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
             if padding.any():
                 some[:, -1].transpose(0, 2, 1)[padding] = 0
             put = torch.from_numpy(some).to(self.device).permute(2, 0, 1, 3)
-            made[:, units, : tiles * LANES] = put.flatten(2)
+            here = slice(units.start - within.start, units.stop - within.start)
+            made[:, here, : tiles * LANES] = put.flatten(2)
         return made
 
     def from_cpu(self, p: int, values: Weights) -> Blocks:
-        """Blocks on the device in float32, from the layout of `Strategy`."""
+        """Blocks in float32, from the layout of `Strategy`."""
+        if self.boards:
+            made = self.blank(p, "float32", bucketed=False)
+            made.read(values)
+            return made
         return Blocks(self, p, [
             self.street_from_cpu(p, s, values) for s in range(len(self.levels))
         ])  # fmt: skip
@@ -192,10 +208,16 @@ class TorchEngine(Sweeps):
         made = self.torch.from_numpy(np.array(reach, dtype=np.float64))
         return made.to(self.device, dtype)[None, None]
 
+    def seated(self, p: int, reach: Floats) -> Floats:
+        """[s] player `p`'s reach in the order that slots have on the device."""
+        return reach[self.apart.slots[p]] if self.apart else reach
+
     def paid(self, p: int, result: Tensor) -> Floats:
         """[s] root values as expectations."""
         slots = len(self.tree.players[p].slots)
         out: Floats = result[0, 0, :slots].double().cpu().numpy() / self.tree.deals
+        if self.apart:
+            out = out[np.argsort(self.apart.slots[p])]
         return out
 
     def iterate(
@@ -209,7 +231,8 @@ class TorchEngine(Sweeps):
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         kind = self.torch.float32
         one, two = (
-            self.slots(root.enter(p) if root else self.tree.players[p].reach, kind) for p in (0, 1)
+            self.slots(self.seated(p, root.enter(p) if root else self.tree.players[p].reach), kind)
+            for p in (0, 1)
         )
         door = _HostDoor(self, root) if root and root.player >= 0 else None
         self.run(memories, discounts, alternating, (one, two), door, responder)
@@ -220,9 +243,9 @@ class TorchEngine(Sweeps):
         """Refused: whole ranges are cheap enough."""
         raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
-    def behaviour(self, p: int, plan: Blocks) -> Stored:
-        """The strategy of an average, for `Strategy`: kernels play in proportion to it."""
-        return plan.numpy()
+    def behaviour(self, p: int, plan: Blocks) -> Blocks:
+        """The strategy of an average: itself, for kernels play in proportion to it."""
+        return plan
 
     def plan(self, p: int, sigma: Weights | Blocks, slots: Floats | None = None) -> Plan:
         """A strategy with a reach at the root, by default the tree's own."""
@@ -241,5 +264,5 @@ class TorchEngine(Sweeps):
 
     def _against(self, p: int, mine: Blocks | None, plan: Plan) -> Floats:
         theirs = self._blocks(1 - p, plan.sigma)
-        hers = self.slots(plan.slots, self.torch.float64)
+        hers = self.slots(self.seated(1 - p, plan.slots), self.torch.float64)
         return self.paid(p, self.judge(p, mine, theirs, hers))

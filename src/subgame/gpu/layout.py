@@ -396,14 +396,18 @@ class Stretch(NamedTuple):
     held: Ints  # [u] hands; the last tile is padded
 
 
-def stretches(level: Level, p: int, most: int) -> Iterator[Stretch]:
-    """Player `p`'s boards of a street, cut where tiles change in number or after `most` numbers."""
+def stretches(level: Level, p: int, most: int, within: slice | None = None) -> Iterator[Stretch]:
+    """Player `p`'s boards of a street, cut where tiles change in number or after `most` numbers.
+
+    All of them, or those `within` some.
+    """
     hands, edges = level.hands[p], level.bets[p].edges
     tiles = -(-hands.held // LANES)
     if edges == 0:
         return
-    changes = np.flatnonzero(np.diff(tiles)) + 1
-    for begin, end in itertools.pairwise([0, *changes.tolist(), level.units]):
+    first, last = (within.start, within.stop) if within else (0, level.units)
+    changes = first + np.flatnonzero(np.diff(tiles[first:last])) + 1
+    for begin, end in itertools.pairwise([first, *changes.tolist(), last]):
         many = int(tiles[begin])
         if many == 0:
             continue

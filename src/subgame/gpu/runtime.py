@@ -22,11 +22,13 @@ def load_torch() -> Any:
 def pick_device(name: str) -> Any:
     """``"cpu"`` or ``"cuda"`` (``"cuda:1"``) as a torch device that is there."""
     torch = load_torch()
-    kind = str(name).partition(":")[0]
+    kind, _, number = str(name).partition(":")
     if kind not in ("cpu", "cuda"):
         raise SubgameError(f"A device is 'cpu' or 'cuda', not '{name}'.")
     if kind == "cuda" and not torch.cuda.is_available():
         raise SubgameError("PyTorch sees no CUDA device here; device='cpu' works without one.")
+    if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
+        raise SubgameError(f"There are {torch.cuda.device_count()} CUDA devices, from 0 on.")
     return torch.device(name)
 
 

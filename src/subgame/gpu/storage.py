@@ -48,13 +48,20 @@ def stored_bytes(kind: str, actions: int, hands: int) -> int:
     return actions * hands * (2 if kind == "bfloat16" else 4)
 
 
+def padded_bytes(kind: str, shape: tuple[int, int, int]) -> int:
+    """The same, up to a full line of memory: what `laid` takes."""
+    return -(-stored_bytes(kind, shape[0], shape[1] * shape[2]) // LINE) * LINE
+
+
 def lines(hands: int) -> int:
     """Scales per action."""
     return -(-hands // LINE)
 
 
-class Coded:
-    """A block ``[action, unit, hand]`` that is no plain tensor; numbers come out of it in float."""
+class Kept:
+    """A block ``[action, unit, hand]`` that is no tensor: it knows its `kind`, and its numbers."""
+
+    kind: str
 
     def load(self, actions: Any, dtype: Any) -> Tensor:
         """Numbers of some actions."""
@@ -65,15 +72,17 @@ class Coded:
         raise NotImplementedError
 
     def cut(self, units: slice) -> Any:
-        """Some boards of it."""
+        """Some boards of it, on the device."""
         raise NotImplementedError
 
 
-class Scaled(Coded):
+class Scaled(Kept):
     """A block ``[action, unit, hand]`` of 16-bit integers, with scales ``[action, line]``.
 
     It can be read and written by actions, like a tensor; what comes and goes is float32.
     """
+
+    kind = "int16"
 
     def __init__(self, ints: Tensor, scales: Tensor) -> None:
         self.ints, self.scales = ints, scales
@@ -141,7 +150,7 @@ class Scaled(Coded):
 
 
 Block = Any
-"""A tensor ``[action, unit, hand]``, or `Coded`."""
+"""A tensor ``[action, unit, hand]``, or `Kept`."""
 
 
 def blank(kind: str, shape: tuple[int, int, int], device: Any) -> Block:
@@ -153,26 +162,38 @@ def blank(kind: str, shape: tuple[int, int, int], device: Any) -> Block:
     return torch.zeros(shape, dtype=getattr(torch, kind), device=device)
 
 
+def laid(kind: str, shape: tuple[int, int, int], raw: Tensor) -> Block:
+    """A block whose numbers are these bytes."""
+    torch, (actions, units, wide) = load_torch(), shape
+    cells, scales = actions * units * wide, actions * lines(units * wide)
+    if kind == "int16":
+        ints, rest = raw[: 2 * cells], raw[2 * cells : 2 * cells + 4 * scales]
+        table = rest.view(torch.float32).view(actions, lines(units * wide))
+        return Scaled(ints.view(torch.int16).view(shape), table)
+    dtype = getattr(torch, kind)
+    return raw[: cells * dtype.itemsize].view(dtype).view(shape)
+
+
 def kind_of(block: Block | None) -> str:
     """How a block is kept; "float32" where there is none."""
-    if isinstance(block, Scaled):
-        return "int16"
+    if isinstance(block, Kept):
+        return block.kind
     return "float32" if block is None or block.element_size() != 2 else "bfloat16"
 
 
 def cut(block: Block, units: slice) -> Block:
     """Some boards of a block."""
-    return block.cut(units) if isinstance(block, Coded) else block[:, units]
+    return block.cut(units) if isinstance(block, Kept) else block[:, units]
 
 
 def peek(block: Block, units: slice) -> Tensor:
     """[action, u, h] numbers on some boards, in float32."""
-    return block.peek(units) if isinstance(block, Coded) else block[:, units].float()
+    return block.peek(units) if isinstance(block, Kept) else block[:, units].float()
 
 
 def load(block: Block, actions: Any, dtype: Any) -> Tensor:
     """Numbers of some actions, to work with."""
-    return block.load(actions, dtype) if isinstance(block, Coded) else block[actions].to(dtype)
+    return block.load(actions, dtype) if isinstance(block, Kept) else block[actions].to(dtype)
 
 
 class Chance(NamedTuple):

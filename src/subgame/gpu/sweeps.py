@@ -8,19 +8,24 @@ are ``[root, unit, hand]``; regrets, averages and strategies are `Blocks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.gpu import hosted
 from subgame.gpu import storage as keeping
-from subgame.gpu.buckets import BucketOps, Shares, bucketed_bytes, seat
-from subgame.gpu.layout import SEGMENT, Frame, Level, betting
+from subgame.gpu.buckets import BucketOps, Shares, counted, seat
+from subgame.gpu.hosted import Ferry, Hosted
+from subgame.gpu.layout import Level, betting
+from subgame.gpu.quotes import Home, Needs, Quote, aligned, slice_of
 from subgame.gpu.runtime import load_torch
 from subgame.gpu.storage import Block, Storage
+from subgame.gpu.tape import Tape
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, Mind, Place, TorchOps
 from subgame.tree.buckets import Buckets
+from subgame.tree.compile import parse_bytes
 from subgame.tree.forest import Street
 
 Floats = NDArray[np.float64]
@@ -50,7 +55,9 @@ class Blocks:
     def read(self, values: NDArray[Any]) -> None:
         """Overwrite from that layout."""
         for s, block in enumerate(self.blocks):
-            block.copy_(self.engine.street_from_cpu(self.player, s, values))
+            for units in hosted.whole_or_pieces(block):
+                some = self.engine.street_from_cpu(self.player, s, values, units)
+                hosted.put(block, units, some)
 
     def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
         """``blocks[:] = values`` reads them, as arrays do."""
@@ -68,12 +75,21 @@ class Blocks:
     def clone(self) -> Blocks:
         return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
 
+    def like(self, other: Blocks) -> bool:
+        """Whether both are kept in the same way, in buckets or not."""
+        return list(map(type, self.blocks)) == list(map(type, other.blocks))
+
+    def copy_(self, other: Blocks) -> Blocks:
+        for block, given in zip(self.blocks, other.blocks, strict=True):
+            block.copy_(given)
+        return self
+
     def __len__(self) -> int:
         return self.engine.tree.stored(self.player) if self.blocks else 1
 
 
 class DeviceMemory(NamedTuple):
-    """What a solver remembers of one player, on the device."""
+    """What a solver remembers of one player, for the device to work on."""
 
     regret: Blocks
     average: Blocks
@@ -89,18 +105,6 @@ class DeviceMemory(NamedTuple):
         average, instant = self.average.blocks, self.instant.blocks
         return Mind(self.regret.blocks[s], average[s] if average else None,
                     instant[s] if instant else None)  # fmt: skip
-
-
-@dataclass
-class Tape:
-    """A recorded iteration: the graph, and the places it reads discounts and root reach from."""
-
-    key: tuple[Any, ...]
-    rates: Tensor
-    slots: list[Tensor]
-    door: Any  # kept, for its id is in the key
-    warm: bool = False
-    graph: Any = None
 
 
 class Door(Protocol):
@@ -129,6 +133,9 @@ class Sweeps:
         scratch: int,
         graphs: bool,
         storage: Storage = "float32",
+        boards: int = 0,
+        limit: float | None = None,
+        ferry: Ferry | None = None,
         buckets: Buckets | None = None,
     ) -> None:
         self.levels, self.places, self.ops = levels, places, ops
@@ -136,9 +143,12 @@ class Sweeps:
         self.scratch, self.graphs, self.storage = scratch, graphs, storage
         self.fused = not isinstance(ops, TorchOps)
         self.frames = [level.frame for level in levels]
+        self.boards, self.limit, self.ferry = boards, limit, ferry or Ferry(self.device)
+        self._spare: DeviceMemory | None = None
         self._tape: Tape | None = None
         self._run = 0  # iterations so far
         self._rehearsed: set[Any] = set()
+        self._counts = counted(buckets, len(levels))
         self.shares: dict[tuple[int, int], Shares] = {}
         """By street and player, where hands share buckets."""
         if buckets is not None:
@@ -146,13 +156,14 @@ class Sweeps:
             self.ops = BucketOps(ops, scratch)
 
     def stage(
-        self, streets: list[Street], *, storage: Storage | None = None,
-        buckets: Buckets | None = None,
+        self, streets: list[Street], *, storage: Storage | None = None, home: Home | None = None,
+        memory_limit: str | float | None = None, buckets: Buckets | None = None,
     ) -> Sweeps:  # fmt: skip
         """The same boards with other betting: below any roots, down to the last street.
 
-        What it remembers is stored as here, or as `storage` says; hands share `buckets` only
-        where they are given again.
+        What it remembers is stored as here, or as `storage` says; `home` and `memory_limit` are
+        those of `TorchEngine`, and by default what they are here. Hands share `buckets` only where
+        they are given again.
         """
         keeping.check_kind(storage or self.storage)
         top = len(self.levels) - len(streets)
@@ -167,9 +178,19 @@ class Sweeps:
         yours = mine if two.above is one.above else self._own(two.above)
         both = one._replace(above=mine), two._replace(above=yours)
         places[0] = places[0]._replace(tables=both)
+        limit = self.limit if memory_limit is None else parse_bytes(memory_limit)
+        counts = counted(buckets, len(levels))
+        needs = replace(self._needs(), frames=[level.frame for level in levels],
+                        storage=storage or self.storage, buckets=counts)  # fmt: skip
+        if home is None and self.boards and not needs.stays:
+            home = "host"
+        there = sum(frame.tables for frame in needs.frames)  # made already
+        free = room(self.device, there) if limit is None else limit
+        plan = needs.plan(home, free, "This stage", self.device)
         ops = self.ops.inner if isinstance(self.ops, BucketOps) else self.ops
         return Sweeps(levels, places, ops, scratch=self.scratch, graphs=self.graphs,
-                      storage=storage or self.storage, buckets=buckets)  # fmt: skip
+                      storage=storage or self.storage, boards=plan.boards, limit=limit,
+                      ferry=self.ferry, buckets=buckets)  # fmt: skip
 
     def _own(self, above: Tensor) -> Tensor:
         """[u, h] every hand's own place: a first street has no other above it."""
@@ -177,14 +198,23 @@ class Sweeps:
         return self.torch.where(above >= 0, here.view(above.shape), -1)
 
     # Memory ----------------------------------------------------------------------------------
-    def blank(self, p: int, *, bucketed: bool = True) -> Blocks:
-        """Zeros, in this engine's storage; in buckets where it has some, unless all is wanted."""
-        return Blocks(self, p, [
-            self.shares[s, p].blank() if bucketed and (s, p) in self.shares else
-            keeping.blank(self.storage, (frame.bets[p].edges, frame.units, frame.wide[p]),
-                          self.device)
-            for s, frame in enumerate(self.frames)
-        ])  # fmt: skip
+    @property
+    def home(self) -> Home:
+        """Where regrets and averages of the last street lie."""
+        return "host" if self.boards else "device"
+
+    def blank(self, p: int, kind: Storage | None = None, *, bucketed: bool = True) -> Blocks:
+        """Zeros, in this engine's storage or another; in its buckets, unless all is wanted."""
+        kind, made = kind or self.storage, list[Block]()
+        for s, (frame, level) in enumerate(zip(self.frames, self.levels, strict=True)):
+            shape = (frame.bets[p].edges, frame.units, frame.wide[p])
+            if bucketed and (s, p) in self.shares:
+                made.append(self.shares[s, p].blank())
+            elif self.boards and level.last:
+                made.append(Hosted(kind, shape, self.boards, self.device))
+            else:
+                made.append(keeping.blank(kind, shape, self.device))
+        return Blocks(self, p, made)
 
     def memory(self, p: int, *, predictive: bool = False, bucketed: bool = True) -> DeviceMemory:
         """A blank memory for player `p`."""
@@ -192,28 +222,49 @@ class Sweeps:
         instant = self.blank(p, bucketed=bucketed) if predictive else Blocks(self, p, [])
         return DeviceMemory(one, two, instant)
 
-    def quote(self, *, predictive: bool = False) -> int:
-        """Bytes that solving and judging take on the device, tables included."""
-        counts = {s: shares.seats.count for (s, _), shares in self.shares.items()}
-        return quoted(self.frames, self.storage, self.scratch, predictive=predictive,
-                      fused=self.fused, graphs=self.graphs, buckets=counts)  # fmt: skip
+    def _needs(self) -> Needs:
+        return Needs(self.frames, self.storage, self.scratch, self.fused, self.graphs, self._counts)
+
+    def quote(self, *, predictive: bool = False, alternating: bool = True) -> Quote:
+        """Bytes that solving and judging take on the device and the host, tables included."""
+        return self._needs().quote(
+            self.home, self.boards, predictive=predictive, alternating=alternating
+        )
 
     # One sweep -------------------------------------------------------------------------------
-    def _slices(self, s: int, p: int, size: int) -> Iterator[Place]:
-        """A street whole, or cut so that lanes and values fit the scratch."""
+    def _slices(
+        self, s: int, p: int, size: int, pieces: list[slice] | None = None
+    ) -> Iterator[Place]:
+        """A street whole, or cut: as `pieces` are, or so that lanes and values fit the scratch."""
         place, level = self.places[s], self.levels[s]
         whole = level.units
-        if level.last:
+        if level.last and pieces is None:
             whole = slice_of(self.frames[s], p, size, self.scratch, self.fused)
-            if self.storage == "int16" or whole > keeping.ALIGNED:
-                whole = max(1, whole // keeping.ALIGNED) * keeping.ALIGNED
-        for at in range(0, level.units, whole):
-            units = slice(at, min(at + whole, level.units))
+            whole = aligned(whole, self.storage)
+        every = range(0, level.units, whole)
+        for units in pieces or [slice(at, min(at + whole, level.units)) for at in every]:
             if units == place.units:
                 yield place
                 continue
             first, second = (tables.cut(units) for tables in place.tables)
             yield Place(level, (first, second), place.weight[units], units)
+
+    def _visits(
+        self, s: int, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, size: int
+    ) -> Iterator[tuple[Place, Mind, Mind]]:
+        """Slices of a street with both players' minds there, fetched where they lie on the host."""
+        ours, hers = mine.on(s) if mode != BEST else Mind(None), theirs.on(s)
+        hers = hers._replace(average=None)  # which nobody plays
+        pieces = hosted.cuts((ours, hers))
+        places = self._slices(s, p, size, pieces)
+        if pieces is None:
+            for place in places:
+                yield place, ours.cut(place.units), hers.cut(place.units)
+            return
+        if self.boards:
+            foreseen = ours.instant is not None or hers.instant is not None
+            self.ferry.reserve(self._needs().staging(self.boards, predictive=foreseen))
+        yield from self.ferry.carry(list(places), ours, hers, learns=mode in (LEARN, RESPOND))
 
     def sweep(
         self, p: int, mode: int, mine: DeviceMemory, theirs: DeviceMemory, rates: Tensor,
@@ -239,17 +290,14 @@ class Sweeps:
             level = self.levels[s]
             shape = (level.bets[p].roots, level.units, level.hands[p].wide)
             result: Tensor = self.torch.empty(shape, dtype=dtype, device=self.device)
-            for place in self._slices(s, p, result.element_size()):
-                cut = place.units
+            size = result.element_size()
+            for place, mind, other in self._visits(s, p, mode, mine, theirs, size):
                 lane = (
-                    lanes[s]
-                    if s < last
-                    else self.ops.descend(place, o, theirs.on(s).cut(cut), ahead, hers[s])[0]
+                    lanes[s] if s < last else self.ops.descend(place, o, other, ahead, hers[s])[0]
                 )
                 shown, folded = self.ops.terminals(place, p, lane)
-                mind = mine.on(s).cut(cut) if mode != BEST else Mind(None)
-                paid = (shown, folded, below)
-                self.ops.settle(place, p, mode, mind, rates, ours[s], paid, result[:, cut])
+                paid, into = (shown, folded, below), result[:, place.units]
+                self.ops.settle(place, p, mode, mind, rates, ours[s], paid, into)
             if s > 0:
                 below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
@@ -266,13 +314,10 @@ class Sweeps:
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, from `reach` at the roots.
 
-        With a `door`, its player enters as it says.
+        With a `door`, its player enters as it says. No iterations: only compile what they need.
         """
-        if len(discounts) < 2:
-            return
         torch, kind = self.torch, self.torch.float32
         seeds = (self._run + np.arange(len(discounts))) % SEEDS
-        self._run += len(discounts) - 1
         table = torch.from_numpy(np.column_stack([discounts, seeds]).astype(np.float32))
         table = table.to(self.device)
         slots = [given.to(kind).contiguous().clone() for given in reach]
@@ -283,13 +328,16 @@ class Sweeps:
             (p, RESPOND if responder == p else LEARN, memories[p], memories[1 - p], table[0],
              table[0], (slots[p], slots[1 - p])) for p in (0, 1)
         ))  # fmt: skip
+        if len(discounts) < 2:
+            return
+        self._run += len(discounts) - 1
         if door is not None:
             slots[door.player].copy_(door.enter(table[0]))
         if responder == 1:  # she answers player 0's first strategy before it is played
             blind = memories[1]._replace(average=Blocks(self, 1, []))
             self.sweep(1, RESPOND, blind, memories[0], table[0], table[0], (None, slots[0]))
         once: Callable[[Tensor], None]
-        if self.graphs and (door is None or door.recorded):
+        if self.graphs and not self.boards and (door is None or door.recorded):
             once = self._recorded(memories, slots, alternating, door, responder)
         else:
 
@@ -310,24 +358,15 @@ class Sweeps:
             rates = self.torch.zeros((2, 4), device=self.device)
             self._tape = Tape(key, rates, slots, door)
         tape = self._tape
-        for mine, given in zip(tape.slots, slots, strict=True):
+        for mine, given in zip(tape.inputs, slots, strict=True):
             mine.copy_(given)
 
         def play() -> None:
-            self._turn(memories, tape.slots, tape.rates, alternating, door, responder)
+            self._turn(memories, tape.inputs, tape.rates, alternating, door, responder)
 
         def once(rates: Tensor) -> None:
             tape.rates.copy_(rates)
-            if tape.graph is None and not tape.warm:
-                play()
-                tape.warm = True
-                return
-            if tape.graph is None:
-                graph = self.torch.cuda.CUDAGraph()
-                with self.torch.cuda.graph(graph):
-                    play()
-                tape.graph = graph
-            tape.graph.replay()
+            tape.run(play)
 
         return once
 
@@ -347,7 +386,7 @@ class Sweeps:
         """One iteration."""
         before, chooser = memories[0], door.player if door else -1
         if not alternating:
-            before = before._replace(regret=before.regret.clone(), instant=before.instant.clone())
+            before = self._copied(before)
         for p in (0, 1):
             mode = RESPOND if responder == p else LEARN
             theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
@@ -359,6 +398,17 @@ class Sweeps:
                     slots[p].copy_(door.enter(rates[1]))
         if door and not alternating:
             slots[chooser].copy_(door.enter(rates[1]))
+
+    def _copied(self, memory: DeviceMemory) -> DeviceMemory:
+        """What is played now, apart. From the host always to the same place: pinning takes long."""
+        spare, played = self._spare, (memory.regret, memory.instant)
+        if spare is None or not all(map(Blocks.like, played, (spare.regret, spare.instant))):
+            copies = memory._replace(regret=memory.regret.clone(), instant=memory.instant.clone())
+            self._spare = copies if self.boards else None
+            return copies
+        spare.regret.copy_(memory.regret)
+        spare.instant.copy_(memory.instant)
+        return spare
 
     def still(self, p: int, sigma: Blocks) -> DeviceMemory:
         """A strategy that does not change."""
@@ -424,58 +474,10 @@ class Sweeps:
         return TorchOps(self.device).opposing(self.places[s], p, reach)
 
 
-def slice_of(frame: Frame, p: int, size: int, scratch: int, fused: bool) -> int:
-    """How many boards of the last street player `p` sweeps at once."""
-    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, fused) * size)))
-
-
-def _per_board(frame: Frame, p: int, fused: bool) -> int:
-    """Numbers on one board besides those that are kept: lanes, and what they pay."""
-    hers, mine = frame.bets[1 - p], frame.bets[p]
-    folded = len(hers.lanes) - hers.folded
-    lanes = len(hers.lanes) * frame.wide[1 - p] + hers.shown * frame.wide[p]
-    if fused:
-        return lanes + folded * frame.cards
-    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * hers.rows * frame.wide[1 - p]
-
-
-def _working(frames: list[Frame], p: int, size: int, scratch: int, fused: bool) -> int:
-    """Numbers that half an iteration of player `p` works with, all of them at once."""
-    o, total = 1 - p, 0
-    for s, frame in enumerate(frames):
-        mine, hers, last = frame.bets[p], frame.bets[o], s == len(frames) - 1
-        boards = slice_of(frame, p, size, scratch, fused) if last else frame.units
-        total += boards * _per_board(frame, p, fused) + mine.roots * frame.units * frame.wide[p]
-        total += frame.units * frame.wide[o] * len(hers.leaves)  # her reach there
-        total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
-        if s > 0:  # boards of the way up, in segments
-            above = frames[s - 1]
-            segments = min(frame.units, above.units + frame.units // SEGMENT)
-            total += mine.roots * segments * above.wide[p]
-    return total
-
-
-def quoted(
-    frames: list[Frame], kind: str, scratch: int, *, predictive: bool, fused: bool, graphs: bool,
-    buckets: dict[int, int] | None = None,
-) -> int:  # fmt: skip
-    """Bytes for two memories, tables and working arrays; `buckets` counts them by street.
-
-    A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
-    """
-    counts = buckets or {}
-    kept = sum(
-        keeping.stored_bytes(kind, frame.bets[p].edges, frame.units * frame.wide[p])
-        for s, frame in enumerate(frames) for p in (0, 1) if s not in counts
-    )  # fmt: skip
-    shared = [
-        bucketed_bytes(frames[s], p, many, frames[0].bets[p].roots, scratch, predictive)
-        for s, many in counts.items() for p in (0, 1)
-    ]  # fmt: skip
-    single, double = (
-        size * max(_working(frames, p, size, scratch, fused) for p in (0, 1)) for size in (4, 8)
-    )
-    spread = max((work for _, work in shared), default=0)
-    work = max(single, double) + spread + (single + spread if graphs else 0)
-    tables = sum(frame.tables for frame in frames) + sum(always for always, _ in shared)
-    return kept * (3 if predictive else 2) + tables + work
+def room(device: Any, there: int = 0) -> float:
+    """Bytes that can still be had on a device, and those that are `there`; no end on the CPU."""
+    if device.type != "cuda":
+        return float("inf")
+    cuda = load_torch().cuda
+    cached = cuda.memory_reserved(device) - cuda.memory_allocated(device)
+    return float(cuda.mem_get_info(device)[0] + cached + there)

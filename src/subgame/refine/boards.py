@@ -164,8 +164,16 @@ class Gifts:
     subgame: what an action is worth is what she can get in the tree below it.
     """
 
-    def __init__(self, whole: BoardTree, o: int, ours: Any, estimate: Strategy | None) -> None:
+    def __init__(
+        self,
+        whole: BoardTree,
+        o: int,
+        ours: Any,
+        estimate: Strategy | None,
+        device: str | None = None,
+    ) -> None:
         self.whole, self.o, self.ours, self.estimate = whole, o, ours, estimate
+        self.device = device
         self._kept: dict[tuple[int, tuple[str, ...], int, str], Gift] = {}
 
     def along(self, subgame: BoardSubgame, which: str) -> list[Gift]:
@@ -206,7 +214,7 @@ class Gifts:
             units = [k for k, unit in enumerate(self.whole.units) if unit.parent == u]
         for spot in (Spot(k, state) for k in units if _some_pair(self.whole, k)):
             part = BoardSubgame(self.whole, spot)
-            run = engine(part.tree)
+            run = engine(part.tree, device=self.device)
             sigma = part.restrict_weights(self.ours.sigma, 1 - self.o)
             plan = run.plan(1 - self.o, sigma, part.reach(1 - self.o, self.ours))
             if which == "estimated" and self.estimate is not None:
@@ -258,11 +266,17 @@ def cut_boards(tree: BoardTree, at: Any) -> list[BoardSubgame]:
                     "frontier; subgames are disjoint, so name only one of the two."
                 )
     start = Spot(0, tree.holdem.start())
-    if any(spot != start for spot in spots) and any(len(u.symmetries) > 1 for u in tree.units):
-        raise SubgameError(
-            f"Boards of {tree.game} that differ only in suits are one, so that parts of it cannot "
-            'be cut out; refine at="root", or give ranges that tell the suits apart.'
-        )
+    if any(spot != start for spot in spots):
+        if any(len(u.symmetries) > 1 for u in tree.units):
+            raise SubgameError(
+                f"Boards of {tree.game} that differ only in suits are one, so that parts of it "
+                'cannot be cut out; refine at="root", or give ranges that tell the suits apart.'
+            )
+        if tree.merged:
+            raise SubgameError(
+                f"Hands of {tree.game} that differ only in suits are one, so that parts of it "
+                'cannot be cut out; refine at="root", or compile it with merge=False.'
+            )
     return [BoardSubgame(tree, spot) for spot in spots]
 
 

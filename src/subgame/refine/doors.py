@@ -31,7 +31,6 @@ from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.compile import Form, FormPlayer, assemble
 from subgame.tree.public_tree import Entries, PublicTree
-from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from subgame.solve.kernels import Root
@@ -51,12 +50,13 @@ class Door:
         stakes: Stakes,
         uncertainty: Floats | None = None,
         predictive: bool = False,
+        device: str | None = None,
     ) -> None:
         o = self.opponent = stakes.opponent
         self.gadget, self.stakes = gadget, stakes
         self.player = -1 if gadget.door == "none" else o
         self.tree = assemble(gadget_form(gadget, _bare(tree), stakes))
-        self.run: Engine = engine(self.tree)
+        self.run: Engine = engine(self.tree, device=device)
         self.memories = (
             self.run.memory(0, predictive=predictive),
             self.run.memory(1, predictive=predictive),
@@ -109,16 +109,16 @@ class Door:
         self.run.update(self.memories, (given[0], given[1]), rates, self._root(2))
         self.count += 1
 
-    def judge(self, run: Any, strategy: Strategy) -> Exploitability:
+    def judge(self, run: Any, played: tuple[Any, Any]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the average at the door; `run` is the tree's."""
         o, us = self.opponent, 1 - self.opponent
         ours = self.stakes.our_reach
-        won = run.respond(o, run.plan(us, strategy.probs[us], ours)).slots
+        won = run.respond(o, run.plan(us, played[us], ours)).slots
         if self.player < 0 or self._random is not None:  # nobody chooses, or there is no such game
             hers = self.enter(o)
             most, paid = won @ hers, 0.0
         else:
-            sigma = self.run.behaviour(o, self.memories[o].average)
+            sigma = self.run.behaviour(o, np.asarray(self.memories[o].average))
             plan = self.run.plan(o, sigma)
             hers = self._through(plan)
             outside = self.run.plan(us, np.ones(self.tree.players[us].num_sequences))
@@ -126,7 +126,7 @@ class Door:
             paid = plan[self.choices].ravel() @ value[self.choices].ravel()
             value[self.place] += won[self.slot] * self.scale
             most = value[self.choices].max(1).sum()
-        back = run.respond(us, run.plan(o, strategy.probs[o], hers)).slots @ ours - paid
+        back = run.respond(us, run.plan(o, played[o], hers)).slots @ ours - paid
         wins = {us: float(most), o: float(back)}
         return Exploitability((wins[0], wins[1]))
 
@@ -146,12 +146,13 @@ def _bare(tree: PublicTree) -> Form:
 
 
 def _even(subgame: BoardSubgame, stakes: Stakes) -> bool:
-    """Whether hands that the tree's symmetries exchange have the same alternative payoff."""
+    """Whether hands that are the same to the tree have the same alternative payoff."""
     unit, payoff = subgame.tree.units[0], stakes.alternative
-    if len(unit.symmetries) == 1:
+    if len(unit.symmetries) == 1 and not subgame.tree.merged:
         return True
     images = hand_permutations(subgame.tree.holdem.deck)[unit.symmetries]
-    hands = images[:, unit.hands[stakes.opponent]].min(0)  # [s] one hand of each kind
+    first = unit.of.cards.first[unit.hands[stakes.opponent]]
+    hands = images[:, first].min(0)  # [s] one hand of each kind
     size = int(hands.max()) + 1
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, hands, payoff)
@@ -162,12 +163,14 @@ def _even(subgame: BoardSubgame, stakes: Stakes) -> bool:
 class _DoorRun(Run):
     """A solve with a door: judged in the gadget game."""
 
-    def __init__(self, tree: PublicTree, schedule: Schedule, door: Door) -> None:
-        super().__init__(tree, schedule, roots=lambda *_: door)  # type: ignore[arg-type]
+    def __init__(
+        self, tree: PublicTree, schedule: Schedule, door: Door, device: str | None
+    ) -> None:
+        super().__init__(tree, schedule, roots=lambda *_: door, device=device)  # type: ignore[arg-type]
         self.door = door
 
-    def judge(self, strategy: Strategy) -> Exploitability:
-        return self.door.judge(self.engine, strategy)
+    def judge(self, played: tuple[Any, Any]) -> Exploitability:
+        return self.door.judge(self.engine, played)
 
 
 def solve_at_door(
@@ -177,6 +180,7 @@ def solve_at_door(
     solver: Schedule | str,
     limits: Limits,
     uncertainty: Floats | None = None,
+    device: str | None = None,
 ) -> Result:
     """Solve a gadget game whose subgame is a hold'em tree."""
     if isinstance(solver, str):
@@ -194,5 +198,5 @@ def solve_at_door(
             f"{gadget.name} on a hold'em tree cannot keep Resolve's conditions, for which the "
             "opponent needs a second copy of the tree; leave out keep_safe."
         )
-    door = Door(gadget, subgame.tree, stakes, uncertainty, solver.predictive)
-    return complete(_DoorRun(subgame.tree, solver, door), limits)
+    door = Door(gadget, subgame.tree, stakes, uncertainty, solver.predictive, device)
+    return complete(_DoorRun(subgame.tree, solver, door, device), limits)

@@ -227,7 +227,7 @@ def plain(engine: TorchEngine, streets: list[Street]) -> Sweeps:
     """A stage by plain PyTorch: for what is done once, kernels need not be compiled."""
     made = engine.stage(streets)
     return Sweeps(made.levels, made.places, TorchOps(engine.device), scratch=engine.scratch,
-                  graphs=False)  # fmt: skip
+                  graphs=False, boards=made.boards, ferry=made.ferry)  # fmt: skip
 
 
 def respond(stage: Sweeps, p: int, theirs: Blocks, reach: Tensor) -> Blocks:

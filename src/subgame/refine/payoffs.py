@@ -18,7 +18,7 @@ from subgame.games.base import TERMINAL
 from subgame.refine.boards import BoardSubgame, Gifts
 from subgame.refine.gadgets import Gadget, Stakes
 from subgame.refine.subgame import Subgame
-from subgame.solve.engine import engine
+from subgame.solve.engine import Engine, engine
 from subgame.solve.judge import counterfactual_reach
 from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
@@ -49,22 +49,28 @@ class Trunk:
     gift_reach: Floats  # [q] pi_{-i} of the infoset where she does
     given: Gifts | None = None
     """The same in a hold'em tree, where no array could hold it: found where it is asked for."""
+    device: str | None = None
 
     @classmethod
     def of(
-        cls, blueprint: Strategy, opponent: int, gadget: Gadget, estimate: Strategy | None
+        cls,
+        blueprint: Strategy,
+        opponent: int,
+        gadget: Gadget,
+        estimate: Strategy | None,
+        device: str | None = None,
     ) -> Trunk:
-        tree, run = blueprint.tree, engine(blueprint.tree)
+        tree, run = blueprint.tree, engine(blueprint.tree, device=device)
         plans = [run.plan(p, blueprint.probs[p]) for p in (0, 1)]
         ours, hers = plans[1 - opponent], plans[opponent]
         held = 0 if tree.weighted else tree.players[opponent].num_sequences
         gift = reach = np.zeros(held)
         given = None
         if isinstance(tree, BoardTree):
-            given = Gifts(tree, opponent, ours, estimate)
+            given = Gifts(tree, opponent, ours, estimate, device)
         elif gadget.gifts != "none":
-            gift, reach = _gifts(tree, opponent, ours, gadget, estimate)
-        return cls(tree, blueprint, opponent, ours, hers, gift, reach, given)
+            gift, reach = _gifts(run, opponent, ours, gadget, estimate)
+        return cls(tree, blueprint, opponent, ours, hers, gift, reach, given, device)
 
     def stakes(
         self,
@@ -76,7 +82,7 @@ class Trunk:
         o = self.opponent
         ours = subgame.reach(1 - o, self.our_plan)
         weight = subgame.weight(o, ours)
-        run = engine(subgame.tree)
+        run = engine(subgame.tree, device=self.device)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         cbv = normalised(run.respond(o, plan).slots, weight)
         gifts = self.gifts(subgame, gadget, weight)
@@ -124,7 +130,7 @@ class Trunk:
         """
         o = self.opponent
         ours = subgame.reach(1 - o, self.our_plan)
-        run = engine(subgame.tree)
+        run = engine(subgame.tree, device=self.device)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         values = run.values(o, subgame.restrict(strategy, o), plan)
         slots = len(subgame.tree.players[o].slots)
@@ -132,14 +138,14 @@ class Trunk:
 
 
 def _gifts(
-    tree: PublicTree, o: int, our_plan: Floats, gadget: Gadget, estimate: Strategy | None
+    run: Engine, o: int, our_plan: Floats, gadget: Gadget, estimate: Strategy | None
 ) -> tuple[Floats, Floats]:
     """[q] max over a of CBV(I, a) minus CBV(I, a'), unnormalised, and pi_{-i}(I).
 
     "lower": a runs over a' itself and the actions that end the game at once, whose value no
     refinement can change (2017, Sec. 5). "estimated": over all, by the values of `estimate`.
     """
-    side, run = tree.players[o], engine(tree)
+    tree, side = run.tree, run.tree.players[o]
     if estimate is not None and gadget.gifts == "estimated":
         value = run.values(o, estimate.probs[o], our_plan)
     else:

@@ -174,6 +174,7 @@ def refine(
     estimate: Strategy | None = None,
     alternatives: Mapping[str, Vector] | Vector | None = None,
     uncertainty: Mapping[str, Vector] | Vector | float | None = None,
+    device: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Refinement:
     """Re-solve the subgames of a blueprint, each on its own, and put the results together.
@@ -190,7 +191,8 @@ def refine(
     itself), or from `alternatives`, numbers per root infoset of the opponent in the paper's
     normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
     standard deviation of the distributional techniques, by default the distance between the
-    estimate and the blueprint's CBV.
+    estimate and the blueprint's CBV. `device` is where all of it is solved and judged, as in
+    `solve`; a linear program runs on the CPU.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
@@ -201,7 +203,7 @@ def refine(
     """
     began = time.perf_counter()
     gadget = technique_named(technique)
-    before = exploitability(tree, blueprint)
+    before = exploitability(tree, blueprint, device=device)
     if player is not None and player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     if gap is not None and gadget.door == "random":
@@ -210,7 +212,7 @@ def refine(
             "say how many iterations or seconds instead."
         )
     if estimate is not None:
-        expected_value(tree, estimate)  # refuses a strategy of another tree
+        expected_value(tree, estimate, device=device)  # refuses a strategy of another tree
     given = isinstance(at, list) and at and isinstance(at[0], Subgame)
     subgames: list[Subgame] = at if given else cut(tree, at)  # type: ignore[assignment, arg-type]
     for subgame in subgames:
@@ -234,7 +236,7 @@ def refine(
             progress(done, len(jobs))
         trunk = trunks.get(1 - p)
         if trunk is None:
-            trunk = trunks[1 - p] = Trunk.of(blueprint, 1 - p, gadget, estimate)
+            trunk = trunks[1 - p] = Trunk.of(blueprint, 1 - p, gadget, estimate, device)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
         spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
         if spread is not None and (spread < 0).any():
@@ -252,7 +254,7 @@ def refine(
         strategy=strategy,
         parts=tuple(parts),
         before=before,
-        after=exploitability(tree, strategy),
+        after=exploitability(tree, strategy, device=device),
         seconds=time.perf_counter() - began,
     )
 
@@ -293,13 +295,13 @@ def _refine_one(
     if alternatives is None and gadget.estimate:
         alternatives = trunk.value_of(subgame, estimate or trunk.blueprint)
     stakes, gifts = trunk.stakes(subgame, gadget, alternatives)
-    run = engine(subgame.tree)
+    run = engine(subgame.tree, device=trunk.device)
     sigma = subgame.restrict(trunk.blueprint, 1 - o)
     result: Result | None = None
     if (stakes.weight > 0).any():  # otherwise we never come here: the blueprint may stay
         if uncertainty is None:
             uncertainty = np.abs(stakes.alternative - gifts - stakes.cbv)
-        result = solve_gadget(gadget, subgame, stakes, solver, limits, uncertainty)
+        result = solve_gadget(gadget, subgame, stakes, solver, limits, uncertainty, trunk.device)
         sigma = inside(result.strategy, subgame, 1 - o)
     plan = run.plan(1 - o, sigma, stakes.our_reach)
     finite = gadget.door != "random" and result is not None
@@ -327,10 +329,11 @@ def solve_gadget(
     solver: Schedule | str,
     limits: Limits,
     uncertainty: Floats | None = None,
+    device: str | None = None,
 ) -> Result:
     """Solve a gadget game, by CFR or by linear program."""
     if isinstance(subgame, BoardSubgame):
-        return solve_at_door(gadget, subgame, stakes, solver, limits, uncertainty)
+        return solve_at_door(gadget, subgame, stakes, solver, limits, uncertainty, device)
     tree = assemble(gadget_form(gadget, subgame.form, stakes))
     o = stakes.opponent
     least = least_entry(gadget, tree.players[o])
@@ -340,7 +343,7 @@ def solve_gadget(
                 f"{gadget.name} is no finite game, so there is no linear program for it; "
                 "solve it by a CFR schedule."
             )
-        return solve_lp(tree, tremble=(o, least) if least else None)
+        return solve_lp(tree, tremble=(o, least) if least else None, device=device)
     roots = None
     if gadget.door == "random":
         if solver.sampling != "none":
@@ -360,7 +363,7 @@ def solve_gadget(
             return run.root(o, tremble=least / np.sqrt(np.arange(first, first + count)))
 
         roots = trembling
-    return complete(Run(tree, solver, roots=roots), limits)
+    return complete(Run(tree, solver, roots=roots, device=device), limits)
 
 
 def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:

@@ -62,18 +62,20 @@ class Endgame:
     chance: Pair  # [h] how likely each hand is, given both ranges and card removal; sums to 1
 
     @classmethod
-    def of(cls, strategy: Strategy, threads: int | None = None) -> Endgame:
-        """Measure a strategy, exactly."""
+    def of(
+        cls, strategy: Strategy, threads: int | None = None, device: str | None = None
+    ) -> Endgame:
+        """Measure a strategy, exactly; `device` as in `subgame.solve`."""
         tree = _board_tree(strategy)
         met = meetings(tree)
         first, second = (side.reach * m for side, m in zip(tree.players, met, strict=True))
         start = tree.holdem.start()
         ev, hand_ev = [], []
-        for p, values in enumerate(_follow(tree, strategy, threads)):
+        for p, values in enumerate(_follow(tree, strategy, threads, device)):
             paid = start.staked[p] + start.bets[p]
             ev.append(float(values @ tree.players[p].reach) + paid)
             hand_ev.append(_each(values, met[p]) + paid)
-        equity, hand_equity = equities(tree, threads)
+        equity, hand_equity = equities(tree, threads, device)
         return cls(
             strategy, (ev[0], ev[1]), equity, (hand_ev[0], hand_ev[1]), hand_equity, (first, second)
         )
@@ -132,9 +134,11 @@ def _against(tree: BoardTree, reach: Floats, p: int) -> Floats:
     return out
 
 
-def _follow(tree: BoardTree, strategy: Strategy, threads: int | None = None) -> Pair:
+def _follow(
+    tree: BoardTree, strategy: Strategy, threads: int | None = None, device: str | None = None
+) -> Pair:
     """[h] both players' counterfactual values at the root, in net chips."""
-    run, probs = engine(tree, threads), strategy.probs
+    run, probs = engine(tree, threads, device), strategy.probs
     first = run.values(0, probs[0], run.plan(1, probs[1]))
     return first, run.values(1, probs[1], run.plan(0, probs[0]))
 
@@ -146,7 +150,9 @@ def _each(values: Floats, met: Floats) -> Floats:
     return out
 
 
-def equities(tree: BoardTree, threads: int | None = None) -> tuple[tuple[float, float], Pair]:
+def equities(
+    tree: BoardTree, threads: int | None = None, device: str | None = None
+) -> tuple[tuple[float, float], Pair]:
     """Both players' equity in all, and [h] of each hand; see the module.
 
     They are the values of the same cards with one chip from each player in the middle and no bets.
@@ -159,7 +165,7 @@ def equities(tree: BoardTree, threads: int | None = None) -> tuple[tuple[float, 
     quiet = compile(replace(game, rules=rules, bets=BetSizes(), first=None), memory_limit=None)
     assert isinstance(quiet, BoardTree)
     totals, hands, met = [], [], meetings(quiet)
-    for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads)):
+    for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
         totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
         every = np.full(game.deck.num_hands, np.nan)
         every[quiet.units[0].hands[p]] = (1 + _each(values, met[p])) / 2
@@ -307,14 +313,17 @@ def notes(game: Holdem) -> dict[str, str]:
 
 def save(strategy: Strategy, path: str | Path) -> None:
     """Write a strategy with the parameters of its endgame in the notes; `load` needs no more."""
-    game = _board_tree(strategy).holdem
-    replace(strategy, notes={**strategy.notes, **notes(game)}).save(path)
+    tree = _board_tree(strategy)
+    made = {**strategy.notes, **notes(tree.holdem), "merged": "yes" if tree.merged else "no"}
+    replace(strategy, notes=made).save(path)
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """A strategy that `save` wrote, with its tree compiled anew."""
-    game = _game(path, read_tensors(path)[0])
-    mapped = Strategy.load(path, compile(game, memory_limit=memory_limit))
+    said = read_tensors(path)[0]
+    merge = said.get("merged") == "yes"
+    tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
+    mapped = Strategy.load(path, tree)
     first, second = (np.array(probs) for probs in mapped.probs)  # kernels know no read-only arrays
     return replace(mapped, probs=(first, second))
 

@@ -1,11 +1,13 @@
 """The engine: the few operations every solver and judge is made of, on one tree.
 
-`engine(tree)` hands out the tree's engine. Kernels are loaded only here, so the package imports,
-compiles games and reads strategies without Numba.
+`engine(tree)` hands out the tree's engine, by default that of the CPU. Kernels are loaded only
+here, so the package imports, compiles games and reads strategies without Numba. Engines on other
+devices are made by whoever has registered for them: rooms to the right are not known here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -166,19 +168,58 @@ class Engine:
         return Response(value[: len(player.slots)].copy(), best, value, choice)
 
 
-def engine(tree: PublicTree, threads: int | None = None) -> Engine:
-    """The engine of a tree, made once. Only hold'em trees use more than one of the `threads`."""
+Maker = Callable[[PublicTree, str], Any]
+CPU = "cpu"
+_makers: dict[str, Maker] = {}
+
+
+def register(kind: str, make: Maker) -> None:
+    """Have engines on a kind of device made by ``make(tree, device)``."""
+    _makers[kind] = make
+
+
+def engine(tree: PublicTree, threads: int | None = None, device: str | None = None) -> Engine:
+    """The engine of a tree on a device, made once.
+
+    ``"cpu"``, the default: Numba. ``"cuda"`` or ``"cuda:1"``: a GPU, by PyTorch and Triton.
+    ``"torch"``: the GPU's path without one, by PyTorch on the CPU; slower, but without Numba. Only
+    hold'em trees on the CPU use more than one of the `threads`.
+    """
     if not isinstance(tree, PublicTree):
         raise SubgameError(
             f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise SubgameError(f"threads is a whole number of at least 1, not {threads}.")
-    found = tree.engines.get("cpu")
+    name = check_device(device)
+    if name != CPU and threads is not None:
+        raise SubgameError(f"threads are the CPU's, so they have no meaning on {name}.")
+    found = tree.engines.get(name)
     if found is None:
-        found = tree.engines["cpu"] = (
-            RangeEngine(tree) if isinstance(tree, BoardTree) else Engine(tree)
-        )
+        found = tree.engines[name] = _made(tree, name)
     if isinstance(found, RangeEngine) and threads is not None:
         found.set_threads(threads)
     return found  # type: ignore[return-value]
+
+
+def check_device(device: str | None) -> str:
+    """The device's name; refuses what is none."""
+    name = CPU if device is None else str(device)
+    kind = name.partition(":")[0]
+    if name != CPU and kind not in _makers:
+        raise no_device(name)
+    return name
+
+
+def no_device(name: str) -> SubgameError:
+    """What is said to a name that no device has."""
+    return SubgameError(
+        f"There is no device '{name}'; there are cpu, cuda (a GPU; cuda:1 is the second) and torch "
+        "(what a GPU runs, on the CPU)."
+    )
+
+
+def _made(tree: PublicTree, device: str) -> object:
+    if device != CPU:
+        return _makers[device.partition(":")[0]](tree, device)
+    return RangeEngine(tree) if isinstance(tree, BoardTree) else Engine(tree)

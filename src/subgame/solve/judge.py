@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.solve.engine import engine
+from subgame.solve.engine import Engine, engine
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
@@ -76,30 +76,46 @@ def _own(tree: PublicTree, strategy: Strategy) -> Strategy:
     return strategy
 
 
-def exploitability(tree: PublicTree, strategy: Strategy) -> Exploitability:
-    """How much a strategy can be beaten for, exactly.
+def exploitability(
+    tree: PublicTree, strategy: Strategy, *, device: str | None = None
+) -> Exploitability:
+    """How much a strategy can be beaten for, exactly; `device` as in `solve`.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
     >>> sg.exploitability(tree, sg.Strategy.uniform(tree)).mean
     0.4583333333333333
     """
-    run, probs = engine(tree), _own(tree, strategy).probs
+    return beaten(engine(tree, device=device), _own(tree, strategy).probs)
+
+
+def beaten(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
+    """The exploitability of a strategy, wherever an engine keeps it."""
     wins = []
     for p in (0, 1):  # the responder to seat p is player 1 - p
         response = run.respond(1 - p, run.plan(p, probs[p]))
-        wins.append(float(response.slots @ tree.players[1 - p].reach))
+        wins.append(float(response.slots @ run.tree.players[1 - p].reach))
     return Exploitability((wins[0], wins[1]))
 
 
-def expected_value(tree: PublicTree, strategy: Strategy, opponent: Strategy | None = None) -> float:
+def expected_value(
+    tree: PublicTree,
+    strategy: Strategy,
+    opponent: Strategy | None = None,
+    *,
+    device: str | None = None,
+) -> float:
     """What player 0 wins on average; with `opponent`, seat 1 plays that strategy instead."""
-    run = engine(tree)
     sigma0 = _own(tree, strategy).probs[0]
     sigma1 = _own(tree, opponent or strategy).probs[1]
-    values = run.values(0, sigma0, run.plan(1, sigma1))
-    slots = len(tree.players[0].slots)
-    return float(values[:slots] @ tree.players[0].reach)
+    return worth(engine(tree, device=device), (sigma0, sigma1))
+
+
+def worth(run: Engine, probs: tuple[Any, Any]) -> float:
+    """What player 0 wins on average by a strategy, wherever an engine keeps it."""
+    side = run.tree.players[0]
+    values = run.values(0, probs[0], run.plan(1, probs[1]))
+    return float(values[: len(side.slots)] @ side.reach)
 
 
 class HeadToHead(NamedTuple):
@@ -116,11 +132,13 @@ def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> He
     return HeadToHead((first + second) / 2, (first, second))
 
 
-def best_response(tree: PublicTree, strategy: Strategy, player: int) -> BestResponse:
+def best_response(
+    tree: PublicTree, strategy: Strategy, player: int, *, device: str | None = None
+) -> BestResponse:
     """The counterfactual best response of `player`, with its value at each of her infosets."""
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    run, probs = engine(tree), _own(tree, strategy).probs
+    run, probs = engine(tree, device=device), _own(tree, strategy).probs
     plan = run.plan(1 - player, probs[1 - player])
     response = run.respond(player, plan)
     side = tree.players[player]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.solve.engine import engine
-from subgame.solve.judge import expected_value, exploitability
+from subgame.solve.judge import beaten, worth
 from subgame.solve.result import Point, Result
 from subgame.tree.public_tree import PublicTree, Treeplex
 from subgame.tree.strategy import Strategy
@@ -69,12 +69,17 @@ def constraints(tree: PublicTree, p: int = 0, reach: Floats | None = None) -> Co
 
 
 def solve_lp(
-    tree: PublicTree, *, method: str = "highs", tremble: tuple[int, float] | None = None
+    tree: PublicTree,
+    *,
+    method: str = "highs",
+    tremble: tuple[int, float] | None = None,
+    device: str | None = None,
 ) -> Result:
     """Solve a tree exactly, both players from one linear program.
 
     With `tremble` (player, probability) that player keeps every action of her first choices at
-    least that likely.
+    least that likely. The result is judged on `device`, as in `solve`; the program is solved on
+    the CPU.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -85,7 +90,7 @@ def solve_lp(
     from scipy.sparse import csr_array, hstack
 
     began = time.perf_counter()
-    run = engine(tree)
+    run = engine(tree, device=device)
     p, least = tremble or (0, 0.0)
     own, other = tree.players[p], tree.players[1 - p]
     parts = constraints(tree, p)
@@ -119,9 +124,9 @@ def solve_lp(
         tree, (run.behaviour(0, plan0), run.behaviour(1, plan1)), {"schedule": "lp"}
     )
     seconds = time.perf_counter() - began
-    gap = exploitability(tree, strategy)
+    gap = beaten(run, strategy.probs)
     return Result(
         game=tree.game, schedule="lp", seed=0, strategy=strategy, iterations=int(found.nit),
-        seconds=seconds, value=expected_value(tree, strategy), exploitability=gap,
+        seconds=seconds, value=worth(run, strategy.probs), exploitability=gap,
         curve=(Point(int(found.nit), seconds, float(gap)),), stopped="optimal",
     )  # fmt: skip

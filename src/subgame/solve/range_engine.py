@@ -70,6 +70,8 @@ class RangeEngine:
 
         self.tree, self.kernels = tree, range_kernels
         self.forest, self.boards = tuple(tree.forest), tuple(tree.boards)
+        self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [slot]
+        self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
         small = tree.stored(0) + tree.stored(1) < ALONE
         self.threads = threads or (1 if small else os.cpu_count() or 1)
         self._rooms: dict[Any, tuple[Team, Scratch, list[Scratch]]] = {}
@@ -118,12 +120,12 @@ class RangeEngine:
 
         return self.kernels.Scratch(
             reach=room(rows), sigma=room(rows), value=room(rows), block=room(LANES * LANES),
-            sums=room(self.tree.holdem.deck.size * LANES),
+            sums=room(self.tree.num_cards * LANES),
             lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
             way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),
             way_out_at=way_out_at, paid=room(paid), paid_at=paid_at, result=room(result),
             result_at=result_at, wide=wide, tall=tall,
-            deck=np.array([self.tree.holdem.deck.size]),
+            deck=np.array([self.tree.num_cards]),
         )  # fmt: skip
 
     def _together(self, dtype: Any, call: Any) -> Scratch:
@@ -150,7 +152,7 @@ class RangeEngine:
         top = self._room(dtype)[1]
         at = int(top.way_in_at[p])
         top.way_in[at : at + int(top.wide[0])] = 0
-        top.way_in[at : at + len(slots)] = slots
+        top.way_in[at : at + len(self.stand[p])] = slots[self.stand[p]]
 
     # The operations --------------------------------------------------------------------------
     def memory(self, p: int, *, predictive: bool = False) -> Memory:
@@ -211,8 +213,8 @@ class RangeEngine:
     def _paid(self, dtype: Any, p: int) -> Floats:
         """[s] what the last sweep gave player `p` at the root."""
         top = self._room(dtype)[1]
-        at, slots = int(top.result_at[0]), len(self.tree.players[p].slots)
-        out: Floats = top.result[at : at + slots].astype(np.float64) / self.tree.deals
+        at = int(top.result_at[0])
+        out: Floats = top.result[at + self.places[p]].astype(np.float64) / self.tree.deals
         return out
 
     def _half(

@@ -63,7 +63,7 @@ class Scratch(NamedTuple):
     sigma: Numbers  # rows of one tile
     value: Numbers  # rows of one tile
     block: Numbers  # one transposed chunk of a tile
-    sums: Numbers  # [52 cards, LANES]
+    sums: Numbers  # [card, LANES]
     lanes: Numbers  # opponent's reach [chunk, place, LANES]
     shown: Numbers  # values at showdowns, and after folds, the same shape
     folded: Numbers
@@ -78,7 +78,7 @@ class Scratch(NamedTuple):
     result_at: Ints
     wide: Ints  # [level] places per row: the widest unit's
     tall: Ints  # [level] places per chunk, with one for the hand nobody holds
-    deck: Ints  # [1] its size
+    deck: Ints  # [1] how many different cards it has
 
 
 class Team(NamedTuple):
@@ -107,20 +107,34 @@ def wait(counters: Ints, threads: int) -> None:
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def pour(
-    b: Boards, first: int, last: int, hands: int, x: Numbers, at: int, sums: Numbers, total: Any
-) -> Any:
-    """Add the reach of some runs of hands to the sums per card and to the total."""
+    b: Boards, size: int, first: int, last: int, hands: int, x: Numbers, at: int, sums: Numbers,
+    total: Any,
+) -> Any:  # fmt: skip
+    """Add the reach of some runs of hands to the sums per card and to the total.
+
+    Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
+    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A.
+    """
     like = sums[0]
     for r in range(first, last):
         run = splat(0.0, like)
+        card = np.int64(b.run_card[r])
+        often = b.size[size + card]
+        times = splat(often, like)
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
             a = load(x, at + h * LANES, like)
-            c = np.int64(b.other[hands + h]) * LANES
-            store(sums, c, load(sums, c, like) + a)
-            run = run + a
-        c = np.int64(b.run_card[r]) * LANES
+            other = np.int64(b.other[hands + h])
+            c = other * LANES
+            if other == card:
+                a = splat((often - 1) / 2, like) * a
+                store(sums, c, load(sums, c, like) + a)
+                run = run + a
+            else:
+                store(sums, c, load(sums, c, like) + times * a)
+                run = run + splat(b.size[size + other], like) * a
+        c = card * LANES
         store(sums, c, load(sums, c, like) + run)
-        total = total + run
+        total = total + times * run
     return total
 
 
@@ -142,13 +156,13 @@ def evaluate(
     theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
     run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
     group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
-    groups = b.groups[u]
+    groups, size = b.groups[u], b.size_at[u]
     zero = splat(0.0, like)
     for c in range(deck):
         store(sums, c * LANES, zero)
     total = zero
     last = run_o + np.int64(b.group_run[group_o + groups])
-    total = pour(b, run_o, last, theirs, x, at, sums, total)
+    total = pour(b, size, run_o, last, theirs, x, at, sums, total)
     if kind & 2:
         store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
         for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
@@ -174,7 +188,7 @@ def evaluate(
                 store(shown, at + h * LANES, rest - load(sums, c, like))
         first = run_o + np.int64(b.group_run[group_o + g])
         last = run_o + np.int64(b.group_run[group_o + g + 1])
-        total = pour(b, first, last, theirs, x, at, sums, total)
+        total = pour(b, size, first, last, theirs, x, at, sums, total)
         for r in range(run_p + begin, run_p + end):
             c = np.int64(b.run_card[r]) * LANES
             rest = total - load(sums, c, like)
@@ -467,13 +481,21 @@ def hand_down(f: Forest, b: Boards, c: int, p: int, up: Scratch, s: Scratch) -> 
 def hand_up(
     b: Boards, c: int, p: int, k: int, result: Numbers, source: int, wide: int, s: Scratch
 ) -> None:
-    """Values at root `k` of child `c` are added to the leaf of the unit above."""
+    """Values at root `k` of child `c` are added to the leaf of the unit above.
+
+    Of the cards that the one dealt stands for, a hand meets those that it does not hold.
+    """
     street = b.street[c]
-    at, weight = b.hand_at[2 * c + p], b.weight[c]
+    at, weight, dealt = b.hand_at[2 * c + p], b.weight[c], b.dealt[c]
+    less = weight * b.share[c]
     into = s.paid_at[street - 1] + k * s.wide[street - 1]
     source += k * wide
-    for h in range(b.hands[2 * c + p]):
-        s.paid[into + np.int64(b.above[at + h])] += weight * result[source + h]
+    first = b.run_at[2 * c + p]
+    for r in range(first, first + np.int64(b.group_run[b.group_at[2 * c + p] + b.groups[c]])):
+        often = weight - less if np.int64(b.run_card[r]) == dealt else weight
+        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+            times = often - less if np.int64(b.other[at + h]) == dealt else often
+            s.paid[into + np.int64(b.above[at + h])] += times * result[source + h]
 
 
 @njit(cache=True, error_model="numpy")

@@ -17,7 +17,7 @@ import numpy as np
 
 from subgame.errors import SubgameError
 from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import Exploitability, expected_value, exploitability
+from subgame.solve.judge import Exploitability, beaten, worth
 from subgame.solve.result import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.public_tree import PublicTree
@@ -51,6 +51,7 @@ def solve(
     target: float | None = None,
     seed: int = 0,
     threads: int | None = None,
+    device: str | None = None,
     check_every: int | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
@@ -62,8 +63,11 @@ def solve(
     `seconds` spent, exploitability at or below `target`; 1,000 iterations if none is given.
     Exploitability is measured at iterations 1, 2, 4, ..., 32 and then every eighth more, or every
     `check_every`. With `checkpoint` the run is written to that file now and then, at the end and
-    on Ctrl-C; `resume` continues such a file bit for bit. `seed` matters to sampling schedules,
-    `threads` (by default all cores) to hold'em trees.
+    on Ctrl-C; `resume` continues such a file bit for bit, or on another device to rounding. `seed`
+    matters to sampling schedules, `threads` (by default all cores) to hold'em trees.
+
+    `device` is ``"cpu"``, which is the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the
+    second); it needs the extra ``gpu``. ``"torch"`` runs what a GPU runs on the CPU, without Numba.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -77,7 +81,7 @@ def solve(
         raise SubgameError(f"seed is a whole number from 0 to 2^63 - 1, not {seed}.")
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), threads=threads)
+    run = Run(tree, plan, int(seed), threads=threads, device=device)
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -88,16 +92,16 @@ def complete(
 ) -> Result:
     """Drive a run to its limits and say what came of it."""
     stopped = _drive(run, limits, checkpoint, progress)
-    tree, strategy = run.tree, run.strategy()
+    played = run.played()
     return Result(
-        game=tree.game,
+        game=run.tree.game,
         schedule=str(run.schedule),
         seed=run.seed,
-        strategy=strategy,
+        strategy=run.strategy(),
         iterations=run.iteration,
         seconds=run.seconds,
-        value=expected_value(tree, strategy),
-        exploitability=run.judge(strategy),
+        value=worth(run.engine, played),
+        exploitability=run.judge(played),
         curve=tuple(run.curve),
         stopped=stopped,
     )
@@ -121,10 +125,11 @@ class Run:
         seed: int = 0,
         roots: Callable[[Engine, int, int], Root] | None = None,
         threads: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.roots = roots  # (engine, first iteration, count) -> what stands at the root
-        self.engine: Engine = engine(tree, threads)
+        self.engine: Engine = engine(tree, threads, device)
         self.memories: tuple[Memory, Memory] = (
             self.engine.memory(0, predictive=schedule.predictive),
             self.engine.memory(1, predictive=schedule.predictive),
@@ -146,24 +151,32 @@ class Run:
             self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
         self.iteration += count
 
+    @property
+    def _last(self) -> bool:
+        """Whether the schedule keeps no average, so that its last iterate is the result."""
+        return bool(np.isinf(self.schedule.gamma)) and not self.schedule.decay
+
+    def played(self) -> tuple[Any, Any]:
+        """The average strategy, or the last iterate, where the engine keeps it."""
+        one, two = self.memories
+        if self._last:
+            return one.sigma, two.sigma
+        return self.engine.behaviour(0, one.average), self.engine.behaviour(1, two.average)
+
     def strategy(self) -> Strategy:
-        """The average strategy, or the last iterate where the schedule keeps no average."""
-        last = np.isinf(self.schedule.gamma) and not self.schedule.decay
-        probs = [
-            memory.sigma.copy() if last else self.engine.behaviour(p, memory.average)
-            for p, memory in enumerate(self.memories)
-        ]
+        """The same for everybody."""
+        first, second = (np.array(p) if self._last else np.asarray(p) for p in self.played())
         notes = {"schedule": str(self.schedule), "iterations": str(self.iteration),
                  "seed": str(self.seed)}  # fmt: skip
-        return Strategy(self.tree, (probs[0], probs[1]), notes)
+        return Strategy(self.tree, (first, second), notes)
 
-    def judge(self, strategy: Strategy) -> Exploitability:
+    def judge(self, played: tuple[Any, Any]) -> Exploitability:
         """How good a strategy is in the game that is solved."""
-        return exploitability(self.tree, strategy)
+        return beaten(self.engine, played)
 
     def measure(self) -> Exploitability:
         """Add a point to the curve."""
-        found = self.judge(self.strategy())
+        found = self.judge(self.played())
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
 
@@ -171,7 +184,7 @@ class Run:
     def save(self, path: Path) -> None:
         """Write everything needed to continue bit for bit; the old file stays until it is done."""
         tensors: dict[str, Any] = {
-            f"{name}{p}": getattr(memory, name)
+            f"{name}{p}": np.asarray(getattr(memory, name))
             for p, memory in enumerate(self.memories)
             for name in KEPT
         }
@@ -291,7 +304,7 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
     """Run in short slices until something says stop; returns what did."""
     run.advance(0)
-    run.judge(run.strategy())  # loads the kernels before the clock starts
+    run.judge(run.played())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:

@@ -6,6 +6,11 @@ dealt. Boards that differ only in the names of suits which neither the cards so 
 tell apart are one unit, counted as often as it stands for (see `Boards.weight`); what comes back
 from it is averaged over the hands that those suits exchange.
 
+Where no flush can come any more in some suits and the ranges do not tell them apart, their cards of
+one rank are *the same card* several times (`isomorphism.same_cards`): a unit then has one hand for
+all that are the same, and one board for all next cards that are. Kernels see places of hands and
+slots of cards, with how often each card is left; everybody else sees every hand.
+
 A whole game has tens of thousands of boards, so all of it is done for `BATCH` boards at a time.
 """
 
@@ -27,7 +32,12 @@ from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.isomorphism import (
+    card_permutations,
+    hand_permutations,
+    same_cards,
+    suit_permutations,
+)
 from subgame.games.holdem.rules import Betting
 from subgame.tree.forest import LANES, Forest, Street, grow, lay_out
 from subgame.tree.public_tree import Index, PublicTree, Treeplex, no_plex, no_terminals
@@ -43,7 +53,8 @@ BATCH = 128
 class Boards(NamedTuple):
     """All units as a kernel sees them. up = 2 * unit + player; h = place in a unit's hand order.
 
-    Hands of a unit come in *runs* that share a card, and runs in *groups* of equal rank.
+    Hands of a unit come in *runs* that share a card, and runs in *groups* of equal rank. Cards that
+    are the same have one number, from 0 on.
     """
 
     street: Ints  # [u] counted from the tree's first street
@@ -66,6 +77,10 @@ class Boards(NamedTuple):
     orbits: Ints  # [up] classes of hands that suits exchange; 0: none are exchanged
     orbit_start: Ints  # [o] into orbit_hand; one more entry ends the last orbit
     orbit_hand: Small  # places of hands, orbit by orbit
+    size_at: Ints  # [u] where its cards start in the next
+    size: Floats  # [card] how often it is left
+    dealt: Ints  # [u] the card dealt last
+    share: Floats  # [u] one by how often that was left before
 
 
 def padded(hands: int) -> int:
@@ -111,12 +126,24 @@ class Unit:
 
     @property
     def hands(self) -> tuple[Ints, Ints]:
-        """[h] in each player's order."""
-        b = self.of.boards
-        at = b.hand_at[2 * self.number : 2 * self.number + 2]
-        ends = at + b.hands[2 * self.number : 2 * self.number + 2]
-        mine, yours = (b.hand[i:j].astype(np.int64) for i, j in zip(at, ends, strict=True))
-        return mine, yours
+        """[h] in each player's order; those that are the same stand together."""
+        return self.held(0)[0], self.held(1)[0]
+
+    def held(self, p: int) -> tuple[Ints, Ints]:
+        """[h] player `p`'s hands, and the kernels' place of each."""
+        b, cards = self.of.boards, self.of.cards
+        at = int(b.hand_at[2 * self.number + p])
+        hands = b.hand[at : at + int(b.hands[2 * self.number + p])].astype(np.int64)
+        places = np.arange(len(hands))
+        if not cards.merged:
+            return hands, places
+        of = np.zeros(self.of.deck.num_hands, dtype=np.int64)
+        of[hands] = places
+        every = cards.kept[p]
+        every = every[self.of.deck.hand_masks[every] & self.of.deck.mask(self.cards) == 0]
+        places = of[cards.first[every]]
+        order = np.argsort(places, kind="stable")
+        return every[order], places[order]
 
     @property
     def ranks(self) -> NDArray[np.int16]:
@@ -133,8 +160,8 @@ class Unit:
 class Units(Sequence[Unit]):
     """All boards of a tree, street by street; each is made when it is asked for."""
 
-    def __init__(self, deck: Deck, dealt: list[Dealt], boards: Boards) -> None:
-        self.deck, self.dealt, self.boards = deck, dealt, boards
+    def __init__(self, deck: Deck, dealt: list[Dealt], boards: Boards, cards: Cards) -> None:
+        self.deck, self.dealt, self.boards, self.cards = deck, dealt, boards, cards
         self.first = [0, *itertools.accumulate(len(street.cards) for street in dealt)]
         self.permutations = math.factorial(deck.num_suits)
 
@@ -164,6 +191,40 @@ class Units(Sequence[Unit]):
         return Unit(cards, s, parent, float(street.weight[k]), u, self)
 
 
+class Cards(NamedTuple):
+    """Which cards and hands are the same as others, and who holds what."""
+
+    same: Ints  # [card] the lowest card that it is the same as; itself on a board
+    slot: Ints  # [card] its number in `Boards`
+    upper: Ints  # [card] the next card that is the same; -1: none. Cards are dealt from above
+    first: Ints  # [hand] the hand that stands for it
+    kept: tuple[Ints, Ints]  # [..] the hands each player can hold
+
+    @property
+    def merged(self) -> bool:
+        """Whether any are."""
+        return bool((self.upper >= 0).any())
+
+    @classmethod
+    def of(cls, deck: Deck, same: Ints, kept: list[Ints]) -> Cards:
+        numbers, slot = np.unique(same, return_inverse=True)
+        upper = np.full(deck.size, -1)
+        second = numbers.copy()  # the next of each kind after the first
+        for card in range(deck.size - 1, -1, -1):
+            above = np.flatnonzero(same[card + 1 :] == same[card])
+            if len(above):
+                upper[card] = second[slot[card]] = card + 1 + above[0]
+        low, high = deck.hands.T
+        twice = same[low] == same[high]
+        other = np.where(twice, second[slot[low]], same[high])
+        first = deck.hand_table[same[low], other]
+        return cls(same, slot, upper, first, (kept[0], kept[1]))
+
+    def stand(self, p: int) -> Ints:
+        """The hands that stand for player `p`'s."""
+        return np.unique(self.first[self.kept[p]])
+
+
 class HandPlex(Treeplex):
     """One player's side of a `BoardTree`: infosets are counted, named on demand."""
 
@@ -183,16 +244,24 @@ class HandPlex(Treeplex):
     @cached_property
     def _infoset_at(self) -> Ints:
         """[u + 1] the infosets of each unit: decisions times hands, hands innermost."""
-        b, p = self.tree.boards, self.player
-        decisions = np.array([len(street.parent[p]) for street in self.tree.streets])
-        return np.concatenate([[0], np.cumsum(decisions[b.street] * b.hands[p::2])])
+        p, streets = self.player, self.tree.streets
+        decisions = np.array([len(street.parent[p]) for street in streets])
+        return np.append(0, np.cumsum(decisions[self.tree.boards.street] * self._hands))
+
+    @cached_property
+    def _hands(self) -> Ints:
+        """[u]"""
+        units = self.tree.units
+        assert isinstance(units, Units)
+        if not units.cards.merged:
+            return self.tree.boards.hands[self.player :: 2]
+        kept = units.cards.kept[self.player]
+        return np.concatenate([_count(units.deck, each.cards, kept) for each in units.dealt])
 
     def locate(self, i: int) -> tuple[int, int, int]:
         """(unit, decision, place of the hand) of infoset `i`."""
         u = int(np.searchsorted(self._infoset_at, i, side="right")) - 1
-        j, h = divmod(
-            int(i - self._infoset_at[u]), int(self.tree.boards.hands[2 * u + self.player])
-        )
+        j, h = divmod(int(i - self._infoset_at[u]), int(self._hands[u]))
         return u, j, h
 
     def sequences(self, i: int) -> NDArray[np.int64]:
@@ -205,7 +274,7 @@ class HandPlex(Treeplex):
         t, p = self.tree, self.player
         b, street = t.boards, t.streets[int(t.boards.street[u])]
         edges = street.rows[p] - len(street.roots)
-        h = np.arange(b.hands[2 * u + p])
+        h = t.units[u].held(p)[1]
         edge = street.first[p][j] - len(street.roots) + np.arange(len(street.actions[p][j]))
         tile = b.store_at[2 * u + p] + h // LANES * (edges * LANES) + h % LANES
         cells: Ints = tile[:, None] + edge * LANES
@@ -214,9 +283,9 @@ class HandPlex(Treeplex):
     def name(self, i: int) -> str:
         """What the player knows: her hand, the board and the betting."""
         u, j, h = self.locate(i)
-        t, b = self.tree, self.tree.boards
-        hand = b.hand[b.hand_at[2 * u + self.player] + h]
-        state = t.streets[int(b.street[u])].states[self.player][j]
+        t = self.tree
+        hand = t.units[u].held(self.player)[0][h]
+        state = t.streets[int(t.boards.street[u])].states[self.player][j]
         return t.name_of(int(hand), t.units[u].cards, state)
 
     @cached_property
@@ -302,10 +371,25 @@ class BoardTree(PublicTree):
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (*self.forest, *self.boards))
 
+    @property
+    def num_cards(self) -> int:
+        """Cards that are not the same."""
+        units = self.units
+        assert isinstance(units, Units)
+        return int(units.cards.slot.max()) + 1
+
+    @property
+    def merged(self) -> bool:
+        """Whether hands or boards that are the same are one in it."""
+        units = self.units
+        assert isinstance(units, Units)
+        return units.cards.merged
+
     @cached_property
     def digest(self) -> str:
         sha = hashlib.sha256()
-        for array in (*self.forest, *self.boards, *(side.reach for side in self.players)):
+        boards = self.boards if self.merged else self.boards[: Boards._fields.index("size_at")]
+        for array in (*self.forest, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()[:16]
 
@@ -315,11 +399,14 @@ def compile_boards(
     *,
     memory_limit: float = math.inf,
     every_hand: bool = False,
+    merge: bool = False,
     boards: Sequence[Sequence[int]] | None = None,
     roots: list[Betting] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> BoardTree:
     """Compile hold'em. With `every_hand` a hand outside the range is a root slot of reach 0.
+
+    With `merge`, cards that are the same are one card where the game allows it; see above.
 
     `memory_limit` is checked against what a solver will keep: two float32 per action, hand and
     board. `progress` is called now and then with the number of boards laid out so far.
@@ -337,15 +424,18 @@ def compile_boards(
     if boards is None:
         free = deck.compatible(game.board)
         kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
-        top = _top([game.board], game.symmetries)
+        to_come = BOARD_CARDS[streets[-1].index] - len(game.board)
+        same = same_cards(game.board, to_come, weights, deck) if merge else np.arange(deck.size)
+        top = _top([game.board], _apart(deck, game.symmetries, same))
     else:
         weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
-        kept = [np.arange(deck.num_hands)] * 2
+        kept, same = [np.arange(deck.num_hands)] * 2, np.arange(deck.size)
         top = _top(boards, np.zeros(1, np.int64))
     _check_top(deck, top, streets[0].index)
-    dealt = list(_deal_out(game, streets, top, kept, memory_limit))
-    arrays = _lay_out(deck, streets, dealt, kept, progress)
-    units = Units(deck, dealt, arrays)
+    cards = Cards.of(deck, same, kept)
+    dealt = list(_deal_out(game, streets, top, cards, memory_limit))
+    arrays = _lay_out(deck, streets, dealt, cards, progress)
+    units = Units(deck, dealt, arrays, cards)
     reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]
     if boards is None:
         deals = float(weights[0] @ deck.disjoint @ weights[1])
@@ -374,6 +464,14 @@ def _top(boards: Sequence[Sequence[int]], symmetries: Ints) -> Dealt:
     return Dealt(cards, np.full(len(cards), -1), np.ones(len(cards)), bits)
 
 
+def _apart(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
+    """The permutations that leave suits alone of which cards are the same: no more is in others."""
+    suits = np.unique(np.flatnonzero(np.bincount(same, minlength=deck.size)[same] > 1)
+                      % deck.num_suits)  # fmt: skip
+    still: Ints = symmetries[(suit_permutations(deck)[symmetries][:, suits] == suits).all(1)]
+    return still
+
+
 def _check_top(deck: Deck, top: Dealt, street: int) -> None:
     for cards in top.cards.tolist():
         deck.mask(cards)
@@ -385,16 +483,16 @@ def _check_top(deck: Deck, top: Dealt, street: int) -> None:
 
 
 def _deal_out(
-    game: Holdem, streets: list[Street], top: Dealt, kept: list[Ints], limit: float
+    game: Holdem, streets: list[Street], top: Dealt, same: Cards, limit: float
 ) -> Iterator[Dealt]:
     """Every board, street by street, if what a solver keeps of them fits."""
     needed, boards = 0, top
     for s, street in enumerate(streets):
         if s > 0:
-            boards = _next(game.deck, boards, BOARD_CARDS[street.index])
+            boards = _next(game.deck, boards, BOARD_CARDS[street.index], same)
         each = np.zeros(len(boards.cards), dtype=np.int64)
         for p in (0, 1):
-            wide = _padded(_count(game.deck, boards.cards, kept[p]))
+            wide = _padded(_count(game.deck, boards.cards, same.stand(p)))
             each += 8 * (street.rows[p] - len(street.roots)) * wide  # regrets and average, float32
         total = needed + np.cumsum(each)
         needed = int(total[-1])
@@ -417,11 +515,13 @@ def _count(deck: Deck, boards: Ints, kept: Ints) -> Ints:
     return left
 
 
-def _next(deck: Deck, above: Dealt, cards: int) -> Dealt:
+def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
     """The boards with the next cards dealt, one of each kind that suits exchange.
 
     Of deals that suits exchange the first stands for all. Which it is, and how many they are,
     depends on the suits alone: whatever leaves a board as it is makes free cards of free cards.
+    Of cards that are the same the last one left stands for all, so that those which stand for
+    hands are the last to be dealt.
     """
     size, new = deck.size, cards - above.cards.shape[1]
     permutations = card_permutations(deck)
@@ -441,9 +541,17 @@ def _next(deck: Deck, above: Dealt, cards: int) -> Dealt:
     masks = np.uint64(1) << deals.astype(np.uint64)
     taken = np.bitwise_or.reduce(np.uint64(1) << above.cards.astype(np.uint64), axis=1, initial=0)
     free = (np.bitwise_or.reduce(masks, axis=1) & taken[:, None]) == 0
-    parent, deal = np.nonzero(free & (times > 0)[kind])
+    possible = free & (times > 0)[kind]
+    left: Ints = np.ones(len(deals), dtype=np.int64)
+    if same.merged:
+        assert new == 1  # as long as a flop is to come, every suit can make a flush
+        card = deals[:, 0]
+        upper = np.maximum(same.upper[card], 0).astype(np.uint64)
+        possible &= (same.upper[card] < 0) | ((taken[:, None] >> upper) & np.uint64(1) == 1)
+        left = np.array([(same.same[: c + 1] == same.same[c]).sum() for c in card])
+    parent, deal = np.nonzero(possible)
     chance = np.float64(1 / math.comb(size - above.cards.shape[1] - 4, new))
-    weight: Floats = times[kind[parent], deal] * chance
+    weight: Floats = times[kind[parent], deal] * left[deal] * chance
     board = np.concatenate([above.cards[parent], deals[deal]], axis=1)
     return Dealt(board, parent, weight, above.symmetries[parent] & stay[deal])
 
@@ -477,12 +585,12 @@ def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int1
     return dense.take(at), dense[:, -1].astype(np.int64) + 1
 
 
-def _sorted(deck: Deck, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
+def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
     """[u, h] hands by group, then so that runs are long: group, shared card, other card.
 
     Of its two cards a hand shares the one that more hands of its group have.
     """
-    low, high = deck.hands[held].T
+    low, high = slot[deck.hands[held].T]
     mine = group if len(held) == group.shape[1] else group[:, held]
     line = mine + (np.cumsum(groups) - groups)[:, None]
     line = np.where(mine < 0, groups.sum(), line) * deck.size  # blocked hands count apart
@@ -499,7 +607,7 @@ def _sorted(deck: Deck, held: Ints, group: NDArray[np.int16], groups: Ints) -> K
 
 
 def _lay_out(
-    deck: Deck, streets: list[Street], dealt: list[Dealt], kept: list[Ints],
+    deck: Deck, streets: list[Street], dealt: list[Dealt], cards: Cards,
     progress: Callable[[int], None] | None,
 ) -> Boards:  # fmt: skip
     """Units as flat arrays."""
@@ -510,7 +618,7 @@ def _lay_out(
         last = s == len(dealt) - 1
         below = np.zeros((0 if last else 2 * len(boards.cards), deck.num_hands), dtype=np.uint16)
         for begin in range(0, len(boards.cards), BATCH):
-            batch = _Batch(deck, boards.some(slice(begin, begin + BATCH)), kept, last)
+            batch = _Batch(deck, boards.some(slice(begin, begin + BATCH)), cards, last)
             parts.append({**batch.hand_parts(above), **batch.run_parts(), **batch.orbit_parts()})
             if not last:
                 below[2 * begin : 2 * (begin + BATCH)] = batch.places
@@ -518,19 +626,41 @@ def _lay_out(
             if progress is not None:
                 progress(done)
         above = below
-    return _joined(streets, dealt, parts)
+    return _joined(streets, dealt, parts, _sizes(deck, dealt, cards))
+
+
+def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
+    """How often each card is left on each board; boards on which that is the same share a row."""
+    boards = [each.cards for each in dealt]
+    last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
+    size_at = np.zeros(sum(map(len, boards)), dtype=np.int64)
+    rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
+    if cards.merged:
+        out = np.ones((len(size_at), deck.size), dtype=np.bool_)
+        at = 0
+        for each in boards:
+            out[np.arange(at, at + len(each))[:, None], each] = False
+            at += len(each)
+        left = out.astype(np.int64) @ (cards.slot[:, None] == np.arange(rows.shape[1]))
+        share = 1.0 / (left[np.arange(len(left)), cards.slot[np.concatenate(last)]] + 1)
+        rows, of = np.unique(left, axis=0, return_inverse=True)
+        size_at = of.ravel() * rows.shape[1]
+    return {"size_at": size_at, "size": rows.ravel(), "share": share,
+            "dealt": cards.slot[np.concatenate(last)]}  # fmt: skip
 
 
 class _Batch:
     """Some boards of a street. up = 2 * unit + player, as in `Boards`."""
 
-    def __init__(self, deck: Deck, boards: Dealt, kept: list[Ints], last: bool) -> None:
+    def __init__(self, deck: Deck, boards: Dealt, cards: Cards, last: bool) -> None:
         self.deck, self.boards, self.last = deck, boards, last
         self.units = len(boards.cards)
+        kept = [cards.stand(p) for p in (0, 1)]
         self.alike = np.array_equal(kept[0], kept[1])
         anyone = np.union1d(kept[0], kept[1])
         group, self.groups = dense_ranks(_ranks(deck, boards.cards, last), anyone)
-        keys = [_sorted(deck, held, group, self.groups) for held in kept[: 1 if self.alike else 2]]
+        keys = [_sorted(deck, cards.slot, held, group, self.groups)
+                for held in kept[: 1 if self.alike else 2]]  # fmt: skip
         keys = keys * 2 if self.alike else keys
         self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
         wide = int(self.hands.max())
@@ -540,9 +670,9 @@ class _Batch:
         self.keys = both.reshape(2 * self.units, wide)  # [up, h]
         self.real = np.arange(wide) < self.hands[:, None]
         names = np.zeros(_PAIR + 1, dtype=np.uint16)
-        for first, second in ((0, 1), (1, 0)):
-            at = deck.hands[:, first] << _CARD | deck.hands[:, second]
-            names[at] = np.arange(deck.num_hands)
+        for held, one in itertools.product(kept, (0, 1)):
+            pair = cards.slot[deck.hands[held]]
+            names[pair[:, one] << _CARD | pair[:, 1 - one]] = held
         self.hand: Small = names.take(self.keys & _PAIR)  # [up, h]
 
     @cached_property
@@ -639,20 +769,24 @@ def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> ND
 
 
 def _joined(
-    streets: list[Street], dealt: list[Dealt], parts: list[dict[str, NDArray[Any]]]
+    streets: list[Street],
+    dealt: list[Dealt],
+    parts: list[dict[str, NDArray[Any]]],
+    sizes: dict[str, NDArray[Any]],
 ) -> Boards:
     """All batches together; what was counted in each becomes where it starts."""
     members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
     for part, at in zip(parts, members, strict=False):
         part["orbit_start"] += at
     found = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
-    sizes = [len(boards.cards) for boards in dealt]
-    street = np.repeat(np.arange(len(dealt)), sizes)
-    children = [np.bincount(dealt[s + 1].parent, minlength=n) for s, n in enumerate(sizes[:-1])]
+    found |= sizes
+    counts = [len(boards.cards) for boards in dealt]
+    street = np.repeat(np.arange(len(dealt)), counts)
+    children = [np.bincount(dealt[s + 1].parent, minlength=n) for s, n in enumerate(counts[:-1])]
     found["street"] = street
     found["weight"] = np.concatenate([boards.weight for boards in dealt])
-    below = np.concatenate([*children, np.zeros(sizes[-1], np.int64)])
-    found["child_at"] = sizes[0] + np.append(0, np.cumsum(below))
+    below = np.concatenate([*children, np.zeros(counts[-1], np.int64)])
+    found["child_at"] = counts[0] + np.append(0, np.cumsum(below))
     found["orbits"] = np.maximum(found["orbit_at"] - 1, 0)
     found["hand_at"] = found["hands"]
     for name in ("hand_at", "run_at", "group_at", "orbit_at"):

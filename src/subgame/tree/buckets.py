@@ -48,12 +48,12 @@ class Buckets:
     `maps` has an array ``[unit, hand]`` for each street that is bucketed, by its name: units are
     the street's boards in the order of ``tree.units``, hands are in the deck's order, and buckets
     count from 0. What it says of hands that nobody holds there does not matter. Hands that suits
-    exchange must share a bucket, for the tree keeps one board for all that suits exchange.
+    exchange must share a bucket, for the tree keeps one board for all that suits exchange. Trees
+    whose hands are merged have no buckets: compile them with ``merge=False``.
     """
 
     def __init__(self, tree: BoardTree, maps: Mapping[str, Any]) -> None:
-        if not isinstance(tree, BoardTree):
-            raise SubgameError("Buckets are for hold'em trees; other games merge infosets.")
+        check_apart(tree)
         self.tree = tree
         self.groupings: dict[int, Grouping] = {}
         """By the number of the street in the tree."""
@@ -114,7 +114,19 @@ def strengths(tree: BoardTree, street: str) -> Floats:
     return _strengths(tree, _street(tree, street))
 
 
+def check_apart(tree: BoardTree) -> None:
+    """Refuse trees that have no buckets."""
+    if not isinstance(tree, BoardTree):
+        raise SubgameError("Buckets are for hold'em trees; other games merge infosets.")
+    if tree.merged:
+        raise SubgameError(
+            "Hands that are the same are one in this tree, and buckets are of hands apart; "
+            "compile it with merge=False."
+        )
+
+
 def _names(tree: BoardTree) -> list[str]:
+    check_apart(tree)
     return [STREETS[street.index] for street in tree.streets]
 
 

@@ -52,12 +52,15 @@ def compile(
     *,
     memory_limit: str | float | None = "8GiB",
     explicit: bool = False,
+    merge: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> PublicTree:
     """Compile a game's rules to the arrays that every solver reads.
 
     Hold'em is compiled board by board for kernels of its own; with `explicit` it is walked history
-    by history like any other game, which small decks allow.
+    by history like any other game, which small decks allow. Where no flush can come any more and
+    the ranges do not tell suits apart, hands that differ in them alone are one: exact, and up to
+    ten times faster. Parts of such a tree cannot be cut out; `merge=False` keeps all hands apart.
 
     Refuses, in a sentence that names the infoset and the two histories at fault, games that have
     imperfect recall, infosets whose actions differ, payoffs that are not zero-sum, chance
@@ -73,7 +76,9 @@ def compile(
             f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
         )
     if isinstance(game, Holdem) and not explicit:
-        return compile_boards(game, memory_limit=parse_bytes(memory_limit), progress=progress)
+        return compile_boards(
+            game, memory_limit=parse_bytes(memory_limit), merge=merge, progress=progress
+        )
     return assemble(form_of(walk(game, parse_bytes(memory_limit), progress)))
 
 

@@ -90,6 +90,28 @@ class Entries(NamedTuple):
     value: Floats
 
 
+class Group(NamedTuple):
+    """Terminals that share a matrix, which is given by coordinates. Axes: l lane, e entry."""
+
+    row_sequence: Index  # [row, l]
+    col_sequence: Index  # [col, l]
+    scale: Floats  # [l]
+    node: Index  # [l]
+    row: NDArray[np.int64]  # [e]
+    col: Index  # [e]
+    value: Floats  # [e]
+
+    @property
+    def entries(self) -> Entries:
+        """Those of all its lanes."""
+        return Entries(
+            np.tile(self.node, len(self.row)),
+            self.row_sequence[self.row].ravel(),
+            self.col_sequence[self.col].ravel(),
+            np.outer(self.value, self.scale).ravel(),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Treeplex:
     """One player's side of a `PublicTree`."""
@@ -170,24 +192,26 @@ class PublicTree:
     @cached_property
     def entries(self) -> Entries:
         """The terminals as coordinates of the sequence-form payoff matrix."""
-        t, nodes, rows, cols, values = self.terminals, [], [], [], []
-        for g in range(len(t.rows)):
-            m, n, lanes = int(t.rows[g]), int(t.cols[g]), int(t.lanes[g])
-            row = t.row_sequence[t.row_sequence_at[g] :][: m * lanes].reshape(m, lanes)
-            col = t.col_sequence[t.col_sequence_at[g] :][: n * lanes].reshape(n, lanes)
-            scale = t.scale[t.scale_at[g] :][:lanes]
-            ptr = t.row_ptr[t.row_ptr_at[g] :][: m + 1]
-            at = slice(ptr[0], ptr[-1])
-            local_row = np.repeat(np.arange(m), np.diff(ptr))
-            nodes.append(np.tile(t.node[t.scale_at[g] :][:lanes], len(local_row)))
-            rows.append(row[local_row].ravel())
-            cols.append(col[t.row_col[at]].ravel())
-            values.append(np.outer(t.row_value[at], scale).ravel())
-        node = np.concatenate([*nodes, np.zeros(0, np.int32)])
-        row = np.concatenate([*rows, np.zeros(0, np.int32)])
-        col = np.concatenate([*cols, np.zeros(0, np.int32)])
-        value = np.concatenate([*values, np.zeros(0)])
-        return Entries(node, row, col, value)
+        parts = [self.group(g).entries for g in range(len(self.terminals.rows))]
+        empty = np.zeros(0, np.int32)
+        none = Entries(empty, empty, empty, np.zeros(0))
+        return Entries(*(np.concatenate(part) for part in zip(*parts, none, strict=True)))
+
+    def group(self, g: int) -> Group:
+        """One group of terminals."""
+        t = self.terminals
+        m, n, lanes = int(t.rows[g]), int(t.cols[g]), int(t.lanes[g])
+        ptr = t.row_ptr[t.row_ptr_at[g] :][: m + 1]
+        at = slice(ptr[0], ptr[-1])
+        return Group(
+            t.row_sequence[t.row_sequence_at[g] :][: m * lanes].reshape(m, lanes),
+            t.col_sequence[t.col_sequence_at[g] :][: n * lanes].reshape(n, lanes),
+            t.scale[t.scale_at[g] :][:lanes],
+            t.node[t.scale_at[g] :][:lanes],
+            np.repeat(np.arange(m), np.diff(ptr)),
+            t.row_col[at],
+            t.row_value[at],
+        )
 
     @cached_property
     def digest(self) -> str:

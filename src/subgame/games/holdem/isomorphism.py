@@ -236,3 +236,60 @@ def _unpack(keys: Ints, count: int) -> Ints:
 def _frozen(array: Ints) -> Ints:
     array.flags.writeable = False
     return array
+
+
+def same_cards(
+    board: Sequence[int],
+    to_come: int,
+    ranges: Iterable[npt.NDArray[np.float64]],
+    deck: Deck = DECK,
+) -> Ints:
+    """[card] the lowest card that it is the same as.
+
+    Two cards of one rank are the same if their suits can make no flush any more, with `to_come`
+    cards yet to be dealt, and the ranges (weights by hand) do not change when the two change
+    places. That is asked of whole suits: all their ranks, or none.
+
+    >>> same = same_cards(DECK.parse("Qs Jh 2h 8d 3c"), 0, [np.ones(DECK.num_hands)])
+    >>> len(set(same.tolist())) - 5, len(set(same_cards((), 5, []).tolist()))
+    (13, 52)
+    """
+    suits = deck.num_suits
+    rank, suit = np.divmod(np.arange(deck.size), suits)
+    there = np.isin(np.arange(deck.size), board)
+    held = np.bincount(suit[there], minlength=suits)
+    dead = np.flatnonzero(held + to_come + 2 < 5)
+    ranges = [np.where(np.isin(deck.hands, board).any(1), 0.0, weights) for weights in ranges]
+    groups: list[list[int]] = []
+    for one in dead.tolist():
+        for group in groups:
+            if all(_exchangeable(deck, there, one, other, ranges) for other in group):
+                group.append(one)
+                break
+        else:
+            groups.append([one])
+    same = np.arange(deck.size)
+    for group in groups:
+        free = np.flatnonzero(np.isin(suit, group) & ~there)
+        for each in np.unique(rank[free]):
+            same[free[rank[free] == each]] = free[rank[free] == each].min()
+    return same
+
+
+def _exchangeable(
+    deck: Deck,
+    there: npt.NDArray[np.bool_],
+    one: int,
+    other: int,
+    ranges: Iterable[npt.NDArray[np.float64]],
+) -> bool:
+    """Whether every two cards of one rank and these suits, off the board, can change places."""
+    for at in range(0, deck.size, deck.num_suits):
+        if there[at + one] or there[at + other]:
+            continue
+        cards = np.arange(deck.size)
+        cards[[at + one, at + other]] = at + other, at + one
+        hands = deck.hand_table[cards[deck.hands[:, 0]], cards[deck.hands[:, 1]]]
+        if any((weights[hands] != weights).any() for weights in ranges):
+            return False
+    return True

@@ -1,0 +1,190 @@
+"""Cards that are the same: merged trees beside trees in which every hand stands apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.isomorphism import same_cards
+from subgame.solve.engine import engine
+from subgame.solve.schedule import parse
+from subgame.tree.boards import BoardTree, Units, compile_boards
+
+SHORT = Deck("789TJQ", "cdhs")
+SPOTS: dict[str, Holdem] = {
+    "river": sg.holdem.endgame("QsJh2h8d3c", 100, 200, bets="all: 1x a"),
+    "river with a flush": sg.holdem.endgame("QsJh2h8h3c", 100, 200, bets="all: 1x a"),
+    "turn": sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a"),
+    "turn, paired": sg.holdem.endgame("QsQh2h2s", 100, 300, bets="all: a"),
+    "ranges": sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("22+,AK,QJ:0.5", "TT+,A2+"), "all: a"),
+    "short deck": sg.holdem.endgame("QsJh7h8d", 20, 60, bets="all: 1x", deck=SHORT),
+    "short deck, flop": sg.holdem.endgame("QsJh7h", 20, 60, bets="all: 1x", deck=SHORT),
+}
+
+
+def both(game: Holdem) -> tuple[BoardTree, BoardTree]:
+    """Every hand and every board for itself; and merged. In neither do whole suits change places,
+    which only strategies that do not tell those apart would bear.
+    """
+    game = replace(game)
+    vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)
+    plain, merged = compile_boards(game), compile_boards(game, merge=True)
+    assert merged.merged
+    assert not plain.merged
+    assert merged.stored(0) < plain.stored(0)
+    return plain, merged
+
+
+def stands_for(plain: BoardTree, merged: BoardTree, p: int) -> Any:
+    """[q] the merged tree's number that stands for each of the plain tree's; -1: padding.
+
+    Slowly: the cards of a board change places with those that were dealt in their stead.
+    """
+    units, deck = merged.units, plain.holdem.deck
+    assert isinstance(units, Units)
+    same, first = units.cards.same, len(plain.units[0].cards)
+    found = {unit.cards: u for u, unit in enumerate(units)}
+    out = np.full(plain.stored(p), -1)
+    for u, unit in enumerate(plain.units):
+        moved, board = np.arange(deck.size), list(unit.cards[:first])
+        for card in unit.cards[first:]:
+            here = int(moved[card])
+            there = max(c for c in np.flatnonzero(same == same[here]).tolist() if c not in board)
+            swap = np.arange(deck.size)
+            swap[[here, there]] = there, here
+            moved = swap[moved]
+            board.append(there)
+        k = found[tuple(board)]
+        low, high = moved[deck.hands[unit.hands[p]]].T
+        hands = merged.units[k].hands[p]
+        place = np.full(deck.num_hands, -1)
+        place[hands] = np.arange(len(hands))
+        rows = place[deck.hand_table[low, high]]
+        assert (rows >= 0).all()
+        for j in range(len(plain.streets[unit.street].states[p])):
+            cells = merged.players[p].cells(k, j)  # type: ignore[attr-defined]
+            out[plain.players[p].cells(u, j)] = cells[rows]  # type: ignore[attr-defined]
+    return out
+
+
+@pytest.mark.parametrize("name", sorted(SPOTS))
+def test_an_iteration_is_that_of_all_hands_apart(name: str) -> None:
+    """From any memory that does not tell same hands apart, every regret and average is equal."""
+    plain, merged = both(SPOTS[name])
+    where = [stands_for(plain, merged, p) for p in (0, 1)]
+    seed = int(np.random.default_rng().integers(2**32))
+    rng, plan = np.random.default_rng(seed), parse("dcfr")
+    small, large = ((run.memory(0), run.memory(1)) for run in (engine(merged), engine(plain)))
+    for p, at in enumerate(where):
+        for field in ("regret", "average"):
+            numbers = getattr(small[p], field)
+            numbers[:] = rng.random(len(numbers))
+            getattr(large[p], field)[at >= 0] = numbers[at[at >= 0]]
+    for memories, tree in ((small, merged), (large, plain)):
+        engine(tree).iterate(memories, plan.discounts(11, 2), True)
+    for p, at in enumerate(where):
+        for field in ("regret", "average"):
+            got, want = getattr(small[p], field), getattr(large[p], field)[at >= 0]
+            np.testing.assert_allclose(
+                got[at[at >= 0]], want, atol=1e-5 * np.abs(want).max(), rtol=0, err_msg=str(seed)
+            )
+
+
+@pytest.mark.parametrize("name", sorted(SPOTS))
+def test_best_responses_and_values_are_those_of_all_hands_apart(name: str) -> None:
+    plain, merged = both(SPOTS[name])
+    few = sg.Strategy.random(merged)
+    probs: list[Any] = []
+    for p in (0, 1):
+        at = stands_for(plain, merged, p)
+        probs.append(np.where(at >= 0, few.probs[p][at], 0).astype(np.float32))
+    many = sg.Strategy(plain, (probs[0], probs[1]))
+    ours, theirs = sg.exploitability(merged, few), sg.exploitability(plain, many)
+    assert ours.per_seat == pytest.approx(theirs.per_seat, rel=1e-9)
+    assert sg.expected_value(merged, few) == pytest.approx(sg.expected_value(plain, many), rel=1e-9)
+    for p in (0, 1):
+        side, other = merged.players[p], plain.players[p]
+        assert sorted(side.slots) == sorted(other.slots)
+        assert len(side.names) == sum(
+            len(merged.streets[unit.street].states[p]) * len(unit.hands[p]) for unit in merged.units
+        )
+        for found, tree, strategy in ((side, merged, few), (other, plain, many)):
+            run = engine(tree)
+            values = run.respond(p, run.plan(1 - p, strategy.probs[1 - p])).slots
+            by_name = dict(zip(found.slots, values.tolist(), strict=True))
+            if found is side:
+                want = by_name
+        assert [by_name[name] for name in side.slots] == pytest.approx(
+            list(want.values()), abs=1e-9
+        )
+
+
+def test_cards_that_are_the_same_and_suits_that_change_places_go_together() -> None:
+    """Only for two iterations: rounding soon tips some hand from one action to another."""
+    game = SPOTS["turn, paired"]
+    merged, plain = sg.compile(game), both(game)[0]
+    assert isinstance(merged, BoardTree)
+    assert merged.merged
+    assert len(merged.units[0].symmetries) > 1
+    gaps = [float(sg.solve(tree, "dcfr", iterations=2).exploitability) for tree in (merged, plain)]
+    assert gaps[0] == pytest.approx(gaps[1], rel=1e-6)
+
+
+def test_a_merged_river_is_solved_as_the_explicit_game_is() -> None:
+    """Against the engine of small games, which walks every history of a short deck."""
+    game = sg.holdem.endgame("QsJh7h8d9c", 20, 60, ("random", "random"), "all: 1x", deck=SHORT)
+    merged, whole = sg.compile(game), sg.compile(game, explicit=True)
+    assert isinstance(merged, BoardTree)
+    assert merged.merged
+    solved = sg.solve(merged, "dcfr", iterations=400)
+    exact = sg.solve_lp(whole).value
+    assert sg.expected_value(merged, solved.strategy) == pytest.approx(exact, abs=2e-3)
+    assert float(sg.exploitability(merged, solved.strategy)) < 2e-3
+
+
+@pytest.mark.parametrize("board", ["QsJh2h8d3c", "QsJh2h8h3c", "QsJhQh8dQc", "2s3s4s5s6s"])
+def test_same_cards_make_hands_of_one_rank(board: str) -> None:
+    """By the evaluator: hands that stand for one another are equally strong on a full board."""
+    cards = DECK.parse(board)
+    same = same_cards(cards, 0, [np.ones(DECK.num_hands)])
+    low, high = same[DECK.hands].T
+    twice = low == high
+    kinds = low * DECK.size + high
+    ranks = rank_hands(cards, DECK)
+    free = DECK.compatible(cards)
+    for kind in np.unique(kinds[free & ~twice]):
+        assert len(np.unique(ranks[free & (kinds == kind)])) == 1
+    suits, often = np.bincount(np.array(cards) % 4, minlength=4), np.bincount(same)[same]
+    flush = np.arange(DECK.size) % 4 == np.argmax(suits)
+    assert (often[flush] == 1).all() == (suits.max() >= 3)
+    assert (often[~flush] > 1).any()
+
+
+def test_ranges_that_tell_suits_apart_keep_cards_apart() -> None:
+    cards = DECK.parse("QsJh2h8d3c")
+    suited = np.ones(DECK.num_hands)
+    suited[DECK.hand_table[DECK.parse("As")[0], DECK.parse("Ks")[0]]] = 0.5
+    same = same_cards(cards, 0, [np.ones(DECK.num_hands), suited])
+    spades = np.flatnonzero(np.arange(DECK.size) % 4 == DECK.parse("As")[0] % 4)
+    assert (same[spades] == spades).all()
+    assert len(np.unique(same)) < DECK.size
+    game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AKs,QJo,77", "random"), "all: a")
+    assert not sg.compile(game).merged  # type: ignore[attr-defined]
+
+
+def test_parts_of_a_merged_tree_are_refused_and_its_root_is_not() -> None:
+    game = SPOTS["short deck"]
+    tree = sg.compile(game)
+    strategy = sg.solve(tree, "dcfr", iterations=20).strategy
+    with pytest.raises(sg.SubgameError, match="merge=False"):
+        sg.refine(tree, strategy, player=0, at="after the river", technique="resolve", iterations=5)
+    better = sg.refine(tree, strategy, player=0, at="root", technique="resolve", iterations=50)
+    before, after = (sg.exploitability(tree, s).per_seat[0] for s in (strategy, better.strategy))
+    assert after < before
