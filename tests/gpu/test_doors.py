@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,11 +23,13 @@ CASES: list[tuple[Gadget, Kind]] = [
     (Maxmargin(), "choose"),
     (Distributional("respond"), "respond"),
     (Distributional("hedge"), "hedge"),
+    (replace(Resolve(), refined=0.1), "leave"),
+    (replace(Maxmargin(), refined=0.1), "choose"),
 ]
 
 
 @pytest.mark.parametrize("schedule", ["cfr", "cfr+", "dcfr", "pcfr+"])
-@pytest.mark.parametrize(("gadget", "kind"), CASES, ids=[kind for _, kind in CASES])
+@pytest.mark.parametrize(("gadget", "kind"), CASES)
 def test_every_root_and_board_has_a_door_of_its_own(
     gadget: Gadget, kind: Kind, schedule: str
 ) -> None:
@@ -42,7 +46,8 @@ def test_every_root_and_board_has_a_door_of_its_own(
     weight = rng.random(shape) * (rng.random(shape) < 0.9)  # some we never meet
     alternative, spread = rng.normal(size=shape), rng.random(shape)
     many = Doors(kind, 0, torch.from_numpy(weight), torch.from_numpy(alternative),
-                 spread=torch.from_numpy(spread), predictive=plan.predictive)  # fmt: skip
+                 spread=torch.from_numpy(spread), predictive=plan.predictive,
+                 refined=gadget.refined)  # fmt: skip
     ours = np.ones(len(tree.players[1].slots))
     single = {}
     for at in np.ndindex(roots, units):
@@ -50,7 +55,8 @@ def test_every_root_and_board_has_a_door_of_its_own(
         stakes = Stakes(0, ours, np.ones(hands), weight[at], payoff, payoff)
         single[at] = Door(gadget, tree, stakes, spread[at], plan.predictive)
     discounts = plan.discounts(1, 6)
-    table = torch.from_numpy(np.pad(discounts, ((0, 0), (0, 1))).astype(np.float32))
+    numbered = np.column_stack([discounts, np.arange(len(discounts))])
+    table = torch.from_numpy(numbered.astype(np.float32))
     for t in range(5):
         entered = many.enter(table[t]).numpy()
         if t > 0 or gadget.door != "random":  # a random door starts at any reach

@@ -23,7 +23,7 @@ from subgame.tree.strategy import read_tensors
 
 matplotlib.use("Agg")
 
-EXACT = ["cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+", "cfr-br"]
+EXACT = ["cfr", "cfr+", "lcfr", "dcfr", "hs-dcfr", "pcfr+", "pdcfr+", "cfr-br"]
 SAMPLED = ["mccfr(sampling=external)", "mccfr(sampling=chance)", "mccfr(sampling=public)"]
 ODD = [
     "cfr+(average=last)",

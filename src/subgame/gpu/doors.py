@@ -27,7 +27,8 @@ class Doors:
     leave: at each root infoset she enters or takes the alternative (Resolve, Burch et al. 2014);
     choose: she picks one root infoset per root and board, and pays its alternative to enter
     (Maxmargin, Moravcik et al. 2016); respond and hedge: alternatives are normal with standard
-    deviation `spread` (Brown & Sandholm 2017, Theorem 2 and Appendix D).
+    deviation `spread` (Brown & Sandholm 2017, Theorem 2 and Appendix D). With `refined` she keeps
+    making every choice with a vanishing probability, as `subgame.refine.gadgets` has it.
     """
 
     recorded = True
@@ -41,6 +42,7 @@ class Doors:
         *,
         spread: Tensor | None = None,
         predictive: bool = False,
+        refined: float = 0.0,
     ) -> None:
         if kind not in KINDS:
             raise did_you_mean("door", str(kind), KINDS)
@@ -52,6 +54,8 @@ class Doors:
         self.weight = weight.to(single)
         self.per = self.torch.where(self.real, 1 / weight.clamp(min=TINY), 0).to(single)
         self.alternative = self.torch.where(self.real, alternative, 0).to(single)
+        self.many = self.real.sum(2, keepdim=True).clamp(min=1) if kind == "choose" else 2
+        self.least = (2 * refined / self.many * self.real).to(single)  # of each choice, at first
         choices = 2 if kind == "leave" else 1
         shape = (choices, *weight.shape)
         self.regret = self.torch.zeros(shape, device=weight.device)
@@ -75,6 +79,8 @@ class Doors:
         if self.kind in RANDOM:
             return self.regret[0]
         reach = self._strategy(rates)[0]
+        least = self.least / (rates[3] + 1).sqrt()  # rates end with the number of iterations so far
+        reach = least + (1 - least * self.many) * reach
         return reach * self.per if self.kind == "choose" else reach
 
     def observe(self, values: Tensor, rates: Tensor) -> None:

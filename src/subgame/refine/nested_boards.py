@@ -249,7 +249,8 @@ class BoardNest:
             hers = stage.torch.where(never, stage.torch.ones_like(stakes.hers), stakes.hers)
         else:
             kind: Kind = "leave" if self.gadget.door == "leave" else "choose"
-            door = Doors(kind, o, weight, stakes.alternative, predictive=plan.predictive)
+            door = Doors(kind, o, weight, stakes.alternative, predictive=plan.predictive,
+                         refined=self.gadget.refined)  # fmt: skip
         one, two = (stage.memory(q, predictive=plan.predictive) for q in (0, 1))
         discounts = plan.discounts(1, self.iterations + 1)
         both = (ours, hers) if p == 0 else (hers, ours)
