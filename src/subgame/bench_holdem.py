@@ -4,7 +4,8 @@ The peer is postflop-solver (Rust, float32, a DCFR variant). Its figures are not
 noted from its quietest runs on a machine of the same kind (2 ARM cores that move about 9.4 GB/s);
 `probe` says what this machine moves, so that the two can be compared. A time to a target counts
 iterations, not the best responses in between (after every fifth iteration), for both. Seconds an
-iteration are those of the fastest slice of a tenth of a second.
+iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
+that differ only in suits which matter no more are one; spots named "apart" are solved without that.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,10 +58,12 @@ class Spot:
     ranges: tuple[str, str] = ("random", "random")
     most: int = 800
     """Iterations after which a target is given up."""
+    merge: bool = True
+    """Whether hands that are the same are one, which ranges that tell suits apart forbid."""
 
     def tree(self) -> BoardTree:
         game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
-        tree = sg.compile(game, memory_limit="12GiB")
+        tree = sg.compile(game, memory_limit="12GiB", merge=self.merge)
         assert isinstance(tree, BoardTree)
         return tree
 
@@ -74,6 +77,11 @@ SPOTS = {
     "flop-a": Spot("QsJh2h", 200, 900, TWO, {2: Peer(0.940, (110, None), 1126)}, (OOP, IP), 200),
     "flop-b": Spot("QsJh2h", 200, 900, TWO, {2: Peer(4.43, (None, None), 5734)}, most=0),
 }  # fmt: skip
+APART = {
+    f"{name}-apart": replace(spot, merge=False) for name, spot in SPOTS.items() if name != "flop-a"
+}
+"""The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
+SPOTS |= APART
 QUICK = ("river-45", "river-177")
 
 
