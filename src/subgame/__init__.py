@@ -153,11 +153,11 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def _on_a_device(tree: PublicTree, device: str) -> object:
+def _on_a_device(tree: PublicTree, device: str, storage: str) -> object:
     """The engine of a tree on a GPU; only whoever asks for one loads what that takes."""
     from subgame.gpu import engine_on
 
-    return engine_on(tree, device)
+    return engine_on(tree, device, storage)
 
 
 for _kind in ("cuda", "torch"):

@@ -379,7 +379,9 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
             raise KeyboardInterrupt
 
 
-def warm_up_ranges(meter: Meter, schedule: str, technique: str | None = None) -> None:
+def warm_up_ranges(
+    meter: Meter, schedule: str, storage: str = "float32", technique: str | None = None
+) -> None:
     """The same for hold'em trees, with a tiny deck; with a technique, for gadgets on them too."""
     import subgame as sg
     from subgame.games.holdem.cards import Deck
@@ -389,7 +391,8 @@ def warm_up_ranges(meter: Meter, schedule: str, technique: str | None = None) ->
     tree = sg.compile(tiny)
     with told_of_compiling(meter):
         if technique is None:
-            stopped = {sg.solve(tree, schedule, iterations=2, threads=1).stopped}
+            ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
+            stopped = {ready.stopped}
         else:
             found = sg.refine(
                 tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
@@ -400,12 +403,14 @@ def warm_up_ranges(meter: Meter, schedule: str, technique: str | None = None) ->
         raise KeyboardInterrupt
 
 
-def range_memory(tree: BoardTree, schedule: str, memory_limit: str) -> int:
+def range_memory(
+    tree: BoardTree, schedule: str, memory_limit: str, storage: str = "float32"
+) -> int:
     """Bytes that solving a hold'em tree takes; refused if they are over the limit."""
     from subgame.solve.endgame import memory_needed
     from subgame.tree.compile import parse_bytes
 
-    needed = memory_needed(tree, schedule)
+    needed = memory_needed(tree, schedule, storage)
     if needed > parse_bytes(memory_limit):
         raise MemoryLimitError(
             f"This spot needs {human_bytes(needed)} to solve, over the limit of {memory_limit}; "

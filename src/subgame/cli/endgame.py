@@ -25,7 +25,7 @@ from subgame.cli.common import (
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.solve import INTERRUPTED
-from subgame.errors import SubgameError, human_bytes
+from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
@@ -95,6 +95,10 @@ ScheduleOption = Annotated[
     _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
          autocompletion=_complete_schedule),
 ]  # fmt: skip
+STORAGES = ("float32", "int16")
+StorageOption = Annotated[
+    str, _run("--storage", "KIND", "float32, or int16 with scales: half the memory.", True)
+]
 ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
 SolvedOn = Annotated[
     str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
@@ -127,6 +131,7 @@ def endgame_command(
     schedule: ScheduleOption = "hs-dcfr",
     threads: ThreadsOption = None,
     device: SolvedOn = "cpu",
+    storage: StorageOption = "float32",
     memory_limit: LimitOption = "8GiB",
     line: LineOption = None,
     out: OutOption = None,
@@ -177,7 +182,8 @@ def endgame_command(
         shown = _saved(file, memory_limit, threads, device, line)
     else:
         game = _game(file, given, BETS if bets is None else bets)
-        job = Job.checked(game, line, schedule, target, iterations, seconds, threads, device)
+        job = Job.checked(game, line, schedule, target, iterations, seconds, threads, device,
+                          storage)  # fmt: skip
         shown = job.run(memory_limit, out)
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
@@ -268,24 +274,28 @@ class Job:
     seconds: float | None
     threads: int | None
     device: str
+    storage: str
 
     @classmethod
     def checked(
         cls, game: Holdem, line: str | None, schedule: str, target: str | None,
         iterations: int | None, seconds: float | None, threads: int | None, device: str,
+        storage: str,
     ) -> Self:  # fmt: skip
         """Refuses what will be refused later, before the boards are dealt."""
         from subgame.solve.endgame import follow_line
         from subgame.solve.solver import Limits
 
         follow_line(game, line or "")
+        if storage not in STORAGES:
+            raise did_you_mean("storage", storage, STORAGES)
         check_range_schedule(schedule)
         if threads is not None and threads < 1:
             raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
-        return cls(game, line, schedule, chips, iterations, seconds, threads, device)
+        return cls(game, line, schedule, chips, iterations, seconds, threads, device, storage)
 
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps what is done."""
@@ -293,16 +303,16 @@ class Job:
         from subgame.solve.endgame import Endgame
 
         with Meter("the endgame") as meter, told_of_compiling(meter):
-            tree = _compile(self.game, memory_limit, meter)
-            needed = range_memory(tree, self.schedule, memory_limit)
+            tree = _compile(self.game, memory_limit, self.storage, meter)
+            needed = range_memory(tree, self.schedule, memory_limit, self.storage)
             _quote(tree, needed, meter)
             if self.device == "cpu":  # a GPU's kernels are those of one game's betting
-                warm_up_ranges(meter, self.schedule)
+                warm_up_ranges(meter, self.schedule, self.storage)
             meter.update("Solving the endgame")
             result = sg.solve(
                 tree, self.schedule, target=self.target, iterations=self.iterations,
                 seconds=self.seconds, threads=self.threads, device=self.device,
-                progress=_progress(meter, tree),
+                storage=self.storage, progress=_progress(meter, tree),
             )  # fmt: skip
             failure = _write(result.strategy, out)
             meter.update("Measuring EV and equity")
@@ -310,14 +320,17 @@ class Job:
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
-def _compile(game: Holdem, memory_limit: str, meter: Meter) -> BoardTree:
+def _compile(game: Holdem, memory_limit: str, storage: str, meter: Meter) -> BoardTree:
     import subgame as sg
+    from subgame.solve.endgame import BYTES
     from subgame.tree.boards import BoardTree
+    from subgame.tree.compile import parse_bytes
 
     def dealt(boards: int) -> None:
         meter.update("Dealing the boards", f"{boards:,} boards")
 
-    tree = sg.compile(game, memory_limit=memory_limit, progress=dealt)
+    limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
+    tree = sg.compile(game, memory_limit=limit, progress=dealt)
     assert isinstance(tree, BoardTree)
     return tree
 

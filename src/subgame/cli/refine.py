@@ -426,7 +426,7 @@ def _prepare(
         return
     range_memory(tree, schedule or "dcfr", memory_limit)
     if device == "cpu":  # a GPU's kernels are those of one game's betting
-        warm_up_ranges(meter, schedule or "dcfr", gadgets[0].name)
+        warm_up_ranges(meter, schedule or "dcfr", technique=gadgets[0].name)
     if threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
             engine(each, threads, device)

@@ -11,6 +11,7 @@ from typing import Any
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.explicit import ExplicitEngine
 from subgame.gpu.runtime import load_torch, pick_device
+from subgame.gpu.storage import check_kind
 from subgame.solve.engine import no_device
 from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
@@ -28,7 +29,11 @@ def find_device(device: str) -> Any:
     return pick_device("cpu" if device == PLAIN else device)
 
 
-def engine_on(tree: PublicTree, device: str) -> ExplicitEngine | TorchEngine:
+def engine_on(
+    tree: PublicTree, device: str, storage: str = "float32"
+) -> ExplicitEngine | TorchEngine:
     """The engine of a tree on ``"cuda"``, ``"cuda:1"`` or ``"torch"``."""
     where = str(find_device(device))
-    return TorchEngine(tree, where) if isinstance(tree, BoardTree) else ExplicitEngine(tree, where)
+    if isinstance(tree, BoardTree):
+        return TorchEngine(tree, where, storage=check_kind(storage))
+    return ExplicitEngine(tree, where)

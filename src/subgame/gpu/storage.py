@@ -11,7 +11,7 @@ line's greatest numbers, which are those that matter, then have fifteen bits, no
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from subgame.errors import did_you_mean
 from subgame.gpu.runtime import load_torch
@@ -35,10 +35,11 @@ REGRET, AVERAGE = 0, 1
 """Salts: numbers in the same place draw apart."""
 
 
-def check_kind(kind: str) -> None:
-    """Refuse what is no kind of storage."""
+def check_kind(kind: str) -> Storage:
+    """A kind of storage; refuses what is none."""
     if kind not in KINDS:
         raise did_you_mean("storage", str(kind), KINDS)
+    return cast(Storage, kind)
 
 
 def stored_bytes(kind: str, actions: int, hands: int) -> int:

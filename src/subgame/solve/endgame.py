@@ -35,6 +35,7 @@ from subgame.solve.engine import engine
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.boards import BoardTree, HandPlex
 from subgame.tree.compile import compile
+from subgame.tree.forest import LANES
 from subgame.tree.strategy import Strategy, read_tensors
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,8 @@ Pair = tuple[Floats, Floats]
 SEATS = ("oop", "ip")
 """Player 0 is out of position, player 1 in position."""
 
+BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
+"""What one regret or average takes, by storage."""
 _ACTION = re.compile(r"[^\s,/]\d*")
 
 
@@ -173,10 +176,12 @@ def equities(
     return (totals[0], totals[1]), (hands[0], hands[1])
 
 
-def memory_needed(tree: BoardTree, schedule: Schedule | str = "dcfr") -> int:
-    """Bytes that solving takes: the tree, and float32 regrets and averages of both players."""
+def memory_needed(
+    tree: BoardTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
+) -> int:
+    """Bytes that solving takes: the tree, and regrets and averages of both players."""
     arrays = 3 if parse(schedule).predictive else 2
-    return tree.nbytes + 4 * arrays * (tree.stored(0) + tree.stored(1))
+    return tree.nbytes + int(BYTES[storage] * arrays * (tree.stored(0) + tree.stored(1)))
 
 
 # Decisions -----------------------------------------------------------------------------------

@@ -168,22 +168,28 @@ class Engine:
         return Response(value[: len(player.slots)].copy(), best, value, choice)
 
 
-Maker = Callable[[PublicTree, str], Any]
+Maker = Callable[[PublicTree, str, str], Any]
 CPU = "cpu"
 _makers: dict[str, Maker] = {}
 
 
 def register(kind: str, make: Maker) -> None:
-    """Have engines on a kind of device made by ``make(tree, device)``."""
+    """Have engines on a kind of device made by ``make(tree, device, storage)``."""
     _makers[kind] = make
 
 
-def engine(tree: PublicTree, threads: int | None = None, device: str | None = None) -> Engine:
+def engine(
+    tree: PublicTree,
+    threads: int | None = None,
+    device: str | None = None,
+    storage: str = "float32",
+) -> Engine:
     """The engine of a tree on a device, made once.
 
     ``"cpu"``, the default: Numba. ``"cuda"`` or ``"cuda:1"``: a GPU, by PyTorch and Triton.
     ``"torch"``: the GPU's path without one, by PyTorch on the CPU; slower, but without Numba. Only
-    hold'em trees on the CPU use more than one of the `threads`.
+    hold'em trees on the CPU use more than one of the `threads`, and only hold'em trees can have
+    another `storage`.
     """
     if not isinstance(tree, PublicTree):
         raise SubgameError(
@@ -194,9 +200,12 @@ def engine(tree: PublicTree, threads: int | None = None, device: str | None = No
     name = check_device(device)
     if name != CPU and threads is not None:
         raise SubgameError(f"threads are the CPU's, so they have no meaning on {name}.")
-    found = tree.engines.get(name)
+    if storage != "float32" and not isinstance(tree, BoardTree):
+        raise SubgameError("Only hold'em trees can be stored in less than is usual.")
+    key = name if storage == "float32" else f"{name}, {storage}"
+    found = tree.engines.get(key)
     if found is None:
-        found = tree.engines[name] = _made(tree, name)
+        found = tree.engines[key] = _made(tree, name, storage)
     if isinstance(found, RangeEngine) and threads is not None:
         found.set_threads(threads)
     return found  # type: ignore[return-value]
@@ -219,7 +228,7 @@ def no_device(name: str) -> SubgameError:
     )
 
 
-def _made(tree: PublicTree, device: str) -> object:
+def _made(tree: PublicTree, device: str, storage: str) -> object:
     if device != CPU:
-        return _makers[device.partition(":")[0]](tree, device)
-    return RangeEngine(tree) if isinstance(tree, BoardTree) else Engine(tree)
+        return _makers[device.partition(":")[0]](tree, device, storage)
+    return RangeEngine(tree, None, storage) if isinstance(tree, BoardTree) else Engine(tree)

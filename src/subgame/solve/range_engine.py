@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, did_you_mean
+from subgame.solve.halves import Halves
 from subgame.tree.boards import BoardTree, padded
 from subgame.tree.forest import LANES
 
@@ -24,15 +25,20 @@ ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 
 
-class Memory(NamedTuple):
-    """What a solver remembers of one player, float32 ``[unit][tile][action][LANES]``."""
+Numbers = Stored | Halves
+STORAGES = ("float32", "int16")
+"""What regrets and averages can be kept in: four bytes each, or two and a little."""
 
-    regret: Stored
-    average: Stored
-    instant: Stored
+
+class Memory(NamedTuple):
+    """What a solver remembers of one player, ``[unit][tile][action][LANES]``."""
+
+    regret: Numbers
+    average: Numbers
+    instant: Numbers
 
     @property
-    def sigma(self) -> Stored:
+    def sigma(self) -> Numbers:
         """The current strategy: kernels play in proportion to positive weights."""
         return self.regret
 
@@ -40,7 +46,7 @@ class Memory(NamedTuple):
 class Plan(NamedTuple):
     """A strategy with its reach at the root: what a plan of sequences is for small trees."""
 
-    sigma: Stored
+    sigma: Numbers
     slots: Floats
 
 
@@ -65,16 +71,21 @@ class Door(Protocol):
 class RangeEngine:
     """CPU kernels bound to one hold'em tree."""
 
-    def __init__(self, tree: BoardTree, threads: int | None = None) -> None:
+    def __init__(
+        self, tree: BoardTree, threads: int | None = None, storage: str = "float32"
+    ) -> None:
         from subgame.solve import range_kernels
 
+        if storage not in STORAGES:
+            raise did_you_mean("storage on the CPU", str(storage), STORAGES)
+        self.storage = storage
         self.tree, self.kernels = tree, range_kernels
         self.forest, self.boards = tuple(tree.forest), tuple(tree.boards)
         self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [slot]
         self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
         small = tree.stored(0) + tree.stored(1) < ALONE
         self.threads = threads or (1 if small else os.cpu_count() or 1)
-        self._rooms: dict[Any, tuple[Team, Scratch, list[Scratch]]] = {}
+        self._rooms: dict[Any, tuple[Team, Scratch, list[tuple[Any, ...]]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def set_threads(self, threads: int) -> None:
@@ -85,8 +96,8 @@ class RangeEngine:
             self.threads, self._pool, self._rooms = threads, None, {}
 
     # Scratch ---------------------------------------------------------------------------------
-    def _room(self, dtype: Any) -> tuple[Team, Scratch, list[Scratch]]:
-        """What threads share, and each one's own."""
+    def _room(self, dtype: Any) -> tuple[Team, Scratch, list[tuple[Any, ...]]]:
+        """What threads share, and what kernels are given by each: plain tuples."""
         if dtype not in self._rooms:
             top = self._scratch(dtype, shared=True)
             own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
@@ -95,7 +106,10 @@ class RangeEngine:
             wide = int(top.wide[1]) if len(top.wide) > 1 else 0
             results = np.zeros(children * int(f.roots[1]) * wide, dtype=dtype)
             team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
-            self._rooms[dtype] = (team, top, own)
+            private = ("reach", "sigma", "value", "block", "sums")
+            tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
+            each = [(tuple(team), tuple(a), tuple(b)) for a, b in zip(tops, own, strict=True)]
+            self._rooms[dtype] = (team, top, each)
         return self._rooms[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
@@ -130,20 +144,15 @@ class RangeEngine:
 
     def _together(self, dtype: Any, call: Any) -> Scratch:
         """Run `call(me, threads, team, top, own)` on every thread; gives the shared scratch."""
-        team, top, own = self._room(dtype)
+        team, top, each = self._room(dtype)
         team.counters[:] = 0
-        private = ("reach", "sigma", "value", "block", "sums")
-        tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
         if self.threads == 1:
-            call(0, 1, tuple(team), tuple(tops[0]), tuple(own[0]))
+            call(0, 1, *each[0])
             return top
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1)
-        jobs = [
-            self._pool.submit(call, k, self.threads, tuple(team), tuple(tops[k]), tuple(own[k]))
-            for k in range(1, self.threads)
-        ]
-        call(0, self.threads, tuple(team), tuple(tops[0]), tuple(own[0]))
+        jobs = [self._pool.submit(call, k, self.threads, *each[k]) for k in range(1, self.threads)]
+        call(0, self.threads, *each[0])
         for job in jobs:
             job.result()
         return top
@@ -158,8 +167,11 @@ class RangeEngine:
     def memory(self, p: int, *, predictive: bool = False) -> Memory:
         """A blank memory for player `p`."""
         size = self.tree.stored(p)
-        instant = np.zeros(size if predictive else 1, dtype=np.float32)
-        return Memory(np.zeros(size, np.float32), np.zeros(size, np.float32), instant)
+        one, two, three = (
+            Halves(many) if self.storage == "int16" else np.zeros(many, np.float32)
+            for many in (size, size, size if predictive else 1)
+        )
+        return Memory(one, two, three)
 
     def iterate(
         self,
@@ -175,7 +187,7 @@ class RangeEngine:
         for p in (0, 1):
             self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
         if responder == 1:  # she answers player 0's first strategy before it is played
-            blind = memories[1]._replace(average=_NONE)
+            blind = memories[1]._replace(average=_none_like(memories[1].average))
             self._half(1, self.kernels.RESPOND, blind, memories[0], discounts[0], discounts[0])
         if not alternating or (root and root.player >= 0):
             for t in range(len(discounts) - 1):
@@ -235,23 +247,24 @@ class RangeEngine:
         """Refused: whole ranges are cheap enough."""
         raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
-    def behaviour(self, p: int, plan: Stored) -> Stored:
+    def behaviour(self, p: int, plan: Numbers) -> Numbers:
         """The strategy of an average: itself, for kernels play in proportion to what they read."""
         return plan
 
-    def plan(self, p: int, sigma: Stored, slots: Floats | None = None) -> Plan:
+    def plan(self, p: int, sigma: Numbers, slots: Floats | None = None) -> Plan:
         """A strategy with a reach at the root, by default the tree's own."""
         return Plan(sigma, self.tree.players[p].reach if slots is None else slots)
 
-    def values(self, p: int, sigma: Stored, opponent_plan: Plan) -> Floats:
+    def values(self, p: int, sigma: Numbers, opponent_plan: Plan) -> Floats:
         """[s] counterfactual values of player `p` playing `sigma`."""
         return self._sweep(p, self.kernels.FOLLOW, sigma, opponent_plan)
 
     def respond(self, p: int, opponent_plan: Plan) -> Values:
         """Counterfactual best response of player `p`."""
-        return Values(self._sweep(p, self.kernels.BEST, _NONE, opponent_plan))
+        none = _none_like(opponent_plan.sigma)
+        return Values(self._sweep(p, self.kernels.BEST, none, opponent_plan))
 
-    def _sweep(self, p: int, mode: int, sigma: Stored, against: Plan) -> Floats:
+    def _sweep(self, p: int, mode: int, sigma: Numbers, against: Plan) -> Floats:
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.slots)
         mine, theirs = _mind(sigma), _mind(against.sigma)
@@ -266,10 +279,20 @@ class RangeEngine:
         return self._paid(np.float64, p)
 
 
-def _mind(weights: Stored, average: Stored = _NONE, instant: Stored = _NONE) -> tuple[Any, ...]:
+def _mind(
+    weights: Numbers, average: Numbers | None = None, instant: Numbers | None = None
+) -> tuple[Any, ...]:
     """A `kernels.Mind`, plain."""
-    flags = np.array([len(average) > 1, len(instant) > 1], dtype=np.int64)
-    return weights, average, instant, flags
+    given = [_none_like(weights) if each is None else each for each in (weights, average, instant)]
+    flags = np.array([len(given[1]) > 1, len(given[2]) > 1], dtype=np.int64)
+    numbers = [each.ints if isinstance(each, Halves) else each for each in given]
+    scales = [each.scales if isinstance(each, Halves) else _NONE for each in given]
+    return *numbers, flags, *scales
+
+
+def _none_like(numbers: Numbers) -> Numbers:
+    """None of a kind: kernels are compiled for kinds."""
+    return Halves(1) if isinstance(numbers, Halves) else _NONE
 
 
 def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:

@@ -6,8 +6,8 @@ vector per row: everything about a tile stays in the nearest cache. Between two 
 what couples hands, the terminals, which are evaluated for `LANES` of them side by side: the work
 is transposed on the way in and out.
 
-Regrets and averages are float32 ``[unit][tile][action][LANES]``. Everything else is scratch, in
-float32 to solve and in float64 to judge: kernels take their type from it.
+Regrets and averages are float32, or int16 with scales, ``[unit][tile][action][LANES]``. Everything
+else is scratch, in float32 to solve and in float64 to judge: kernels take their type from it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 from subgame.solve.simd import (
     choose,
     fetch_add,
+    kind_of,
     larger,
     load,
     nap,
+    note,
     peek,
+    recall,
     splat,
     store,
     turn,
@@ -54,6 +57,9 @@ class Mind(NamedTuple):
     average: Stored  # of length one where none is kept
     instant: Stored  # last regrets of predictive schedules; else of length one
     flags: Ints  # [2] whether an average is kept, and whether regrets are foreseen
+    scale: Stored  # of the three above where they are int16, per `LANES` numbers
+    average_scale: Stored
+    instant_scale: Stored
 
 
 class Scratch(NamedTuple):
@@ -113,12 +119,23 @@ def pour(
     """Add the reach of some runs of hands to the sums per card and to the total.
 
     Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
-    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A.
+    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A. Where every card
+    is there once (`size` is negative), that need not be counted.
     """
     like = sums[0]
     for r in range(first, last):
         run = splat(0.0, like)
         card = np.int64(b.run_card[r])
+        if size < 0:
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                a = load(x, at + h * LANES, like)
+                c = np.int64(b.other[hands + h]) * LANES
+                store(sums, c, load(sums, c, like) + a)
+                run = run + a
+            c = card * LANES
+            store(sums, c, load(sums, c, like) + run)
+            total = total + run
+            continue
         often = b.size[size + card]
         times = splat(often, like)
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
@@ -201,6 +218,22 @@ def evaluate(
 # One tile of one player ----------------------------------------------------------------------
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any) -> None:
+    """S <- kept S + more."""
+    note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more)
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def learn_from(
+    numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any
+) -> None:
+    """R <- R discounted by its sign, plus a gain."""
+    old = recall(numbers, scales, at, kind_of(gain))
+    kept = choose(old, splat(0.0, kind_of(gain)), positive, negative)
+    note(numbers, scales, at, old * kept + gain)
+
+
 @njit(cache=True, error_model="numpy")
 def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s: Scratch) -> None:
     """Strategy and reach of every row of a tile; `at` is where its weights start.
@@ -212,6 +245,7 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
     are, stay in registers.
     """
     weights, average, reach, sigma = mind.weights, mind.average, s.reach, s.sigma
+    scale, weigh = mind.scale, mind.average_scale
     like = reach[0]
     fading = splat(ahead[2], like)
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
@@ -222,10 +256,10 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
         if n == 2 and not foreseen:
-            a = larger(load(weights, e, like), tiny)
-            b = larger(load(weights, e + LANES, like), tiny)
-            scale = one / (a + b)
-            a, b = a * scale, b * scale
+            a = larger(recall(weights, scale, e, like), tiny)
+            b = larger(recall(weights, scale, e + LANES, like), tiny)
+            share = one / (a + b)
+            a, b = a * share, b * share
             if whose > THEIRS:
                 store(sigma, to, a)
                 store(sigma, to + LANES, b)
@@ -233,15 +267,15 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             store(reach, to, a)
             store(reach, to + LANES, b)
             if whose == KEPT:
-                store(average, e, load(average, e, like) * fading + a)
-                store(average, e + LANES, load(average, e + LANES, like) * fading + b)
+                add(average, weigh, e, fading, a)
+                add(average, weigh, e + LANES, fading, b)
             continue
         if n == 3 and not foreseen:
-            a = larger(load(weights, e, like), tiny)
-            b = larger(load(weights, e + LANES, like), tiny)
-            c = larger(load(weights, e + 2 * LANES, like), tiny)
-            scale = one / (a + b + c)
-            a, b, c = a * scale, b * scale, c * scale
+            a = larger(recall(weights, scale, e, like), tiny)
+            b = larger(recall(weights, scale, e + LANES, like), tiny)
+            c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
+            share = one / (a + b + c)
+            a, b, c = a * share, b * share, c * share
             if whose > THEIRS:
                 store(sigma, to, a)
                 store(sigma, to + LANES, b)
@@ -251,34 +285,33 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
             if whose == KEPT:
-                store(average, e, load(average, e, like) * fading + a)
-                store(average, e + LANES, load(average, e + LANES, like) * fading + b)
-                store(average, e + 2 * LANES, load(average, e + 2 * LANES, like) * fading + c)
+                add(average, weigh, e, fading, a)
+                add(average, weigh, e + LANES, fading, b)
+                add(average, weigh, e + 2 * LANES, fading, c)
             continue
         total = zero
         for k in range(n):
-            w = load(weights, e + k * LANES, like)
+            w = recall(weights, scale, e + k * LANES, like)
             if foreseen:
                 w = w * choose(w, zero, positive, negative)
-                w = w + load(mind.instant, e + k * LANES, like)
+                w = w + recall(mind.instant, mind.instant_scale, e + k * LANES, like)
             w = larger(w, tiny)
             total = total + w
             store(sigma, to + k * LANES, w)
-        scale = one / total
+        share = one / total
         for k in range(n):
-            a = load(sigma, to + k * LANES, like) * scale
+            a = load(sigma, to + k * LANES, like) * share
             store(sigma, to + k * LANES, a)
             a = here * a
             store(reach, to + k * LANES, a)
             if whose == KEPT:
-                old = load(average, e + k * LANES, like)
-                store(average, e + k * LANES, old * fading + a)
+                add(average, weigh, e + k * LANES, fading, a)
 
 
 @njit(cache=True, error_model="numpy")
 def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
     """Values of every row from those of the leaves and ends; regrets, discounted and increased."""
-    weights, sigma, value = mind.weights, s.sigma, s.value
+    weights, scale, sigma, value = mind.weights, mind.scale, s.sigma, s.value
     like = value[0]
     zero = splat(0.0, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
@@ -293,32 +326,26 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
             mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
             mean = mean + load(sigma, to + 2 * LANES, like) * c
             store(value, up, load(value, up, like) + mean)
-            r = load(weights, e, like)
-            store(weights, e, r * choose(r, zero, positive, negative) + (a - mean))
-            r = load(weights, e + LANES, like)
-            store(weights, e + LANES, r * choose(r, zero, positive, negative) + (b - mean))
-            r = load(weights, e + 2 * LANES, like)
-            store(weights, e + 2 * LANES, r * choose(r, zero, positive, negative) + (c - mean))
+            learn_from(weights, scale, e, positive, negative, a - mean)
+            learn_from(weights, scale, e + LANES, positive, negative, b - mean)
+            learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean)
             continue
         if n == 2 and not foreseen:
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
             store(value, up, load(value, up, like) + mean)
-            r = load(weights, e, like)
-            store(weights, e, r * choose(r, zero, positive, negative) + (a - mean))
-            r = load(weights, e + LANES, like)
-            store(weights, e + LANES, r * choose(r, zero, positive, negative) + (b - mean))
+            learn_from(weights, scale, e, positive, negative, a - mean)
+            learn_from(weights, scale, e + LANES, positive, negative, b - mean)
             continue
         mean = zero
         for k in range(n):
             mean = mean + load(sigma, to + k * LANES, like) * load(value, to + k * LANES, like)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
-            r = load(weights, e + k * LANES, like)
             gain = load(value, to + k * LANES, like) - mean
-            store(weights, e + k * LANES, r * choose(r, zero, positive, negative) + gain)
+            learn_from(weights, scale, e + k * LANES, positive, negative, gain)
             if foreseen:
-                store(mind.instant, e + k * LANES, gain)
+                note(mind.instant, mind.instant_scale, e + k * LANES, gain)
 
 
 @njit(cache=True, error_model="numpy")
@@ -345,7 +372,7 @@ def follow(
             left = one
             for row in range(first, last):
                 chosen = choose(best, load(value, row * LANES, like), zero, left)
-                store(mind.weights, at + row * LANES, chosen)
+                note(mind.weights, mind.scale, at + row * LANES, chosen)
                 left = left - chosen
 
 

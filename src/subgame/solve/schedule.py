@@ -91,18 +91,19 @@ class Schedule:
 
     def discounts(self, first: int, count: int) -> Floats:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
-        t = np.arange(first, first + count, dtype=np.float64)
-        alpha, beta, gamma = (np.full(count, value) for value in self._first)
+        t = np.arange(first, first + count, dtype=np.float64)[:, None]
+        powers = np.array([self._first])
         if self.ramp:
-            way = np.minimum(t / self.ramp, 1)
-            alpha, beta, gamma = (
-                np.full(count, here) if here == there else (1 - way) * here + way * there
-                for here, there in zip(self._first, self._last, strict=True)
-            )
-        out = np.empty((count, 3))
-        out[:, 0] = _weight(t - 1, alpha)
-        out[:, 1] = _weight(t - 1, beta)
-        out[:, 2] = 1 - self.decay if self.decay else _kept(t, gamma)
+            way, last = np.minimum(t / self.ramp, 1), np.array([self._last])
+            stays = powers == last  # infinite ones do
+            moved = np.where(stays, 0, powers) * (1 - way) + np.where(stays, 0, last) * way
+            powers = np.where(stays, powers, moved)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            weight = (t - 1) ** powers
+            out: Floats = np.where(np.isinf(weight), 1.0, weight / (weight + 1))
+            kept = ((t - 1) / t) ** powers[:, 2:]
+        out = np.where(np.isinf(powers), powers > 0, out)
+        out[:, 2:] = 1 - self.decay if self.decay else np.where(np.isinf(powers[:, 2:]), 0.0, kept)
         return out
 
     @property
@@ -130,18 +131,6 @@ class Schedule:
 def _plain(value: object) -> str:
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
-
-
-def _weight(t: Floats, power: Floats) -> Floats:
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        weight = t**power
-        out: Floats = np.where(np.isinf(weight), 1.0, weight / (weight + 1))
-    return np.where(np.isinf(power), power > 0, out)
-
-
-def _kept(t: Floats, gamma: Floats) -> Floats:
-    kept: Floats = np.where(np.isinf(gamma), 0.0, ((t - 1) / t) ** gamma)
-    return kept
 
 
 def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Schedule:

@@ -166,6 +166,101 @@ def turn(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at
     return types.void(source, a, b, c, d, into, at), codegen
 
 
+# Sixteen bits --------------------------------------------------------------------------------
+# Numbers are float32, or int16 with a scale for every `WIDTH` of them: their greatest is 32767.
+
+_HALVES = ir.VectorType(ir.IntType(16), WIDTH)
+
+
+def _halves(builder: Any, pointer: Any, index: Any) -> Any:
+    return builder.bitcast(builder.gep(pointer, [index]), _HALVES.as_pointer())
+
+
+def _vector_function(builder: Any, name: str, given: Any, out: Any) -> Any:
+    """An LLVM function of one vector, which llvmlite does not know how to spell."""
+    suffix = f"v{WIDTH}{'f32' if given.element == ir.FloatType() else 'f64'}"
+    kind = ir.FunctionType(out, [given])
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+
+
+@intrinsic
+def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value = builder.load(_halves(builder, args[0], args[1]), align=2)
+        return builder.sitofp(value, ir.VectorType(_element(like), WIDTH))
+
+    return Lanes(like)(array, index, like), codegen
+
+
+@intrinsic
+def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = args[2].type
+        near = builder.call(_vector_function(builder, "rint", kind, kind), [args[2]])
+        out = builder.fptosi(near, _HALVES)
+        builder.store(out, _halves(builder, args[0], args[1]), align=2)
+        return context.get_dummy_value()
+
+    return types.void(array, index, value), codegen
+
+
+@intrinsic
+def kind_of(typing: Any, value: Any) -> Any:
+    """A scalar of the type that `WIDTH` numbers have: what others are made like."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(_element(value.dtype), 0.0)
+
+    return value.dtype(value), codegen
+
+
+@intrinsic
+def _greatest(typing: Any, value: Any) -> Any:
+    """The largest of `WIDTH` numbers without their signs."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = args[0].type
+        sizes = builder.call(_vector_function(builder, "fabs", kind, kind), [args[0]])
+        most = _vector_function(builder, "vector.reduce.fmax", kind, kind.element)
+        return builder.call(most, [sizes])
+
+    return value.dtype(value), codegen
+
+
+def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
+    """The `WIDTH` numbers from `at` on, in the type of `like`, however they are kept."""
+    raise NotImplementedError
+
+
+def note(numbers: Any, scales: Any, at: Any, value: Any) -> Any:
+    """Keep `WIDTH` numbers from `at` on."""
+    raise NotImplementedError
+
+
+@overload(recall)  # as below, Numba wants no annotations
+def _recall(numbers, scales, at, like):  # type: ignore[no-untyped-def]
+    if numbers.dtype != types.int16:
+        return lambda numbers, scales, at, like: load(numbers, at, like)
+
+    def halves(numbers, scales, at, like):  # type: ignore[no-untyped-def]
+        return _load_halves(numbers, at, like) * splat(scales[at // WIDTH], like)
+
+    return halves
+
+
+@overload(note)
+def _note(numbers, scales, at, value):  # type: ignore[no-untyped-def]
+    if numbers.dtype != types.int16:
+        return lambda numbers, scales, at, value: store(numbers, at, value)
+
+    def halves(numbers, scales, at, value):  # type: ignore[no-untyped-def]
+        scale = max(_greatest(value), 1e-30) / 32767
+        scales[at // WIDTH] = scale
+        _store_halves(numbers, at, value * splat(1 / scale, kind_of(value)))
+
+    return halves
+
+
 def _operator(symbol: Any, instruction: str) -> None:
     @intrinsic
     def apply(typing: Any, a: Any, b: Any) -> Any:

@@ -52,6 +52,7 @@ def solve(
     seed: int = 0,
     threads: int | None = None,
     device: str | None = None,
+    storage: str = "float32",
     check_every: int | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
@@ -68,6 +69,8 @@ def solve(
 
     `device` is ``"cpu"``, which is the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the
     second); it needs the extra ``gpu``. ``"torch"`` runs what a GPU runs on the CPU, without Numba.
+    `storage` of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
+    about half the memory (on a GPU also ``"bfloat16"``).
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -81,7 +84,7 @@ def solve(
         raise SubgameError(f"seed is a whole number from 0 to 2^63 - 1, not {seed}.")
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), threads=threads, device=device)
+    run = Run(tree, plan, int(seed), threads=threads, device=device, storage=storage)
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -126,10 +129,11 @@ class Run:
         roots: Callable[[Engine, int, int], Root] | None = None,
         threads: int | None = None,
         device: str | None = None,
+        storage: str = "float32",
     ) -> None:
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.roots = roots  # (engine, first iteration, count) -> what stands at the root
-        self.engine: Engine = engine(tree, threads, device)
+        self.engine: Engine = engine(tree, threads, device, storage)
         self.memories: tuple[Memory, Memory] = (
             self.engine.memory(0, predictive=schedule.predictive),
             self.engine.memory(1, predictive=schedule.predictive),

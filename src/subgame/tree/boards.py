@@ -77,7 +77,7 @@ class Boards(NamedTuple):
     orbits: Ints  # [up] classes of hands that suits exchange; 0: none are exchanged
     orbit_start: Ints  # [o] into orbit_hand; one more entry ends the last orbit
     orbit_hand: Small  # places of hands, orbit by orbit
-    size_at: Ints  # [u] where its cards start in the next
+    size_at: Ints  # [u] where its cards start in the next; -1: every card is there once
     size: Floats  # [card] how often it is left
     dealt: Ints  # [u] the card dealt last
     share: Floats  # [u] one by how often that was left before
@@ -633,7 +633,7 @@ def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[An
     """How often each card is left on each board; boards on which that is the same share a row."""
     boards = [each.cards for each in dealt]
     last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
-    size_at = np.zeros(sum(map(len, boards)), dtype=np.int64)
+    size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
     rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
     if cards.merged:
         out = np.ones((len(size_at), deck.size), dtype=np.bool_)

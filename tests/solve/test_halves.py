@@ -1,0 +1,83 @@
+"""Regrets and averages in sixteen bits, beside thirty-two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from holdem_games import GAMES
+from subgame.solve.endgame import memory_needed
+from subgame.solve.engine import engine
+from subgame.solve.halves import Halves
+from subgame.solve.schedule import parse
+from subgame.tree.boards import BoardTree, compile_boards
+
+RIVER = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ,JTs,76s", "QQ,AJ,T9s"), "all: 1x a")
+
+
+def test_numbers_are_kept_to_a_share_of_the_greatest_beside_them() -> None:
+    rng = np.random.default_rng()
+    values = (rng.normal(size=160) * np.repeat(10.0 ** np.arange(-5, 5), 16)).astype(np.float32)
+    kept = Halves(160)
+    kept[:] = values
+    top = np.abs(values).reshape(-1, 16).max(1).repeat(16)
+    assert (np.abs(np.asarray(kept) - values) <= top / 32767 * 0.51).all()
+    assert np.asarray(kept.copy()).tolist() == np.asarray(kept).tolist()
+    assert kept.nbytes == 160 * 2 + 10 * 4
+    kept[:] = np.zeros(160)
+    assert not np.asarray(kept).any()
+
+
+@pytest.mark.parametrize("schedule", ["dcfr", "cfr+", "cfr", "pcfr+", "pdcfr+"])
+@pytest.mark.parametrize("name", ["river", "turn", "nlfh"])
+def test_a_step_is_that_of_thirty_two_bits_rounded(name: str, schedule: str) -> None:
+    """From the same numbers; afterwards each is off by what a line of sixteen rounds away."""
+    tree, plan, rng = compile_boards(GAMES[name]), parse(schedule), np.random.default_rng()
+    runs = [engine(tree, 1, storage=storage) for storage in ("float32", "int16")]
+    both: list[Any] = [tuple(run.memory(p, predictive=plan.predictive) for p in (0, 1))
+                       for run in runs]  # fmt: skip
+    for p in (0, 1):
+        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
+            halves = getattr(both[1][p], field)
+            halves[:] = rng.random(tree.stored(p), dtype=np.float32)
+            getattr(both[0][p], field)[:] = np.asarray(halves)
+    for run, memories in zip(runs, both, strict=True):
+        run.iterate(memories, plan.discounts(11, 2), plan.alternating, None, plan.responder)
+    for p in (0, 1):
+        for field in ("regret", "average"):
+            want, got = (np.asarray(getattr(memories[p], field)) for memories in both)
+            top = np.abs(want).reshape(-1, 16).max(1).repeat(16)
+            assert (np.abs(got - want) <= 1e-4 * top + 1e-5 * np.abs(want).max()).all()
+        assert isinstance(both[1][p].regret, Halves)
+
+
+def test_a_river_is_solved_as_well_in_half_the_memory(tmp_path: Path) -> None:
+    tree = sg.compile(RIVER)
+    assert isinstance(tree, BoardTree)
+    full, half = (sg.solve(tree, "dcfr", iterations=200, storage=storage)
+                  for storage in ("float32", "int16"))  # fmt: skip
+    assert half.value == pytest.approx(full.value, abs=0.02)
+    assert float(half.exploitability) < 1.2 * float(full.exploitability) + 0.02
+    assert float(half.exploitability) == pytest.approx(
+        float(sg.exploitability(tree, half.strategy)), rel=1e-4
+    )
+    small, large = (
+        memory_needed(tree, "dcfr", kind) - tree.nbytes for kind in ("int16", "float32")
+    )
+    assert small / large == pytest.approx(2.25 / 4, rel=1e-3)
+    run = sg.solve(tree, "dcfr", iterations=20, storage="int16", checkpoint=tmp_path / "a.ckpt")
+    on = sg.solve(tree, "dcfr", iterations=40, storage="int16", resume=tmp_path / "a.ckpt")
+    once = sg.solve(tree, "dcfr", iterations=40, storage="int16")
+    assert run.iterations == 20
+    assert float(on.exploitability) == pytest.approx(float(once.exploitability), rel=1e-3)
+
+
+def test_other_storages_and_other_trees_are_refused() -> None:
+    with pytest.raises(sg.SubgameError, match="storage on the CPU called 'int8'"):
+        sg.solve(sg.compile(RIVER), "dcfr", iterations=1, storage="int8")
+    with pytest.raises(sg.SubgameError, match="Only hold'em trees"):
+        sg.solve(sg.compile(sg.games.load("kuhn")), iterations=1, storage="int16")
