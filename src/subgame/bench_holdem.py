@@ -20,6 +20,7 @@ import numpy as np
 
 import subgame as sg
 from subgame.errors import did_you_mean
+from subgame.solve.judge import worth
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.boards import BoardTree
@@ -83,6 +84,10 @@ APART = {
 """The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
 SPOTS |= APART
 QUICK = ("river-45", "river-177")
+WHOLE = "nlfh"
+"""Whole flop hold'em, solved only where it is asked for: it takes minutes."""
+PROTOTYPE = {10: 341.0, 50: 47.9, 100: 16.0, 200: 5.57, 400: 1.89}
+"""Iterations of CFR+ -> mbb/h, as an independent prototype measured them."""
 
 
 def run(
@@ -92,10 +97,12 @@ def run(
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
     """Measure the spots (or `only` one) with each number of threads."""
-    if only is not None and only not in SPOTS:
-        raise did_you_mean("hold'em spot", only, SPOTS)
+    if only is not None and only not in SPOTS and only != WHOLE:
+        raise did_you_mean("hold'em spot", only, [*SPOTS, WHOLE])
     names = [only] if only else list(QUICK if quick else SPOTS)
     tell = progress or (lambda line: None)
+    if only == WHOLE:
+        return whole(max(threads), tell)
     bandwidth = {n: probe(n) for n in threads}
     rows = []
     for name in names:
@@ -118,6 +125,31 @@ def probe(threads: int, size: int = 1 << 26) -> float:
             list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), parts))
             best = max(best, 2 * size / (time.perf_counter() - began))
     return best
+
+
+def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Flop hold'em from the first blind, all 1,755 flops, no abstraction, by CFR+."""
+    began = time.perf_counter()
+    tree = sg.compile(sg.holdem.nlfh(), memory_limit="12GiB")
+    built, milli = time.perf_counter() - began, 1000 / 100
+    run, curve, spent = Run(tree, parse("cfr+"), threads=threads), [], 0.0
+    for goal, theirs in PROTOTYPE.items():
+        for _ in range((goal - run.iteration) // 10):
+            began = time.perf_counter()
+            run.advance(10)
+            spent += time.perf_counter() - began
+        gap = float(run.measure()) * milli
+        curve.append([goal, spent, gap, theirs])
+        tell(f"{goal} iterations, {spent:.0f} s: {gap:.4g} mbb/h (the prototype: {theirs:g})")
+    value = -worth(run.engine, run.played()) * milli
+    return {
+        "schedule": "cfr+", "bandwidth": {threads: probe(threads)}, "rows": [],
+        "whole": {
+            "game": tree.game, "threads": threads, "build_seconds": built,
+            "seconds_per_iteration": spent / run.iteration,
+            "iterations, s, mbb/h, the prototype's": curve, "small blind, mbb/h": value,
+        },
+    }  # fmt: skip
 
 
 def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
@@ -190,6 +222,8 @@ def table(found: dict[str, Any]) -> Table:
     """The rows for the terminal."""
     from rich.table import Table
 
+    if "whole" in found:
+        return _whole_table(found["whole"])
     speeds = ", ".join(f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
                        for n, b in found["bandwidth"].items())  # fmt: skip
     out = Table(title=f"Hold'em by {found['schedule']}; this machine moves: {speeds}",
@@ -213,6 +247,20 @@ def table(found: dict[str, Any]) -> Table:
         cells += [f"{row['memory_bytes'] / 2**20:.3g}", f"{memory / 2**20:.3g}" if memory else "-",
                   f"{row['ns_per_action_hand']:.3g}", f"{row['bandwidth_share']:.0%}"]  # fmt: skip
         out.add_row(*cells)
+    return out
+
+
+def _whole_table(found: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    title = (f"{found['game']} by CFR+, {found['threads']} threads: "
+             f"{found['seconds_per_iteration']:.3g} s an iteration, "
+             f"{found['small blind, mbb/h']:+.4g} mbb/h for the small blind")  # fmt: skip
+    out = Table(title=title, box=None, header_style="bold")
+    for column in ("iterations", "seconds", "mbb/h", "prototype"):
+        out.add_column(column, justify="right")
+    for row in found["iterations, s, mbb/h, the prototype's"]:
+        out.add_row(f"{row[0]:,}", *(f"{number:.4g}" for number in row[1:]))
     return out
 
 

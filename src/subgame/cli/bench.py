@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 import typer
 
@@ -32,6 +33,8 @@ def bench_command(
     subgame bench --json > speed.json
 
     subgame bench holdem --only turn
+
+    subgame bench holdem --only nlfh
     """
     from subgame import bench, bench_holdem
 
@@ -43,7 +46,7 @@ def bench_command(
     if what == "holdem":
         found = bench_holdem.run(only=only, quick=quick, progress=progress)
         if json:
-            emit({"machine": bench.machine(), **found})
+            emit({**_made_by("holdem", only, quick), **found})
         else:
             stdout().print(bench_holdem.table(found))
         return
@@ -51,6 +54,18 @@ def bench_command(
         raise did_you_mean("benchmark", what, ("games", "holdem"))
     rows = bench.run(only=only, quick=quick, progress=progress)
     if json:
-        emit({"machine": bench.machine(), "benchmarks": rows})
+        emit({**_made_by("games", only, quick), "benchmarks": rows})
     else:
         stdout().print(bench.table(rows))
+
+
+def _made_by(what: str, only: str | None, quick: bool) -> dict[str, Any]:
+    """Where figures come from."""
+    from subgame import bench
+    from subgame.papers.report import commit
+
+    asked = " --quick" * quick + (f" --only {only}" if only else "")
+    return {
+        "command": f"subgame bench {what}{asked} --json", "commit": commit(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"), "machine": bench.machine(),
+    }  # fmt: skip
