@@ -18,7 +18,7 @@ import numpy_triton
 import torch
 
 from subgame.games import holdem
-from subgame.gpu import check, codegen
+from subgame.gpu import check
 from subgame.gpu.layout import SEGMENT, Hands, Level, betting
 from subgame.gpu.storage import Storage
 from subgame.gpu.sweeps import DeviceMemory, Sweeps
@@ -33,11 +33,8 @@ def triton() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("triton")
-@pytest.mark.parametrize(("name", "fixed"), [("river", True), ("nlfh", False)])
-def test_kernels_say_what_plain_pytorch_says(
-    name: str, fixed: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(codegen, "FIXED", fixed)
+@pytest.mark.parametrize("name", ["river", "nlfh"])
+def test_kernels_say_what_plain_pytorch_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "NAMED", ("cfr", "pcfr+"))
     found = check.agreement("cpu", (name,), 1)
     assert max(found[name].values()) < 1e-5

@@ -15,8 +15,9 @@ from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
-from subgame.tree import boards as module
-from subgame.tree.boards import BoardTree, HandPlex, compile_boards, padded
+from subgame.tree import hand_order as module
+from subgame.tree.boards import BoardTree, HandPlex, compile_boards
+from subgame.tree.deal import padded
 
 RANGES = ("AA,KK:0.5,QJ,JTs:0.3,76s,AK", "22+,A2s+,KTo+")
 SMALL = {

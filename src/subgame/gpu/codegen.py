@@ -28,20 +28,17 @@ from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, TINY
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 
-FIXED = False
-"""Whether blocks' strides are written into kernels, which then serve one number of boards."""
-
 DESCEND = """
 def descend(
     weights, weights_scale, instant, instant_scale, entry, above, lanes, leaves, rates, table,
-    chips, N, WS{fixed}, SS, ES, LS, KS,
+    chips, N, WS, SS, ES, LS, KS,
     BLOCK: tl.constexpr, DT: tl.constexpr,
 ):
 """
 SETTLE = """
 def settle(
     weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
-    met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS{fixed}, SS, ES, LS,
+    met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
     MS, XS, KS, RS,
     WIDE: tl.constexpr, WIDE_O: tl.constexpr, CARDS: tl.constexpr, BLOCK: tl.constexpr,
     DT: tl.constexpr,
@@ -128,10 +125,7 @@ class Script:
         self.lines.append(f"    {line}")
 
     def edge(self, row: int) -> str:
-        return f"{row - 1} * {'WS' if FIXED else 'step'} + at"
-
-    def header(self, text: str) -> str:
-        return text.replace("{fixed}", ": tl.constexpr" if FIXED else "")
+        return f"{row - 1} * step + at"
 
     def cell(self, column: int) -> str:
         return f"tl.load(table + {column}).to(tl.int64)"
@@ -139,8 +133,7 @@ class Script:
     def start(self, own: tuple[str, ...], reach: bool) -> None:
         self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
         self.put("ok = at < N")
-        if not FIXED:
-            self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
+        self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
         self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
         self.put(f"chips += tl.program_id(1) * {len(self.bet.ends)}")
         self.put(f"root = {self.cell(0)}")
@@ -257,7 +250,7 @@ class Script:
             for row in range(node.first, node.first + node.actions):
                 self.put(f"r{row} = r{node.parent} * s{row}")
                 give(row)
-        return self.header(DESCEND) + "\n".join(self.lines) + "\n"
+        return DESCEND + "\n".join(self.lines) + "\n"
 
     def settle(self, mode: int, average: bool) -> str:
         """Values up; regrets and average on the way."""
@@ -275,7 +268,7 @@ class Script:
         self.paid(0)
         self._visit(0, mode, average)
         self.put("tl.store(result + root * RS + at, v0, mask=ok)")
-        return self.header(SETTLE) + "\n".join(self.lines) + "\n"
+        return SETTLE + "\n".join(self.lines) + "\n"
 
     def _visit(self, parent: int, mode: int, average: bool) -> None:
         """All decisions below a row."""

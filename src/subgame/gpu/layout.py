@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.boards import BATCH, Boards, BoardTree
+from subgame.tree.boards import BoardTree
 from subgame.tree.forest import LANES, Street
+from subgame.tree.hand_order import BATCH, Boards
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int16]

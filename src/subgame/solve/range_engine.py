@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.solve.halves import Halves
-from subgame.tree.boards import BoardTree, padded
+from subgame.tree.boards import BoardTree
+from subgame.tree.deal import padded
 from subgame.tree.forest import LANES
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from subgame.solve.simd import (
     turn,
     views,
 )
-from subgame.tree.boards import Boards
 from subgame.tree.forest import LANES, Forest
+from subgame.tree.hand_order import Boards
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.evaluate import rank_hands
-from subgame.tree.boards import BATCH, BoardTree, dense_ranks, suit_classes
+from subgame.tree.boards import BoardTree
+from subgame.tree.hand_order import BATCH, dense_ranks, suit_classes
 
 Ints = NDArray[np.int64]
 Map = NDArray[np.int32]
