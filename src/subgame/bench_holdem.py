@@ -23,7 +23,7 @@ from subgame.errors import did_you_mean
 from subgame.solve.judge import worth
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.boards import BoardTree
+from subgame.tree.boards import BoardTree, Merge
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,7 +59,7 @@ class Spot:
     ranges: tuple[str, str] = ("random", "random")
     most: int = 800
     """Iterations after which a target is given up."""
-    merge: bool = True
+    merge: Merge = True
     """Whether hands that are the same are one, which ranges that tell suits apart forbid."""
 
     def tree(self) -> BoardTree:
@@ -79,7 +79,9 @@ SPOTS = {
     "flop-b": Spot("QsJh2h", 200, 900, TWO, {2: Peer(4.43, (None, None), 5734)}, most=0),
 }  # fmt: skip
 APART = {
-    f"{name}-apart": replace(spot, merge=False) for name, spot in SPOTS.items() if name != "flop-a"
+    f"{name}-apart": replace(spot, merge="boards")
+    for name, spot in SPOTS.items()
+    if name != "flop-a"
 }
 """The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
 SPOTS |= APART

@@ -48,7 +48,7 @@ FIRST, MANY = 11, 2
 
 
 def compiled(name: str) -> BoardTree:
-    tree = sg.compile(GAMES[name], merge=False)
+    tree = sg.compile(GAMES[name], merge="boards")
     assert isinstance(tree, BoardTree)
     return tree
 
@@ -449,7 +449,7 @@ def test_merged_hands_have_no_buckets() -> None:
         lambda: strengths(one, "river"),
         lambda: TorchEngine(one, "cpu", buckets=buckets),
     ):
-        with pytest.raises(sg.SubgameError, match="compile it with merge=False"):
+        with pytest.raises(sg.SubgameError, match="compile it with merge="):
             refused()
     TorchEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has hands apart
 

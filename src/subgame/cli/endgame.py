@@ -99,6 +99,11 @@ STORAGES = ("float32", "int16")
 StorageOption = Annotated[
     str, _run("--storage", "KIND", "float32, or int16 with scales: half the memory.", True)
 ]
+ApartOption = Annotated[
+    bool,
+    _run("--apart", "", "Keep hands and boards apart that differ only in suits: slower, but the "
+         "river or turn of a saved solution can then be refined board by board."),
+]  # fmt: skip
 ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
 SolvedOn = Annotated[
     str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
@@ -132,6 +137,7 @@ def endgame_command(
     threads: ThreadsOption = None,
     device: SolvedOn = "cpu",
     storage: StorageOption = "float32",
+    apart: ApartOption = False,
     memory_limit: LimitOption = "8GiB",
     line: LineOption = None,
     out: OutOption = None,
@@ -183,7 +189,7 @@ def endgame_command(
     else:
         game = _game(file, given, BETS if bets is None else bets)
         job = Job.checked(game, line, schedule, target, iterations, seconds, threads, device,
-                          storage)  # fmt: skip
+                          storage, apart)  # fmt: skip
         shown = job.run(memory_limit, out)
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
@@ -275,12 +281,13 @@ class Job:
     threads: int | None
     device: str
     storage: str
+    apart: bool
 
     @classmethod
     def checked(
         cls, game: Holdem, line: str | None, schedule: str, target: str | None,
         iterations: int | None, seconds: float | None, threads: int | None, device: str,
-        storage: str,
+        storage: str, apart: bool,
     ) -> Self:  # fmt: skip
         """Refuses what will be refused later, before the boards are dealt."""
         from subgame.solve.endgame import follow_line
@@ -295,7 +302,8 @@ class Job:
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
-        return cls(game, line, schedule, chips, iterations, seconds, threads, device, storage)
+        return cls(game, line, schedule, chips, iterations, seconds, threads, device, storage,
+                   apart)  # fmt: skip
 
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps what is done."""
@@ -303,7 +311,7 @@ class Job:
         from subgame.solve.endgame import Endgame
 
         with Meter("the endgame") as meter, told_of_compiling(meter):
-            tree = _compile(self.game, memory_limit, self.storage, meter)
+            tree = _compile(self.game, memory_limit, self.storage, not self.apart, meter)
             needed = range_memory(tree, self.schedule, memory_limit, self.storage)
             _quote(tree, needed, meter)
             if self.device == "cpu":  # a GPU's kernels are those of one game's betting
@@ -320,7 +328,7 @@ class Job:
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
-def _compile(game: Holdem, memory_limit: str, storage: str, meter: Meter) -> BoardTree:
+def _compile(game: Holdem, memory_limit: str, storage: str, merge: bool, meter: Meter) -> BoardTree:
     import subgame as sg
     from subgame.solve.endgame import BYTES
     from subgame.tree.boards import BoardTree
@@ -330,7 +338,7 @@ def _compile(game: Holdem, memory_limit: str, storage: str, meter: Meter) -> Boa
         meter.update("Dealing the boards", f"{boards:,} boards")
 
     limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
-    tree = sg.compile(game, memory_limit=limit, progress=dealt)
+    tree = sg.compile(game, memory_limit=limit, merge=merge, progress=dealt)
     assert isinstance(tree, BoardTree)
     return tree
 

@@ -266,17 +266,14 @@ def cut_boards(tree: BoardTree, at: Any) -> list[BoardSubgame]:
                     "frontier; subgames are disjoint, so name only one of the two."
                 )
     start = Spot(0, tree.holdem.start())
-    if any(spot != start for spot in spots):
-        if any(len(u.symmetries) > 1 for u in tree.units):
-            raise SubgameError(
-                f"Boards of {tree.game} that differ only in suits are one, so that parts of it "
-                'cannot be cut out; refine at="root", or give ranges that tell the suits apart.'
-            )
-        if tree.merged:
-            raise SubgameError(
-                f"Hands of {tree.game} that differ only in suits are one, so that parts of it "
-                'cannot be cut out; refine at="root", or compile it with merge=False.'
-            )
+    merged = tree.merged or any(len(u.symmetries) > 1 for u in tree.units)
+    if merged and any(spot != start for spot in spots):
+        what = "Hands" if tree.merged else "Boards"
+        raise SubgameError(
+            f"{what} of {tree.game} that differ only in suits are one, so that parts of it "
+            'cannot be cut out; refine at="root", or compile it with merge=False '
+            "(subgame endgame --apart)."
+        )
     return [BoardSubgame(tree, spot) for spot in spots]
 
 

@@ -33,7 +33,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.solve.engine import engine
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.boards import BoardTree, HandPlex
+from subgame.tree.boards import BoardTree, HandPlex, Merge
 from subgame.tree.compile import compile
 from subgame.tree.forest import LANES
 from subgame.tree.strategy import Strategy, read_tensors
@@ -319,14 +319,17 @@ def notes(game: Holdem) -> dict[str, str]:
 def save(strategy: Strategy, path: str | Path) -> None:
     """Write a strategy with the parameters of its endgame in the notes; `load` needs no more."""
     tree = _board_tree(strategy)
-    made = {**strategy.notes, **notes(tree.holdem), "merged": "yes" if tree.merged else "no"}
+    suits = len(tree.units[0].symmetries) > 1
+    merged = "yes" if tree.merged else "boards" if suits else "no"
+    made = {**strategy.notes, **notes(tree.holdem), "merged": merged}
     replace(strategy, notes=made).save(path)
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """A strategy that `save` wrote, with its tree compiled anew."""
     said = read_tensors(path)[0]
-    merge = said.get("merged") == "yes"
+    kinds: dict[str, Merge] = {"yes": True, "boards": "boards", "no": False}
+    merge = kinds.get(said.get("merged", ""), "boards")
     tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
     mapped = Strategy.load(path, tree)
     first, second = (np.array(probs) for probs in mapped.probs)  # kernels know no read-only arrays

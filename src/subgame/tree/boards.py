@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from subgame.tree.public_tree import Index, PublicTree, Treeplex, no_plex, no_te
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Merge = bool | Literal["boards"]
 
 
 @dataclass(frozen=True)
@@ -307,14 +308,15 @@ def compile_boards(
     *,
     memory_limit: float = math.inf,
     every_hand: bool = False,
-    merge: bool = False,
+    merge: Merge = "boards",
     boards: Sequence[Sequence[int]] | None = None,
     roots: list[Betting] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> BoardTree:
     """Compile hold'em. With `every_hand` a hand outside the range is a root slot of reach 0.
 
-    With `merge`, cards that are the same are one card where the game allows it; see above.
+    `merge` says what is one where the game allows it: boards that suits exchange ("boards"), cards
+    that are the same as well (True), or nothing (False).
 
     `memory_limit` is checked against what a solver will keep: two float32 per action, hand and
     board. `progress` is called now and then with the number of boards laid out so far.
@@ -333,8 +335,10 @@ def compile_boards(
         free = deck.compatible(game.board)
         kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
         to_come = BOARD_CARDS[streets[-1].index] - len(game.board)
-        same = same_cards(game.board, to_come, weights, deck) if merge else np.arange(deck.size)
-        top = dealt_first([game.board], left_alone(deck, game.symmetries, same))
+        same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
+        if merge is True:
+            same = same_cards(game.board, to_come, weights, deck)
+        top = dealt_first([game.board], left_alone(deck, suits, same))
     else:
         weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
         kept, same = [np.arange(deck.num_hands)] * 2, np.arange(deck.size)

@@ -50,7 +50,7 @@ class Buckets:
     the street's boards in the order of ``tree.units``, hands are in the deck's order, and buckets
     count from 0. What it says of hands that nobody holds there does not matter. Hands that suits
     exchange must share a bucket, for the tree keeps one board for all that suits exchange. Trees
-    whose hands are merged have no buckets: compile them with ``merge=False``.
+    whose hands are merged have no buckets: compile them with ``merge="boards"``.
     """
 
     def __init__(self, tree: BoardTree, maps: Mapping[str, Any]) -> None:
@@ -122,7 +122,7 @@ def check_apart(tree: BoardTree) -> None:
     if tree.merged:
         raise SubgameError(
             "Hands that are the same are one in this tree, and buckets are of hands apart; "
-            "compile it with merge=False."
+            'compile it with merge="boards".'
         )
 
 

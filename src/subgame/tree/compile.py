@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
 from subgame.games.holdem.game import Holdem
-from subgame.tree.boards import compile_boards
+from subgame.tree.boards import Merge, compile_boards
 from subgame.tree.histories import Histories, walk
 from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
 
@@ -52,15 +52,16 @@ def compile(
     *,
     memory_limit: str | float | None = "8GiB",
     explicit: bool = False,
-    merge: bool = True,
+    merge: Merge = True,
     progress: Callable[[int], None] | None = None,
 ) -> PublicTree:
     """Compile a game's rules to the arrays that every solver reads.
 
     Hold'em is compiled board by board for kernels of its own; with `explicit` it is walked history
-    by history like any other game, which small decks allow. Where no flush can come any more and
-    the ranges do not tell suits apart, hands that differ in them alone are one: exact, and up to
-    ten times faster. Parts of such a tree cannot be cut out; `merge=False` keeps all hands apart.
+    by history like any other game, which small decks allow. Boards that differ only in suits which
+    nothing tells apart are one, and so are hands where no flush can come any more and the ranges do
+    not tell suits apart: exact, and up to ten times faster. Parts of such a tree cannot be cut out:
+    `merge="boards"` keeps all hands apart, `merge=False` all boards too.
 
     Refuses, in a sentence that names the infoset and the two histories at fault, games that have
     imperfect recall, infosets whose actions differ, payoffs that are not zero-sum, chance
