@@ -517,6 +517,10 @@ def hand_up(
     less = weight * b.share[c]
     into = s.paid_at[street - 1] + k * s.wide[street - 1]
     source += k * wide
+    if b.size_at[c] < 0:  # every card is there once, and no hand holds the one dealt
+        for h in range(b.hands[2 * c + p]):
+            s.paid[into + np.int64(b.above[at + h])] += weight * result[source + h]
+        return
     first = b.run_at[2 * c + p]
     for r in range(first, first + np.int64(b.group_run[b.group_at[2 * c + p] + b.groups[c]])):
         often = weight - less if np.int64(b.run_card[r]) == dealt else weight
