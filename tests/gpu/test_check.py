@@ -10,8 +10,16 @@ import pytest
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import ExplicitEngine, TorchEngine, check, check_buckets, check_games, check_larger
-from subgame.gpu.check import Spot
+from subgame.gpu import (
+    ExplicitEngine,
+    TorchEngine,
+    check,
+    check_buckets,
+    check_games,
+    check_larger,
+    measure,
+)
+from subgame.gpu.measure import Spot
 from subgame.solve import engine as engines
 from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
@@ -27,7 +35,7 @@ BANDWIDTH = 1e10
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "RUN", 1)
+    monkeypatch.setattr(measure, "RUN", 1)
 
 
 def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
@@ -158,7 +166,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
             found = super().respond(p, opponent_plan)
             return found._replace(sequences=found.sequences + 1e-3)
 
-    def on(tree: Any, device: str) -> Any:
+    def on(tree: Any, device: str, storage: str = "float32") -> Any:
         if tree.weighted:
             return TorchEngine(tree, "cpu")
         return (Off if device == "worse" else ExplicitEngine)(tree, "cpu")

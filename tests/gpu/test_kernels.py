@@ -18,7 +18,7 @@ import numpy_triton
 import torch
 
 from subgame.games import holdem
-from subgame.gpu import check
+from subgame.gpu import check, check_agreement
 from subgame.gpu.layout import SEGMENT, Hands, Level, betting
 from subgame.gpu.storage import Storage
 from subgame.gpu.sweeps import DeviceMemory, Sweeps
@@ -35,15 +35,15 @@ def triton() -> Iterator[None]:
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize("name", ["river", "nlfh"])
 def test_kernels_say_what_plain_pytorch_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "NAMED", ("cfr", "pcfr+"))
-    found = check.agreement("cpu", (name,), 1)
+    monkeypatch.setattr(check_agreement, "NAMED", ("cfr", "pcfr+"))
+    found = check_agreement.agreement("cpu", (name,), 1)
     assert max(found[name].values()) < 1e-5
 
 
 @pytest.mark.usefixtures("triton")
 def test_kernels_round_as_plain_pytorch_does() -> None:
     """All but where the arithmetic before differs in its last bit."""
-    found = check.rounding("cpu", ("river", "turn"), 2)
+    found = check_agreement.rounding("cpu", ("river", "turn"), 2)
     for name, case in found.items():
         if name != "seed":
             assert case["bits"] < 1.1
@@ -52,7 +52,7 @@ def test_kernels_round_as_plain_pytorch_does() -> None:
 
 @pytest.mark.usefixtures("triton")
 def test_doors_before_kernels() -> None:
-    found = check.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 1, 3)
+    found = check_agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 1, 3)
     assert max(far for name, far in found.items() if name != "seed") < 1e-5
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,8 @@ from subgame.games.holdem.isomorphism import same_cards
 from subgame.solve.endgame import load, save
 from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, Units, compile_boards
+from subgame.tree.apart import Apart, apart
+from subgame.tree.boards import BoardTree, compile_boards
 
 SHORT = Deck("789TJQ", "cdhs")
 SPOTS: dict[str, Holdem] = {
@@ -32,56 +32,25 @@ SPOTS: dict[str, Holdem] = {
 }
 
 
-def both(game: Holdem) -> tuple[BoardTree, BoardTree]:
+def both(game: Holdem) -> tuple[Apart, BoardTree]:
     """Every hand and every board for itself; and merged. In neither do whole suits change places,
     which only strategies that do not tell those apart would bear.
     """
     game = replace(game)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)
-    plain, merged = compile_boards(game), compile_boards(game, merge=True)
+    merged = compile_boards(game, merge=True)
+    plain = apart(merged)
     assert merged.merged
-    assert not plain.merged
-    assert merged.stored(0) < plain.stored(0)
+    assert not plain.tree.merged
+    assert merged.stored(0) < plain.tree.stored(0)
+    assert len(plain.tree.units) == len(compile_boards(game, merge=False).units)
     return plain, merged
-
-
-def stands_for(plain: BoardTree, merged: BoardTree, p: int) -> Any:
-    """[q] the merged tree's number that stands for each of the plain tree's; -1: padding.
-
-    Slowly: the cards of a board change places with those that were dealt in their stead.
-    """
-    units, deck = merged.units, plain.holdem.deck
-    assert isinstance(units, Units)
-    same, first = units.cards.same, len(plain.units[0].cards)
-    found = {unit.cards: u for u, unit in enumerate(units)}
-    out = np.full(plain.stored(p), -1)
-    for u, unit in enumerate(plain.units):
-        moved, board = np.arange(deck.size), list(unit.cards[:first])
-        for card in unit.cards[first:]:
-            here = int(moved[card])
-            there = max(c for c in np.flatnonzero(same == same[here]).tolist() if c not in board)
-            swap = np.arange(deck.size)
-            swap[[here, there]] = there, here
-            moved = swap[moved]
-            board.append(there)
-        k = found[tuple(board)]
-        low, high = moved[deck.hands[unit.hands[p]]].T
-        hands = merged.units[k].hands[p]
-        place = np.full(deck.num_hands, -1)
-        place[hands] = np.arange(len(hands))
-        rows = place[deck.hand_table[low, high]]
-        assert (rows >= 0).all()
-        for j in range(len(plain.streets[unit.street].states[p])):
-            cells = merged.players[p].cells(k, j)  # type: ignore[attr-defined]
-            out[plain.players[p].cells(u, j)] = cells[rows]  # type: ignore[attr-defined]
-    return out
 
 
 @pytest.mark.parametrize("name", sorted(SPOTS))
 def test_an_iteration_is_that_of_all_hands_apart(name: str) -> None:
     """From any memory that does not tell same hands apart, every regret and average is equal."""
-    plain, merged = both(SPOTS[name])
-    where = [stands_for(plain, merged, p) for p in (0, 1)]
+    (plain, where, _), merged = both(SPOTS[name])
     seed = int(np.random.default_rng().integers(2**32))
     rng, plan = np.random.default_rng(seed), parse("dcfr")
     small, large = ((run.memory(0), run.memory(1)) for run in (engine(merged), engine(plain)))
@@ -103,13 +72,11 @@ def test_an_iteration_is_that_of_all_hands_apart(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(SPOTS))
 def test_best_responses_and_values_are_those_of_all_hands_apart(name: str) -> None:
-    plain, merged = both(SPOTS[name])
+    many_hands, merged = both(SPOTS[name])
+    plain = many_hands.tree
     few = sg.Strategy.random(merged)
-    probs: list[Any] = []
-    for p in (0, 1):
-        at = stands_for(plain, merged, p)
-        probs.append(np.where(at >= 0, few.probs[p][at], 0).astype(np.float32))
-    many = sg.Strategy(plain, (probs[0], probs[1]))
+    one, two = (many_hands.spread(p, few.probs[p]) for p in (0, 1))
+    many = sg.Strategy(plain, (one, two))
     ours, theirs = sg.exploitability(merged, few), sg.exploitability(plain, many)
     assert ours.per_seat == pytest.approx(theirs.per_seat, rel=1e-9)
     assert sg.expected_value(merged, few) == pytest.approx(sg.expected_value(plain, many), rel=1e-9)
@@ -133,7 +100,7 @@ def test_best_responses_and_values_are_those_of_all_hands_apart(name: str) -> No
 def test_cards_that_are_the_same_and_suits_that_change_places_go_together() -> None:
     """Only for two iterations: rounding soon tips some hand from one action to another."""
     game = SPOTS["turn, paired"]
-    merged, plain = sg.compile(game), both(game)[0]
+    merged, plain = sg.compile(game), both(game)[0].tree
     assert isinstance(merged, BoardTree)
     assert merged.merged
     assert len(merged.units[0].symmetries) > 1

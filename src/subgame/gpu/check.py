@@ -14,16 +14,11 @@ hold'em from host memory), games (explicit trees: every game, schedule and gadge
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import platform
-import sys
 import time
 import traceback
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -32,403 +27,40 @@ import numpy as np
 
 from subgame.games import holdem
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.gpu import check_games
-from subgame.gpu.check_games import far, fresh
-from subgame.gpu.doors import RANDOM, Doors, Kind
+from subgame.gpu import check_games, measure
+from subgame.gpu.check_agreement import agreement, gadgets, rounding
+from subgame.gpu.check_games import far
 from subgame.gpu.engine import TorchEngine
+from subgame.gpu.measure import (
+    MILLI,
+    Json,
+    Spot,
+    bandwidth,
+    cells,
+    curve,
+    forget,
+    least_bytes,
+    memories_of,
+    now,
+    solving,
+    timed,
+)
 from subgame.gpu.runtime import load_torch
-from subgame.gpu.storage import Scaled, Storage, peek, stored_bytes
-from subgame.gpu.sweeps import DeviceMemory, Sweeps
-from subgame.solve.schedule import Schedule, parse
+from subgame.gpu.storage import Storage
+from subgame.gpu.sweeps import Sweeps
+from subgame.solve.schedule import parse
 from subgame.tree.boards import compile_boards
-from subgame.tree.forest import LANES, grow
+from subgame.tree.forest import grow
 
-Json = dict[str, Any]
 Tensor = Any
-Pair = tuple[DeviceMemory, DeviceMemory]
 THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 TWO_SIZES = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
-NAMED = ("cfr", "cfr+", "dcfr", "lcfr", "pcfr+", "pdcfr+")
-MILLI = 0.1
-"""Chips: a thousandth of the big blind of 100."""
-RUN = 30
-"""Iterations that are timed together, at most."""
 ENDGAME = "all: 0.5x 1x a"
 """Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
 CPU = Path(__file__).parents[3] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
-def small_games() -> dict[str, Any]:
-    """Small decks with every kind of street, symmetry and end."""
-    short, three, eight = Deck("TJQKA", "hs"), Deck("QKA", "chs"), Deck("JQKA", "hs")
-    return {
-        "river": holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a",
-                                deck=short),
-        "nlfh": holdem.nlfh(3, 1, 2, "preflop: a; flop: a", eight.ranks, eight.suits),
-        "turn": holdem.endgame("QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a",
-                               deck=short),
-        "flop": holdem.endgame("Qs Ks As", 4, 4, ("AA,KK:0.5", "QQ,AK"), "all: a / cap 1",
-                               deck=three),
-        "cards": holdem.endgame("QsJh2h8d3c", 100, 300, ("random", "22+,A2+,KT+,QJ")),
-    }  # fmt: skip
-
-
-# Agreement -----------------------------------------------------------------------------------
-def _stepped(engine: TorchEngine, plan: Schedule, drawn: list[Any]) -> tuple[Any, ...]:
-    """Memories after one iteration from given regrets."""
-    memories = _memories(engine, plan)
-    for p in (0, 1):
-        memories[p].regret.read(drawn[p])
-        memories[p].average.read(drawn[p][::-1].copy())
-        if plan.predictive:
-            memories[p].instant.read(drawn[p] - np.float32(0.5))
-    engine.iterate(memories, plan.discounts(11, 2), plan.alternating)
-    return memories
-
-
-def compare(want: TorchEngine, got: TorchEngine, seed: int) -> Json:
-    """How far two engines on one tree are apart: values, best responses, every schedule."""
-    tree, rng = want.tree, np.random.default_rng(seed)
-    drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
-    out: Json = defaultdict(float)
-    for p in (0, 1):
-        plans = [one.plan(1 - p, drawn[1 - p]) for one in (want, got)]
-        a, b = want.values(p, drawn[p], plans[0]), got.values(p, drawn[p], plans[1])
-        out["values"] = max(out["values"], far(b, a))
-        c, d = want.respond(p, plans[0]).slots, got.respond(p, plans[1]).slots
-        out["best response"] = max(out["best response"], far(d, c))
-    for name in NAMED:
-        plan = parse(name)
-        sides = [_stepped(one, plan, drawn) for one in (want, got)]
-        for p in (0, 1):
-            for field in ("regret", "average"):
-                a, b = (getattr(side[p], field).numpy() for side in sides)
-                out[name] = max(out[name], far(b, a))
-    return dict(out)
-
-
-def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | None = None) -> Json:
-    """Fused kernels on `device` beside plain PyTorch on the CPU, on fresh random inputs."""
-    seed = fresh() if seed is None else seed
-    found: Json = {"seed": seed}
-    for name, game in small_games().items():
-        if names and name not in names:
-            continue
-        tree = compile_boards(game)
-        reference = TorchEngine(tree, "cpu", fused=False)
-        fused = TorchEngine(tree, device, fused=True, graphs=False)
-        found[name] = compare(reference, fused, seed)
-    return found
-
-
-def rounding(
-    device: str, names: tuple[str, ...] = ("river", "nlfh", "turn"), seed: int | None = None
-) -> Json:
-    """16-bit storage after one step, fused beside plain: how many last bits apart they are."""
-    seed = fresh() if seed is None else seed
-    found: Json = {"seed": seed}
-    for name in names:
-        tree, rng = compile_boards(small_games()[name]), np.random.default_rng(seed)
-        drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
-        for kind in get_args(Storage)[1:]:
-            want = TorchEngine(tree, "cpu", storage=kind, fused=False)
-            got = TorchEngine(tree, device, storage=kind, fused=True, graphs=False)
-            for schedule in ("dcfr", "pcfr+"):
-                sides = [_stepped(one, parse(schedule), drawn) for one in (want, got)]
-                found[f"{name}, {kind}, {schedule}"] = _bits_apart(want, *sides)
-    return found
-
-
-def _bits_apart(engine: TorchEngine, one: Pair, other: Pair) -> Json:
-    """The most last bits by which two memories differ, and the share of numbers that do."""
-    most, apart, total = 0.0, 0, 0
-    for p, part, s in np.ndindex(2, 2, len(engine.levels)):
-        a, b = one[p][part].blocks[s], other[p][part].blocks[s]
-        every = slice(0, engine.levels[s].units)
-        x, y = peek(a, every).double(), peek(b, every).double().cpu()
-        # Where gains cancel what was there, what is left is the rounding of float32.
-        unit = (x.abs().maximum(y.abs()) * 2.0**-7).clamp(min=1e-6 * float(x.abs().max()))
-        if isinstance(a, Scaled):
-            ones = Scaled(engine.torch.ones_like(a.ints), a.scales.maximum(b.scales.cpu()))
-            unit = ones.peek(every).double()
-        real = engine.places[s].tables[p].above >= 0
-        off = ((x - y).abs() * real / unit.clamp(min=1e-30)).numpy()
-        most = max(most, float(off.max(initial=0)))
-        apart, total = apart + int((off > 0.5).sum()), total + int(real.sum()) * len(off)
-    return {"bits": most, "share": apart / max(1, total)}
-
-
-def gadgets(
-    device: str, bets: str = "preflop: 1x / cap 1; flop: 0.5x 1x / cap 2", iterations: int = 3,
-    seed: int | None = None,
-) -> Json:  # fmt: skip
-    """Doors before the roots of a stage, on all boards: fused beside plain PyTorch on the CPU."""
-    seed = fresh() if seed is None else seed
-    rng = np.random.default_rng(seed)
-    found: Json = {"seed": seed}
-    game = holdem.nlfh(2000, 50, 100, bets, "JQKA", "hs")
-    tree, streets = compile_boards(game), grow(game, grow(game)[0].leaves)
-    sides = [TorchEngine(tree, "cpu", fused=False), TorchEngine(tree, device, fused=True)]
-    level = sides[0].levels[-1]
-    shape = (len(streets[0].roots), level.units, level.hands[0].wide)
-    real = level.hands[0].above >= 0
-    size = 2000.0 * shape[2]  # regrets of that order, so that rounding decides nothing
-    edges = [bet.edges for bet in sides[0].stage(streets).levels[0].bets]
-    for kind in get_args(Kind):
-        for name in ("dcfr", "cfr", *(() if kind in RANDOM else ("pcfr+",))):
-            ours, chooser = rng.random(shape) * real, int(rng.integers(2))
-            drawn = [rng.random((2, many, *shape[1:])) for many in edges]
-            met, start = rng.random(shape) < 0.9, rng.random((2, *shape))
-            alternative, spread = rng.normal(0, 100, shape), 50 + 100 * rng.random(shape)
-            results = []
-            for engine in sides:
-                torch, plan, stage = engine.torch, parse(name), engine.stage(streets)
-
-                def put(array: Any, engine: TorchEngine = engine) -> Tensor:
-                    return engine.torch.from_numpy(array).to(engine.device)
-
-                weight = stage.opposing(chooser, put(ours)) * put(met)
-                door = Doors(kind, chooser, weight, put(alternative), spread=put(spread),
-                             predictive=plan.predictive)  # fmt: skip
-                if kind not in RANDOM:
-                    begin = start[: len(door.regret)] * (size if kind == "leave" else 500)
-                    door.regret.copy_(put(begin))
-                memories = _memories(stage, plan)
-                for p in (0, 1):
-                    memories[p].regret.blocks[0].copy_(put(size * drawn[p][0]))
-                    memories[p].average.blocks[0].copy_(put(drawn[p][1]))
-                reach = (put(ours), weight) if chooser else (weight, put(ours))
-                stage.run(memories, plan.discounts(11, iterations + 1), plan.alternating, reach,
-                          door)  # fmt: skip
-                kept = [
-                    (getattr(memories[p], field).blocks[0] * put(real)).cpu().numpy()
-                    for p in (0, 1) for field in ("regret", "average")
-                ]  # fmt: skip
-                rates = torch.ones(4, device=engine.device)
-                results.append([*kept, door.enter(rates).cpu().numpy()])
-            found[f"{kind}, {name}"] = max(far(b, a) for a, b in zip(*results, strict=True))
-    return found
-
-
-# Time ----------------------------------------------------------------------------------------
-def bandwidth(torch: Any) -> float:
-    """Bytes per second of a large copy on the device, read and written."""
-    a = torch.rand(1 << 30, device="cuda")
-    b = torch.empty_like(a)
-    times = []
-    for _ in range(12):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        b.copy_(a)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) / 1000)
-    return float(2 * a.numel() * 4 / np.median(times[2:]))
-
-
-class Watch:
-    """Stands before an engine's operations and times each by device events."""
-
-    def __init__(self, ops: Any, torch: Any) -> None:
-        self.ops, self.torch = ops, torch
-        self.marks: dict[str, list[tuple[Any, Any]]] = defaultdict(list)
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self.ops, name)
-
-        def timed(place: Any, *args: Any, **options: Any) -> Any:
-            start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            out = call(place, *args, **options)
-            end.record()
-            self.marks[f"{name} of {place.level.units} boards"].append((start, end))
-            return out
-
-        return timed
-
-    def table(self, iterations: int) -> Json:
-        """Milliseconds per iteration of each operation."""
-        self.torch.cuda.synchronize()
-        return {
-            name: round(sum(a.elapsed_time(b) for a, b in pairs) / iterations, 4)
-            for name, pairs in sorted(self.marks.items())
-        }
-
-
-@contextmanager
-def watched(sweeps: Sweeps) -> Iterator[Watch]:
-    """Times every operation meanwhile; no graphs."""
-    before = sweeps.ops, sweeps.graphs
-    watch = Watch(sweeps.ops, sweeps.torch)
-    sweeps.ops, sweeps.graphs = watch, False
-    yield watch
-    sweeps.ops, sweeps.graphs = before
-
-
-def cells(sweeps: Sweeps) -> int:
-    """Regrets of both players, hands up to a multiple of sixteen."""
-    return int(sum(
-        level.bets[p].edges * (-(-level.hands[p].held // LANES) * LANES).sum()
-        for level in sweeps.levels for p in (0, 1)
-    ))  # fmt: skip
-
-
-def least_bytes(sweeps: Sweeps) -> int:
-    """What an alternating iteration must move: regrets read twice and written, averages both."""
-    return stored_bytes(sweeps.storage, 1, cells(sweeps)) * 5
-
-
-def moved_bytes(sweeps: Sweeps) -> int:
-    """The same with the lanes and values that pass between kernels, on the last street."""
-    level, total = sweeps.levels[-1], least_bytes(sweeps)
-    for p in (0, 1):
-        wide = level.units * level.hands[p].wide * 4
-        total += wide * (2 * len(level.bets[1 - p].lanes) + len(level.bets[p].ends))
-        total += wide * level.bets[1 - p].shown
-    return total
-
-
-def _memories(sweeps: Sweeps, plan: Schedule) -> Pair:
-    first, second = (sweeps.memory(p, predictive=plan.predictive) for p in (0, 1))
-    return first, second
-
-
-def _now(sweeps: Sweeps) -> float:
-    """Seconds, when all work on the device is done."""
-    if sweeps.device.type == "cuda":
-        sweeps.torch.cuda.synchronize()
-    return time.perf_counter()
-
-
-def _forget(torch: Any) -> None:
-    """Give back what is no longer used, and count peaks anew."""
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-
-
-@dataclass
-class Spot:
-    """What is solved: sweeps, with the reach at their roots."""
-
-    sweeps: Sweeps
-    reach: tuple[Tensor, Tensor]  # [root, unit, hand]
-    deals: Tensor  # [unit] the sum of all pairs' weights
-
-    @classmethod
-    def of(cls, engine: TorchEngine, sweeps: Sweeps | None = None) -> Spot:
-        """A whole tree; with the betting and storage of `sweeps`, a stage of it."""
-        kind = engine.torch.float64
-        one, two = (engine.slots(side.reach, kind) for side in engine.tree.players)
-        deals = engine.torch.tensor([engine.tree.deals], dtype=kind, device=engine.device)
-        return cls(sweeps or engine, (one, two), deals)
-
-    @classmethod
-    def at(cls, sweeps: Sweeps, reach: tuple[Tensor, Tensor]) -> Spot:
-        """Boards side by side, each with ranges of its own."""
-        pairs = sum(
-            (mine[None] * sweeps.opposing(0, yours[None])).sum((0, 2))
-            for mine, yours in zip(*reach, strict=True)
-        )
-        return cls(sweeps, reach, pairs)
-
-    def run(self, memories: Pair, plan: Schedule, first: int, count: int) -> None:
-        """Some iterations."""
-        discounts = plan.discounts(first, count + 1)
-        self.sweeps.run(memories, discounts, plan.alternating, self.reach, None, plan.responder)
-
-    def gaps(self, memories: Pair) -> Any:
-        """[unit] exploitability of the averages: the mean over both seats, in chips."""
-        won = sum(
-            self._won(1 - p, self.sweeps.judge(1 - p, None, memories[p].average, self.reach[p]))
-            for p in (0, 1)
-        )
-        return (won / 2).cpu().numpy()
-
-    def value(self, memories: Pair) -> float:
-        """What player 0 wins, the mean over boards, in chips."""
-        mine, yours = (memory.average for memory in memories)
-        return float(self._won(0, self.sweeps.judge(0, mine, yours, self.reach[1])).mean())
-
-    def _won(self, p: int, paid: Tensor) -> Tensor:
-        reach = self.reach[p]
-        return (paid[..., : reach.shape[2]] * reach).sum((0, 2)) / self.deals
-
-
-def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
-    """Time per iteration, recorded and plain, with the bandwidth it comes to."""
-    sweeps, torch = spot.sweeps, spot.sweeps.torch
-    memories = _memories(sweeps, plan)
-
-    def run(first: int, many: int) -> float:
-        begin = _now(sweeps)
-        spot.run(memories, plan, first, many)
-        return (_now(sweeps) - begin) / many
-
-    compiling = run(1, 3)
-    count = max(1, min(RUN, int(1 / max(run(4, 1), 1e-9))))
-    times = [run(5 + k * count, count) for k in range(5)]
-    spent, least, moved = float(np.median(times)), least_bytes(sweeps), moved_bytes(sweeps)
-    found: Json = {
-        "schedule": str(plan), "storage": sweeps.storage, "ms per iteration": round(spent * 1e3, 4),
-        "runs": [round(t * 1e3, 4) for t in times], "first three, with compiling, s": compiling * 3,
-        "least GB": least / 1e9, "moved GB": moved / 1e9,
-        "share of copy bandwidth, least bytes": least / spent / peak,
-        "share of copy bandwidth, moved bytes": moved / spent / peak,
-        "quoted GiB": sweeps.quote(predictive=plan.predictive).device / 2**30,
-    }  # fmt: skip
-    if sweeps.device.type == "cuda":
-        with watched(sweeps) as watch:
-            run(200, min(10, count))
-        found["ms by operation, plain launches"] = watch.table(min(10, count))
-        found["peak GiB on the device"] = torch.cuda.max_memory_allocated() / 2**30
-        found["peak GiB reserved"] = torch.cuda.max_memory_reserved() / 2**30
-    return found
-
-
-def solving(spot: Spot, plan: Schedule, checks: list[int]) -> Iterator[tuple[Any, ...]]:
-    """After so many iterations: their number, seconds of solving and of judging, gaps, memories."""
-    sweeps, memories = spot.sweeps, _memories(spot.sweeps, plan)
-    spot.run(memories, plan, 1, 3)  # compiles
-    spot.gaps(memories)
-    for memory in memories:
-        for part in memory:
-            for block in part.blocks:
-                block.zero_()
-    at, spent = 0, 0.0
-    for goal in checks:
-        begin = _now(sweeps)
-        spot.run(memories, plan, at + 1, goal - at)
-        middle = _now(sweeps)
-        gaps = spot.gaps(memories)
-        spent, at = spent + middle - begin, goal
-        if sweeps.device.type == "cuda":  # for whoever waits, or stops it
-            line = (
-                f"{goal} iterations, {spent:.3f} s, mean {gaps.mean():.4g}, most {gaps.max():.4g}"
-            )
-            print(line, "chips", file=sys.stderr, flush=True)
-        yield goal, spent, time.perf_counter() - middle, gaps, memories
-
-
-def curve(
-    spot: Spot, plan: Schedule, checks: list[int], unit: float,
-    done: Callable[[float, float], bool] = lambda gap, seconds: False,
-) -> Json:  # fmt: skip
-    """Exploitability after so many iterations, in `unit` chips, with seconds of solving."""
-    found: Json = {"schedule": str(plan), "iterations, s, exploitability": []}
-    for goal, spent, judged, gaps, memories in solving(spot, plan, checks):
-        gap = float(gaps.mean()) / unit
-        found["iterations, s, exploitability"].append([goal, round(spent, 5), gap])
-        if done(gap, spent) or goal == checks[-1]:
-            found["s per best response, both seats"] = judged
-            found["value"] = spot.value(memories) / unit
-            break
-    return found
-
-
-# Parts ---------------------------------------------------------------------------------------
 def part_nlfh(peak: float, bets: str | None = None) -> Json:
     """Whole flop hold'em: time, agreement of fused and plain, curve in mbb/h."""
     begin = time.perf_counter()
@@ -453,7 +85,7 @@ def part_whole(peak: float) -> Json:
     found: Json = {}
     for name in ("dcfr", "pcfr+"):
         plan = parse(name)
-        plain, fused = (_memories(engine, plan) for engine in sides)
+        plain, fused = (memories_of(engine, plan) for engine in sides)
         for p in (0, 1):
             for a, b in zip(plain[p], fused[p], strict=True):
                 for mine, copy in zip(a.blocks, b.blocks, strict=True):
@@ -495,7 +127,7 @@ def part_storage(
     engine = TorchEngine(compile_boards(game or holdem.nlfh()), device)
     checks = [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
     for kind in get_args(Storage):
-        _forget(engine.torch)
+        forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
         found[kind] = {"time": timed(spot, parse("dcfr"), peak)}
         found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks, MILLI)
@@ -533,7 +165,7 @@ def turn_holdem(device: str, game: Any = None) -> tuple[TorchEngine, Json]:
         engine = TorchEngine(tree, device, graphs=False)
         _TURN[key] = engine, {
             "boards": [level.units for level in engine.levels], "nodes": tree.num_nodes,
-            "compile s": compiled - begin, "tables and upload s": _now(engine) - compiled,
+            "compile s": compiled - begin, "tables and upload s": now(engine) - compiled,
             "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
         }  # fmt: skip
     return _TURN[key]
@@ -541,7 +173,7 @@ def turn_holdem(device: str, game: Any = None) -> tuple[TorchEngine, Json]:
 
 def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     """Time and curve of turn hold'em, until below a quarter of `goal` mbb/h or out of time."""
-    _forget(spot.sweeps.torch)
+    forget(spot.sweeps.torch)
     checks = [10, *range(25, 200, 25), *range(200, 1001, 50)]
     found: Json = {"actions on the turn": sum(bet.edges for bet in spot.sweeps.levels[-1].bets)}
     found["time"] = timed(spot, parse("dcfr"), peak)
@@ -582,7 +214,7 @@ def part_two_sizes(
         stage = engine.stage(grow(larger), storage=kind, home="device", memory_limit=np.inf)
         found[f"quoted GiB, {kind}"] = stage.quote().device / 2**30
     if device == "cuda":
-        _forget(engine.torch)
+        forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
         if stage.quote().device - sum(frame.tables for frame in stage.frames) > free:
@@ -613,7 +245,7 @@ def part_rivers(
     engine = TorchEngine(compile_boards(game, boards=boards), device)
     spot = Spot.at(engine, random_ranges(engine, 1, seed))
     found: Json = {"endgames": count, "nodes of each": engine.tree.num_nodes // count,
-                   "build s": _now(engine) - begin}  # fmt: skip
+                   "build s": now(engine) - begin}  # fmt: skip
     found["time"] = timed(spot, parse("dcfr"), peak)
     checks = [*range(20, 600, 20), *range(600, most + 1, 50)]
     points, reached = [], {}
@@ -637,7 +269,7 @@ def _beside_the_cpu(reached: Json) -> Json:
     if not CPU.exists():
         return {}
     rows = json.loads(CPU.read_text())["rows"]
-    row = next((r for r in rows if r["spot"] == "river-177" and r["threads"] == 1), None)
+    row = next((r for r in rows if r["spot"] == "river-177-apart" and r["threads"] == 1), None)
     out: Json = {}
     for bar, (iterations, seconds) in (row["targets"] if row else {}).items():
         out[f"one CPU core, {bar} %"] = {"iterations": iterations, "s": seconds}
@@ -695,15 +327,15 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
     # Nobody is judged, so that it does not matter what pairs weigh.
     spot = Spot(sweeps, (reach[0], reach[1]), torch.ones(1, device=sweeps.device))
     plan = parse("dcfr")
-    memories = _memories(sweeps, plan)
+    memories = memories_of(sweeps, plan)
 
     def run(first: int, many: int) -> float:
-        begin = _now(sweeps)
+        begin = now(sweeps)
         spot.run(memories, plan, first, many)
-        return (_now(sweeps) - begin) / many
+        return (now(sweeps) - begin) / many
 
     run(1, 3)
-    count = max(1, min(RUN, int(0.2 / max(run(4, 1), 1e-9))))
+    count = max(1, min(measure.RUN, int(0.2 / max(run(4, 1), 1e-9))))
     spent = float(np.median([run(5 + k * count, count) for k in range(3)]))
     least = least_bytes(sweeps)
     return [
@@ -770,7 +402,7 @@ def main() -> None:
     }  # fmt: skip
     failed = False
     for part in asked.parts:
-        _forget(torch)
+        forget(torch)
         peak, begin = found["copy bandwidth, GB/s"] * 1e9, time.perf_counter()
         try:
             found[part] = agreement("cuda") if part == "agreement" else PARTS[part](peak)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subgame.games import holdem
-from subgame.gpu import check
+from subgame.gpu import measure
 from subgame.gpu.buckets import Bucketed
 from subgame.gpu.check_games import far, fresh
 from subgame.gpu.engine import TorchEngine
@@ -33,10 +33,10 @@ def part_buckets(
     cases |= {"lossless": Buckets.lossless(tree, ["flop"]), "none": None}
     found: Json = {}
     for name, buckets in cases.items():
-        check._forget(engine.torch)
+        measure.forget(engine.torch)
         found[name] = case = _timed(engine, buckets)
-        spot = check.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
-        case["dcfr, mbb/h"] = check.curve(spot, parse("dcfr"), [iterations], check.MILLI)
+        spot = measure.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
+        case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [iterations], measure.MILLI)
         if device == "cuda":
             case["peak GiB on the device"] = engine.torch.cuda.max_memory_allocated() / 2**30
         if buckets is not None:
@@ -47,15 +47,15 @@ def part_buckets(
 def _timed(engine: TorchEngine, buckets: Buckets | None) -> Json:
     """Milliseconds per iteration of DCFR, recorded and by operation."""
     stage, plan = engine.stage(engine.tree.streets, buckets=buckets), parse("dcfr")
-    spot, memories = check.Spot.of(engine, stage), check._memories(stage, plan)
+    spot, memories = measure.Spot.of(engine, stage), measure.memories_of(stage, plan)
 
     def run(first: int, many: int) -> float:
-        begin = check._now(stage)
+        begin = measure.now(stage)
         spot.run(memories, plan, first, many)
-        return (check._now(stage) - begin) / many
+        return (measure.now(stage) - begin) / many
 
     compiling = 3 * run(1, 3)
-    times = [run(4 + k * check.RUN, check.RUN) for k in range(5)]
+    times = [run(4 + k * measure.RUN, measure.RUN) for k in range(5)]
     out: Json = {
         "buckets": buckets.groupings[1].count if buckets else None,
         "first three, with compiling, s": compiling,
@@ -64,7 +64,7 @@ def _timed(engine: TorchEngine, buckets: Buckets | None) -> Json:
         "quoted GiB": stage.quote().device / 2**30,
     }
     if engine.device.type == "cuda":
-        with check.watched(stage) as watch:
+        with measure.watched(stage) as watch:
             run(200, 10)
         out["ms by operation, plain launches"] = watch.table(10)
     return out
@@ -86,12 +86,12 @@ def _stepped(engine: TorchEngine, buckets: Buckets, name: str, seed: int) -> lis
     torch, plan, rng = engine.torch, parse(name), np.random.default_rng(seed)
     stage = engine.stage(engine.tree.streets, buckets=buckets)
     stage.graphs = False
-    memories = check._memories(stage, plan)
+    memories = measure.memories_of(stage, plan)
     for memory in memories:
         for block in _bucketed(memory):
             drawn = rng.random(tuple(block.values.shape), dtype=np.float32)
             block.values.copy_(torch.from_numpy(drawn))
-    check.Spot.of(engine, stage).run(memories, plan, 11, 1)
+    measure.Spot.of(engine, stage).run(memories, plan, 11, 1)
     return [[block.values.cpu().numpy() for block in _bucketed(memory)] for memory in memories]
 
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subgame.games import holdem
-from subgame.gpu.check import MILLI, Json, Pair, Spot, _forget, _memories, _now, turn_holdem
+from subgame.gpu.check import turn_holdem
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.hosted import Hosted, Queue, whole_or_pieces
+from subgame.gpu.measure import MILLI, Json, Pair, Spot, forget, memories_of, now
 from subgame.gpu.pinned import host_bytes
 from subgame.gpu.storage import Storage, peek
 from subgame.gpu.sweeps import Sweeps
@@ -55,11 +56,11 @@ def probe(sweeps: Sweeps, size: int = 2 << 30) -> Link:
     def taken(*copies: int) -> float:
         times = []
         for _ in range(4):
-            start = _now(sweeps)
+            start = now(sweeps)
             for k in copies:
                 pair = (there[0], hosts[0]) if k == 0 else (hosts[1], there[1])
                 ways[k].copy(*pair)
-            times.append(_now(sweeps) - start)
+            times.append(now(sweeps) - start)
         return float(np.median(times[1:]))
 
     up, down, both = taken(0), taken(1), taken(0, 1)
@@ -86,17 +87,17 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
     found: Json = {"home": quote.home, "quoted GiB on the device": quote.device / GIB,
                    "quoted GiB on the host": quote.host / GIB,
                    "boards at a time": quote.boards}  # fmt: skip
-    begin = _now(sweeps)
-    memories = _memories(sweeps, plan)
-    found["s to make and pin memory"] = _now(sweeps) - begin
-    begin = _now(sweeps)
+    begin = now(sweeps)
+    memories = memories_of(sweeps, plan)
+    found["s to make and pin memory"] = now(sweeps) - begin
+    begin = now(sweeps)
     spot.run(memories, plan, 1, WARM)
-    found["first three, with compiling, s"] = (middle := _now(sweeps)) - begin
+    found["first three, with compiling, s"] = (middle := now(sweeps)) - begin
     spot.run(memories, plan, WARM + 1, 1)
-    each = (now := _now(sweeps)) - middle
-    rest = max(1, int(min(count - WARM - 1, (until - now) / each)))
+    each = (after := now(sweeps)) - middle
+    rest = max(1, int(min(count - WARM - 1, (until - after) / each)))
     spot.run(memories, plan, WARM + 2, rest)
-    each = (_now(sweeps) - now) / rest
+    each = (now(sweeps) - after) / rest
     up, down = crossing(memories)
     found |= {"iterations": WARM + 1 + rest, "ms per iteration": each * 1e3,
               "GB up": up / 1e9, "GB down": down / 1e9,
@@ -134,7 +135,7 @@ def part_larger(
     found: Json = {"link": link.table()}
     sides = []
     for home in ("device", "host"):
-        _forget(engine.torch)
+        forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, home=home))
         found[f"flop hold'em, {home}"], memories = solved(spot, plan, counts[0], link, np.inf)
         sides.append(memories)
@@ -143,7 +144,7 @@ def part_larger(
     larger, made = turn_holdem(device, turn)
     found["turn hold'em"] = {**made, "limit": str(limit)}
     for kind in kinds:
-        _forget(larger.torch)
+        forget(larger.torch)
         name, left = f"turn hold'em, {kind}", begin + seconds - time.perf_counter()
         stage = larger.stage(larger.tree.streets, storage=kind, memory_limit=limit)
         if stage.quote().host / link.pinning > left / 2:
@@ -156,9 +157,9 @@ def part_larger(
 def _within(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> Json:
     """Turn hold'em from host memory: time, then exploitability."""
     found, memories = solved(spot, plan, count, link, until)
-    begin = _now(spot.sweeps)
+    begin = now(spot.sweeps)
     found["exploitability, mbb/h"] = float(spot.gaps(memories).mean()) / MILLI
-    found["s per best response, both seats, with compiling"] = _now(spot.sweeps) - begin
+    found["s per best response, both seats, with compiling"] = now(spot.sweeps) - begin
     if spot.sweeps.device.type == "cuda":
         found["peak GiB with judging"] = spot.sweeps.torch.cuda.max_memory_allocated() / GIB
     return found
