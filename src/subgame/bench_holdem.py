@@ -228,27 +228,26 @@ def table(found: dict[str, Any]) -> Table:
         return _whole_table(found["whole"])
     speeds = ", ".join(f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
                        for n, b in found["bandwidth"].items())  # fmt: skip
-    out = Table(title=f"Hold'em by {found['schedule']}; this machine moves: {speeds}",
-                box=None, header_style="bold")  # fmt: skip
-    for column in ("spot", "threads", "nodes", "ms/iteration", "peer", "ratio", "to 0.5 %", "peer",
-                   "ratio", "to 0.1 %", "peer", "ratio", "MiB", "peer", "ns/action-hand",
-                   "of bandwidth"):  # fmt: skip
-        out.add_column(column, justify="left" if column == "spot" else "right")
+    title = f"Hold'em by {found['schedule']}; in brackets: times as fast as the peer ({speeds})"
+    out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
+    columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
+    for column in columns:
+        out.add_column(column, justify="left" if column == "spot" else "right", no_wrap=True)
     for row in found["rows"]:
-        peer, ratio = row.get("peer") or {}, row.get("ratio") or {}
-        cells = [row["spot"], str(row["threads"]), f"{row['nodes']:,}",
-                 f"{row['seconds_per_iteration'] * 1e3:.4g}",
-                 _ms(peer.get("seconds_per_iteration")),
-                 _times(ratio.get("iteration"))]  # fmt: skip
+        ratio = row.get("ratio") or {}
+        cells = [
+            row["spot"],
+            str(row["threads"]),
+            f"{row['seconds_per_iteration'] * 1e3:.3g} {_times(ratio.get('iteration'))}",
+        ]
         for target in map(str, TARGETS):
             ours = row["targets"][target]
-            cells += [f"{ours[0]} it, {ours[1]:.3g} s" if ours else "-",
-                      _seconds((peer.get("targets") or {}).get(target)),
-                      _times(ratio.get(target))]  # fmt: skip
-        memory = peer.get("memory_bytes")
-        cells += [f"{row['memory_bytes'] / 2**20:.3g}", f"{memory / 2**20:.3g}" if memory else "-",
-                  f"{row['ns_per_action_hand']:.3g}", f"{row['bandwidth_share']:.0%}"]  # fmt: skip
+            cells.append(f"{ours[0]} it {_spent(ours[1])} {_times(ratio.get(target))}"
+                         if ours else "-")  # fmt: skip
+        cells += [f"{row['memory_bytes'] / 2**20:.3g}", f"{row['ns_per_action_hand']:.2g}",
+                  f"{row['bandwidth_share']:.0%}"]  # fmt: skip
         out.add_row(*cells)
+    out.caption = "on: threads; ns: per action and hand; band: share of the bandwidth"
     return out
 
 
@@ -266,13 +265,9 @@ def _whole_table(found: dict[str, Any]) -> Table:
     return out
 
 
-def _ms(seconds: float | None) -> str:
-    return f"{seconds * 1e3:.4g}" if seconds else "-"
-
-
-def _seconds(seconds: float | None) -> str:
-    return f"{seconds:.3g} s" if seconds else "-"
+def _spent(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
 
 
 def _times(ratio: float | None) -> str:
-    return f"{ratio:.2f}x" if ratio else "-"
+    return f"({ratio:.1f}x)" if ratio else ""

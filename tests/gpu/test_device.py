@@ -409,6 +409,18 @@ def test_a_run_on_a_device_goes_on_bit_for_bit(name: str, tmp_path: Path) -> Non
         assert one.tobytes() == two.tobytes()
 
 
+@pytest.mark.parametrize("storage", ["int16", "bfloat16"])
+def test_numbers_rounded_by_chance_repeat(storage: str, tmp_path: Path) -> None:
+    """By the iteration: neither what was solved before nor a stop in between matters."""
+    tree = sg.compile(GAMES["turn"], merge="boards")
+    options: Any = {"device": "torch", "storage": storage}
+    whole = sg.solve(tree, "dcfr", iterations=12, **options).strategy
+    sg.solve(tree, "dcfr", iterations=5, checkpoint=tmp_path / "half", **options)
+    done = sg.solve(tree, "dcfr", iterations=12, resume=tmp_path / "half", **options).strategy
+    for p in (0, 1):
+        np.testing.assert_array_equal(done.probs[p], whole.probs[p])
+
+
 # Refusals ------------------------------------------------------------------------------------
 def test_refusals_are_sentences() -> None:
     kuhn = tree_of("kuhn")

@@ -426,7 +426,7 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
         found = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
         assert found.after.mean <= found.before.mean + found.bound + 1e-6
         assert found.margin > -1e-3
-    with pytest.raises(sg.SubgameError, match=r'differ only in suits .* refine at="root"'):
+    with pytest.raises(sg.SubgameError, match=r"differ only in suits .* refine at root"):
         sg.cut(tree, "after the turn")
     slots = tree.players[1].slots
     with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):

@@ -179,7 +179,9 @@ def test_a_schedule_that_moves_starts_and_ends_as_those_that_stay() -> None:
     half = sg.DCFR(1.5, -0.25, 4.0)
     np.testing.assert_allclose(moving.discounts(5, 1), half.discounts(5, 1))
     assert not np.allclose(moving.discounts(9, 1), last.discounts(9, 1))
+    np.testing.assert_array_equal(sg.CFRPlus(ramp=10).discounts(1, 9), sg.CFRPlus().discounts(1, 9))
+    assert sg.HSDCFR(average="last").discounts(400, 1)[0, 2] == 0
     with pytest.raises(sg.SubgameError, match="finite"):
-        sg.CFRPlus(ramp=10)
+        sg.CFRPlus(ramp=10, last_alpha=2.0)
     with pytest.raises(sg.SubgameError, match="at least 0"):
         sg.DCFR(ramp=-1)

@@ -181,6 +181,9 @@ def test_parts_of_a_tree_in_which_nothing_is_one_are_refined(name: str, at: str)
 
 def test_saved_endgames_come_back_as_they_were(tmp_path: Path) -> None:
     for merge in (True, "boards", False):
-        tree = sg.compile(GAMES["suits"], merge=merge)
-        save(sg.Strategy.uniform(tree), tmp_path / "a.safetensors")
-        assert load(tmp_path / "a.safetensors").tree.digest == tree.digest
+        for game in (GAMES["suits"], SPOTS["turn, paired"]):
+            tree = sg.compile(game, merge=merge)
+            save(sg.Strategy.uniform(tree), tmp_path / "a.safetensors")
+            assert load(tmp_path / "a.safetensors").tree.digest == tree.digest
+    with pytest.raises(sg.SubgameError, match='merge is True, "boards" or False'):
+        sg.compile(GAMES["suits"], merge="hands")  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.ranges import Range
     from subgame.solve.result import Step
-    from subgame.tree.boards import BoardTree
+    from subgame.tree.boards import BoardTree, Merge
     from subgame.tree.strategy import Strategy
 
 BETS = "postflop: 0.5x 1x a"
@@ -95,9 +95,12 @@ ScheduleOption = Annotated[
     _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
          autocompletion=_complete_schedule),
 ]  # fmt: skip
-STORAGES = ("float32", "int16")
+STORAGES = ("float32", "int16", "bfloat16")
 StorageOption = Annotated[
-    str, _run("--storage", "KIND", "float32, or int16 with scales: half the memory.", True)
+    str,
+    _run(
+        "--storage", "KIND", "float32; in half the memory int16, or on a GPU also bfloat16.", True
+    ),
 ]
 ApartOption = Annotated[
     bool,
@@ -184,7 +187,8 @@ def endgame_command(
     check_saved("--out", out)
     check_device(device, threads)
     if file is not None and file.suffix == SAVED:
-        _refuse(f"The file {file} is solved already", {"--bets": bets, **limits, "--out": out})
+        _refuse(f"The file {file} is solved already",
+                {"--bets": bets, **limits, "--out": out, "--apart": apart or None})  # fmt: skip
         shown = _saved(file, memory_limit, threads, device, line)
     else:
         game = _game(file, given, BETS if bets is None else bets)
@@ -311,7 +315,9 @@ class Job:
         from subgame.solve.endgame import Endgame
 
         with Meter("the endgame") as meter, told_of_compiling(meter):
-            tree = _compile(self.game, memory_limit, self.storage, not self.apart, meter)
+            # A GPU solves hands apart, whatever the tree has.
+            merge: Merge = False if self.apart else True if self.device == "cpu" else "boards"
+            tree = _compile(self.game, memory_limit, self.storage, merge, meter)
             needed = range_memory(tree, self.schedule, memory_limit, self.storage)
             _quote(tree, needed, meter)
             if self.device == "cpu":  # a GPU's kernels are those of one game's betting
@@ -328,7 +334,9 @@ class Job:
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
-def _compile(game: Holdem, memory_limit: str, storage: str, merge: bool, meter: Meter) -> BoardTree:
+def _compile(
+    game: Holdem, memory_limit: str, storage: str, merge: Merge, meter: Meter
+) -> BoardTree:
     import subgame as sg
     from subgame.solve.endgame import BYTES
     from subgame.tree.boards import BoardTree

@@ -227,6 +227,7 @@ class TorchEngine(Sweeps):
         alternating: bool,
         root: Door | None = None,
         responder: int = -1,
+        begin: int = 1,
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
         kind = self.torch.float32
@@ -235,7 +236,7 @@ class TorchEngine(Sweeps):
             for p in (0, 1)
         )
         door = _HostDoor(self, root) if root and root.player >= 0 else None
-        self.run(memories, discounts, alternating, (one, two), door, responder)
+        self.run(memories, discounts, alternating, (one, two), door, responder, begin)
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 

@@ -226,8 +226,12 @@ class ExplicitEngine:
         alternating: bool,
         root: Root | None = None,
         responder: int = -1,
+        begin: int = 1,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
+
+        Which iteration they `begin` with matters only where numbers are rounded by chance.
+        """
         table = self._rates(discounts, root)
         for p in (0, 1):
             self._match(p, memories[p], table[0], root)

@@ -153,7 +153,9 @@ class Spot:
     def run(self, memories: Pair, plan: Schedule, first: int, count: int) -> None:
         """Some iterations."""
         discounts = plan.discounts(first, count + 1)
-        self.sweeps.run(memories, discounts, plan.alternating, self.reach, None, plan.responder)
+        self.sweeps.run(
+            memories, discounts, plan.alternating, self.reach, None, plan.responder, first
+        )
 
     def gaps(self, memories: Pair) -> Any:
         """[unit] exploitability of the averages: the mean over both seats, in chips."""

@@ -146,7 +146,6 @@ class Sweeps:
         self.boards, self.limit, self.ferry = boards, limit, ferry or Ferry(self.device)
         self._spare: DeviceMemory | None = None
         self._tape: Tape | None = None
-        self._run = 0  # iterations so far
         self._rehearsed: set[Any] = set()
         self._counts = counted(buckets, len(levels))
         self.shares: dict[tuple[int, int], Shares] = {}
@@ -311,13 +310,14 @@ class Sweeps:
         reach: tuple[Tensor, Tensor],
         door: Door | None = None,
         responder: int = -1,
+        begin: int = 1,
     ) -> None:
         """Run ``len(discounts) - 1`` iterations of CFR on `memories`, from `reach` at the roots.
 
         With a `door`, its player enters as it says. No iterations: only compile what they need.
         """
         torch, kind = self.torch, self.torch.float32
-        seeds = (self._run + np.arange(len(discounts))) % SEEDS
+        seeds = (begin - 1 + np.arange(len(discounts))) % SEEDS
         table = torch.from_numpy(np.column_stack([discounts, seeds]).astype(np.float32))
         table = table.to(self.device)
         slots = [given.to(kind).contiguous().clone() for given in reach]
@@ -330,7 +330,6 @@ class Sweeps:
         ))  # fmt: skip
         if len(discounts) < 2:
             return
-        self._run += len(discounts) - 1
         if door is not None:
             slots[door.player].copy_(door.enter(table[0]))
         if responder == 1:  # she answers player 0's first strategy before it is played

@@ -271,8 +271,8 @@ def cut_boards(tree: BoardTree, at: Any) -> list[BoardSubgame]:
         what = "Hands" if tree.merged else "Boards"
         raise SubgameError(
             f"{what} of {tree.game} that differ only in suits are one, so that parts of it "
-            'cannot be cut out; refine at="root", or compile it with merge=False '
-            "(subgame endgame --apart)."
+            "cannot be cut out; refine at root, or compile it with merge=False (subgame endgame "
+            "--apart)."
         )
     return [BoardSubgame(tree, spot) for spot in spots]
 

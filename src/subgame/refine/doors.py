@@ -145,19 +145,19 @@ def _bare(tree: PublicTree) -> Form:
     )  # fmt: skip
 
 
-def _even(subgame: BoardSubgame, stakes: Stakes) -> bool:
-    """Whether hands that are the same to the tree have the same alternative payoff."""
-    unit, payoff = subgame.tree.units[0], stakes.alternative
+def _even(subgame: BoardSubgame, opponent: int, numbers: Floats) -> bool:
+    """Whether hands that are the same to the tree have the same numbers."""
+    unit = subgame.tree.units[0]
     if len(unit.symmetries) == 1 and not subgame.tree.merged:
         return True
     images = hand_permutations(subgame.tree.holdem.deck)[unit.symmetries]
-    first = unit.of.cards.first[unit.hands[stakes.opponent]]
+    first = unit.of.cards.first[unit.hands[opponent]]
     hands = images[:, first].min(0)  # [s] one hand of each kind
     size = int(hands.max()) + 1
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(low, hands, payoff)
-    np.maximum.at(high, hands, payoff)
-    return bool((high - low)[hands].max() <= UNEVEN * np.ptp(payoff))
+    np.minimum.at(low, hands, numbers)
+    np.maximum.at(high, hands, numbers)
+    return bool((high - low)[hands].max() <= UNEVEN * np.ptp(numbers))
 
 
 class _DoorRun(Run):
@@ -188,11 +188,14 @@ def solve_at_door(
             "There is no linear program for hold'em trees; solve the gadget game by a CFR "
             "schedule, or compile a small deck with explicit=True."
         )
-    if not _even(subgame, stakes):
-        raise SubgameError(
-            f"The alternative payoffs in {subgame.tree.game} tell hands apart that differ only in "
-            "suits, whose boards are one in its tree; give numbers that are equal for both."
-        )
+    given = {"alternative payoffs": stakes.alternative, "uncertainty": uncertainty}
+    for name, numbers in given.items():
+        if numbers is not None and not _even(subgame, stakes.opponent, numbers):
+            raise SubgameError(
+                f"The {name} in {subgame.tree.game} tell hands apart that differ only in suits, "
+                "which are one in its tree; give numbers that are equal for both, or compile it "
+                "with merge=False (subgame endgame --apart)."
+            )
     if gadget.keep_safe:
         raise SubgameError(
             f"{gadget.name} on a hold'em tree cannot keep Resolve's conditions, for which the "

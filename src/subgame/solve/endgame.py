@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, endgame
@@ -43,7 +43,7 @@ Pair = tuple[Floats, Floats]
 SEATS = ("oop", "ip")
 """Player 0 is out of position, player 1 in position."""
 
-BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
+BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES, "bfloat16": 2.0}
 """What one regret or average takes, by storage."""
 _ACTION = re.compile(r"[^\s,/]\d*")
 
@@ -165,7 +165,9 @@ def equities(
     if street == 0:
         raise SubgameError(f"Equity is measured from the flop on, and {game} starts before it.")
     rules = NoLimit((1, 1), (0, 1), STREETS[street], 2, game.rules.last)
-    quiet = compile(replace(game, rules=rules, bets=BetSizes(), first=None), memory_limit=None)
+    merge: Merge = True if device in (None, "cpu") else "boards"  # others solve hands apart
+    calm = replace(game, rules=rules, bets=BetSizes(), first=None)
+    quiet = compile(calm, memory_limit=None, merge=merge)
     assert isinstance(quiet, BoardTree)
     totals, hands, met = [], [], meetings(quiet)
     for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
@@ -180,6 +182,8 @@ def memory_needed(
     tree: BoardTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
     """Bytes that solving takes: the tree, and regrets and averages of both players."""
+    if storage not in BYTES:
+        raise did_you_mean("storage", storage, BYTES)
     arrays = 3 if parse(schedule).predictive else 2
     return tree.nbytes + int(BYTES[storage] * arrays * (tree.stored(0) + tree.stored(1)))
 

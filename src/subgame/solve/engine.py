@@ -67,8 +67,12 @@ class Engine:
         alternating: bool,
         root: Root | None = None,
         responder: int = -1,
+        begin: int = 1,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
+
+        Which iteration they `begin` with matters only where numbers are rounded by chance.
+        """
         pair = (tuple(memories[0]), tuple(memories[1]))
         self.kernels.run_iterations(
             self.plexes,

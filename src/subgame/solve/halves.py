@@ -1,7 +1,7 @@
 """Numbers in sixteen bits: integers with a scale for every `LANES` of them.
 
-The greatest of the sixteen hands of an action that stand together is 32767, so that numbers which
-matter keep four digits. What an iteration changes by less is rounded away.
+The greatest of the sixteen hands of an action that stand together is `TOP`, so that numbers which
+matter keep four digits. Kernels round by chance, which place and iteration decide: runs repeat.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from subgame.tree.forest import LANES
 
-TOP = 32767
+TOP = 32766.0
+"""What the greatest number becomes: one less than the most, for chance may add one."""
+LEAST = 1e-30
+"""Sixteen zeros have this as their greatest number."""
 
 
 class Halves:
@@ -28,11 +31,11 @@ class Halves:
         return numbers.astype(dtype or np.float32, copy=False)
 
     def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
-        """``halves[:] = values`` rounds them, as kernels do."""
+        """``halves[:] = values`` rounds them to the nearest."""
         assert every == slice(None)
         rows = np.zeros((len(self.scales), LANES), dtype=np.float32)
         rows.ravel()[: len(self)] = values
-        self.scales[:] = np.maximum(np.abs(rows).max(1), 1e-30) / np.float32(TOP)
+        self.scales[:] = np.maximum(np.abs(rows).max(1), LEAST) / np.float32(TOP)
         self.ints[:] = np.rint(rows / self.scales[:, None]).ravel()[: len(self)]
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Stored = NDArray[np.float32]
 _NONE: Stored = np.zeros(1, dtype=np.float32)
-_STILL: Floats = np.ones(3)
+_STILL: Floats = np.ones(4)
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 
@@ -181,10 +181,16 @@ class RangeEngine:
         alternating: bool,
         root: Door | None = None,
         responder: int = -1,
+        begin: int = 1,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door."""
+        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
+
+        The first of them counts as iteration `begin`, by which numbers are rounded.
+        """
         if len(discounts) < 2:
             return
+        numbers = np.arange(begin, begin + len(discounts), dtype=np.float64)
+        discounts = np.column_stack([discounts, numbers])
         for p in (0, 1):
             self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
         if responder == 1:  # she answers player 0's first strategy before it is played
@@ -217,7 +223,7 @@ class RangeEngine:
             theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
             self._half(p, mode, memories[p], theirs, rates[0], ahead)
             if root and p == chooser:
-                root.observe(self._paid(np.float32, p), rates)
+                root.observe(self._paid(np.float32, p), rates[:, :3])
                 if alternating:
                     self._enter(np.float32, p, root.enter(p))
         if root and chooser >= 0 and not alternating:

@@ -39,8 +39,10 @@ from subgame.tree.hand_order import Boards
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
 Stored = NDArray[np.float32]
-Rates = tuple[float, float, float]
-"""What positive regrets, negative regrets and the average are multiplied by."""
+Rates = tuple[float, float, float, float]
+"""What positive regrets, negative regrets and the average are multiplied by; the iteration."""
+REGRET, AVERAGE, INSTANT = 0, 1, 2
+"""What is rounded draws its chance apart."""
 
 LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
 """What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
@@ -175,6 +177,10 @@ def evaluate(
     group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
     groups, size = b.groups[u], b.size_at[u]
     zero = splat(0.0, like)
+    own = b.hands[2 * u + p]
+    for h in range(own, (own + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
+        store(shown, at + h * LANES, zero)
+        store(folded, at + h * LANES, zero)
     for c in range(deck):
         store(sums, c * LANES, zero)
     total = zero
@@ -219,19 +225,19 @@ def evaluate(
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any) -> None:
+def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: int) -> None:
     """S <- kept S + more."""
-    note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more)
+    note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more, seed)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def learn_from(
-    numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any
+    numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any, seed: int
 ) -> None:
     """R <- R discounted by its sign, plus a gain."""
     old = recall(numbers, scales, at, kind_of(gain))
     kept = choose(old, splat(0.0, kind_of(gain)), positive, negative)
-    note(numbers, scales, at, old * kept + gain)
+    note(numbers, scales, at, old * kept + gain, seed)
 
 
 @njit(cache=True, error_model="numpy")
@@ -251,7 +257,7 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen = mind.flags[1] != 0
+    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
@@ -267,8 +273,8 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             store(reach, to, a)
             store(reach, to + LANES, b)
             if whose == KEPT:
-                add(average, weigh, e, fading, a)
-                add(average, weigh, e + LANES, fading, b)
+                add(average, weigh, e, fading, a, seed)
+                add(average, weigh, e + LANES, fading, b, seed)
             continue
         if n == 3 and not foreseen:
             a = larger(recall(weights, scale, e, like), tiny)
@@ -285,9 +291,9 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
             if whose == KEPT:
-                add(average, weigh, e, fading, a)
-                add(average, weigh, e + LANES, fading, b)
-                add(average, weigh, e + 2 * LANES, fading, c)
+                add(average, weigh, e, fading, a, seed)
+                add(average, weigh, e + LANES, fading, b, seed)
+                add(average, weigh, e + 2 * LANES, fading, c, seed)
             continue
         total = zero
         for k in range(n):
@@ -305,7 +311,7 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             a = here * a
             store(reach, to + k * LANES, a)
             if whose == KEPT:
-                add(average, weigh, e + k * LANES, fading, a)
+                add(average, weigh, e + k * LANES, fading, a, seed)
 
 
 @njit(cache=True, error_model="numpy")
@@ -316,7 +322,7 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
     zero = splat(0.0, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen = mind.flags[1] != 0
+    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
@@ -326,16 +332,16 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
             mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
             mean = mean + load(sigma, to + 2 * LANES, like) * c
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean)
-            learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean)
+            learn_from(weights, scale, e, positive, negative, a - mean, seed)
+            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
+            learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
             continue
         if n == 2 and not foreseen:
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean)
+            learn_from(weights, scale, e, positive, negative, a - mean, seed)
+            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             continue
         mean = zero
         for k in range(n):
@@ -343,9 +349,9 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
-            learn_from(weights, scale, e + k * LANES, positive, negative, gain)
+            learn_from(weights, scale, e + k * LANES, positive, negative, gain, seed)
             if foreseen:
-                note(mind.instant, mind.instant_scale, e + k * LANES, gain)
+                note(mind.instant, mind.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
 @njit(cache=True, error_model="numpy")
@@ -372,7 +378,7 @@ def follow(
             left = one
             for row in range(first, last):
                 chosen = choose(best, load(value, row * LANES, like), zero, left)
-                note(mind.weights, mind.scale, at + row * LANES, chosen)
+                note(mind.weights, mind.scale, at + row * LANES, chosen, 0)
                 left = left - chosen
 
 
@@ -639,9 +645,10 @@ def run_iterations(  # type: ignore[no-untyped-def]
     up, s = Scratch(*views(top)), Scratch(*views(own))
     both = (Mind(*views(first)), Mind(*views(second)))
     for t in range(len(discounts) - 1):
-        now = (discounts[t, 0], discounts[t, 1], discounts[t, 2])
+        now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
         for p in range(2):
-            ahead = (discounts[t + p, 0], discounts[t + p, 1], discounts[t + p, 2])
+            next = discounts[t + p]
+            ahead = (next[0], next[1], next[2], next[3])
             mode = RESPOND if responder == p else LEARN
             sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, me, threads, shared, up, s)
 
@@ -653,6 +660,7 @@ def run_sweep(  # type: ignore[no-untyped-def]
     """One sweep; root values are in the shared scratch's `result`."""
     f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
-    now, then = (rates[0], rates[1], rates[2]), (ahead[0], ahead[1], ahead[2])
+    now = (rates[0], rates[1], rates[2], rates[3])
+    then = (ahead[0], ahead[1], ahead[2], ahead[3])
     sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, me, threads, shared,
           up, s)  # fmt: skip

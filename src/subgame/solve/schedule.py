@@ -43,10 +43,10 @@ class Schedule:
     """Iteration t weighs t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf the last
     iterate alone."""
     ramp: float = 0.0
-    """Iterations in which alpha, beta and gamma move straight to the next three; 0: they stay."""
-    last_alpha: float = 0.0
-    last_beta: float = 0.0
-    last_gamma: float = 0.0
+    """Iterations in which alpha, beta and gamma move straight to the next three, where given."""
+    last_alpha: float | None = None
+    last_beta: float | None = None
+    last_gamma: float | None = None
     decay: float = 0.0
     """Exponential averaging instead: each iteration keeps 1 - decay of the average so far."""
     predictive: bool = False
@@ -62,8 +62,11 @@ class Schedule:
         numbers = ("alpha", "beta", "gamma", "ramp", "decay",
                    "last_alpha", "last_beta", "last_gamma")  # fmt: skip
         for field in numbers:
-            if not isinstance(getattr(self, field), int | float) or np.isnan(getattr(self, field)):
-                raise SubgameError(f"A schedule's {field} is a number, not {getattr(self, field)}.")
+            value = getattr(self, field)
+            if value is None and field.startswith("last_"):
+                continue
+            if not isinstance(value, int | float) or np.isnan(value):
+                raise SubgameError(f"A schedule's {field} is a number, not {value}.")
         for field in ("predictive", "alternating"):
             if not isinstance(getattr(self, field), bool):
                 raise SubgameError(
@@ -71,7 +74,7 @@ class Schedule:
                 )
         if self.gamma < 0:
             raise SubgameError(f"A schedule's gamma is at least 0, not {self.gamma:g}.")
-        if self.ramp < 0 or self.last_gamma < 0:
+        if self.ramp < 0 or self._last[2] < 0:
             raise SubgameError("A schedule's ramp and last_gamma are at least 0.")
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
         if self.ramp and not np.isfinite([self.ramp, *sum(moved, ())]).all():
@@ -112,7 +115,11 @@ class Schedule:
 
     @property
     def _last(self) -> tuple[float, float, float]:
-        return self.last_alpha, self.last_beta, self.last_gamma
+        given = (self.last_alpha, self.last_beta, self.last_gamma)
+        one, two, three = (
+            here if last is None else last for here, last in zip(self._first, given, strict=True)
+        )
+        return one, two, three
 
     def __str__(self) -> str:
         """The name with whatever differs from that name's defaults: ``dcfr(alpha=2)``."""
@@ -139,8 +146,7 @@ def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Sched
     elif average is not None:
         if average not in AVERAGES:
             raise did_you_mean("average", str(average), (*AVERAGES, "exponential"))
-        gamma = AVERAGES[average]
-        options = {"gamma": gamma, **({"last_gamma": gamma} if base.ramp else {}), **options}
+        options = {"gamma": AVERAGES[average], **options}
     known = {field.name for field in fields(Schedule)} - {"name"}
     unknown = set(options) - known
     if unknown:
@@ -179,7 +185,7 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     ours, found on river and turn endgames of hold'em, where it takes a tenth fewer iterations.
     """
     base = Schedule("hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4,
-                    last_beta=0.5, last_gamma=4.0)  # fmt: skip
+                    last_beta=0.5)  # fmt: skip
     return _make(base, average, options)
 
 

@@ -20,6 +20,8 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload, register_model
 
+from subgame.solve.halves import LEAST, TOP
+
 WIDTH = 16
 intrinsic: Any = numba_intrinsic
 """Untyped: callers do not pass the first argument."""
@@ -167,7 +169,9 @@ def turn(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at
 
 
 # Sixteen bits --------------------------------------------------------------------------------
-# Numbers are float32, or int16 with a scale for every `WIDTH` of them: their greatest is 32767.
+# Numbers are float32, or int16 with a scale for every `WIDTH` of them: the greatest is `TOP`. What
+# an iteration adds is often less than the last bit, and to the nearest it would be lost again and
+# again; so they are rounded up or down by chance, in proportion to what is left over.
 
 _HALVES = ir.VectorType(ir.IntType(16), WIDTH)
 
@@ -196,12 +200,39 @@ def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
 def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[2].type
-        near = builder.call(_vector_function(builder, "rint", kind, kind), [args[2]])
-        out = builder.fptosi(near, _HALVES)
-        builder.store(out, _halves(builder, args[0], args[1]), align=2)
+        lower = builder.call(_vector_function(builder, "floor", kind, kind), [args[2]])
+        builder.store(builder.fptosi(lower, _HALVES), _halves(builder, args[0], args[1]), align=2)
         return context.get_dummy_value()
 
     return types.void(array, index, value), codegen
+
+
+@intrinsic
+def chance(typing: Any, at: Any, seed: Any, like: Any) -> Any:
+    """`WIDTH` numbers from 0 to 1 that a place and a seed decide, in the type of `like`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ints = ir.VectorType(_INT32, WIDTH)
+
+        def every(value: Any) -> Any:
+            nothing = ir.Constant(ints, ir.Undefined)
+            first = builder.insert_element(nothing, value, ir.Constant(_INT32, 0))
+            return builder.shuffle_vector(first, nothing, ir.Constant(ints, [0] * WIDTH))
+
+        def plain(number: int) -> Any:
+            return ir.Constant(ints, [number] * WIDTH)
+
+        place = builder.trunc(args[0], _INT32)
+        salt = builder.mul(builder.trunc(args[1], _INT32), ir.Constant(_INT32, 0x2545F491))
+        x = builder.add(every(place), ir.Constant(ints, list(range(WIDTH))))
+        x = builder.xor(builder.mul(x, plain(0x1B873593)), every(salt))
+        for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1)):
+            x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
+        kind = ir.VectorType(_element(like), WIDTH)
+        share = builder.uitofp(builder.lshr(x, plain(8)), kind)
+        return builder.fmul(share, ir.Constant(kind, [2.0**-24] * WIDTH))
+
+    return Lanes(like)(at, seed, like), codegen
 
 
 @intrinsic
@@ -232,8 +263,8 @@ def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
     raise NotImplementedError
 
 
-def note(numbers: Any, scales: Any, at: Any, value: Any) -> Any:
-    """Keep `WIDTH` numbers from `at` on."""
+def note(numbers: Any, scales: Any, at: Any, value: Any, seed: Any) -> Any:
+    """Keep `WIDTH` numbers from `at` on; where they are rounded, by the chance of a `seed`."""
     raise NotImplementedError
 
 
@@ -249,14 +280,15 @@ def _recall(numbers, scales, at, like):  # type: ignore[no-untyped-def]
 
 
 @overload(note)
-def _note(numbers, scales, at, value):  # type: ignore[no-untyped-def]
+def _note(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
     if numbers.dtype != types.int16:
-        return lambda numbers, scales, at, value: store(numbers, at, value)
+        return lambda numbers, scales, at, value, seed: store(numbers, at, value)
 
-    def halves(numbers, scales, at, value):  # type: ignore[no-untyped-def]
-        scale = max(_greatest(value), 1e-30) / 32767
+    def halves(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
+        like = kind_of(value)
+        scale = max(_greatest(value), LEAST) / TOP
         scales[at // WIDTH] = scale
-        _store_halves(numbers, at, value * splat(1 / scale, kind_of(value)))
+        _store_halves(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
 
     return halves
 

@@ -149,8 +149,9 @@ class Run:
         if self.schedule.sampling == "none":
             root = self.roots and self.roots(self.engine, self.iteration + 1, count + 1)
             self.engine.iterate(
-                self.memories, discounts, self.schedule.alternating, root, self.schedule.responder
-            )
+                self.memories, discounts, self.schedule.alternating, root, self.schedule.responder,
+                self.iteration + 1,
+            )  # fmt: skip
         else:
             self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
         self.iteration += count

@@ -289,7 +289,7 @@ class BoardTree(PublicTree):
 
     @property
     def merged(self) -> bool:
-        """Whether hands or boards that are the same are one in it."""
+        """Whether hands that are the same are one in it."""
         units = self.units
         assert isinstance(units, Units)
         return units.cards.merged
@@ -327,6 +327,8 @@ def compile_boards(
     solves such a tree brings a reach for every board. `roots` are the ways into the first street,
     instead of `game.start()`.
     """
+    if merge not in (True, False, "boards"):
+        raise SubgameError(f'merge is True, "boards" or False, not {merge!r}.')
     if roots is not None and len({root.street for root in roots}) != 1:
         raise SubgameError("The roots of a tree must be one or more, all on the same street.")
     streets = grow(game, roots)
@@ -336,7 +338,7 @@ def compile_boards(
         kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
         to_come = BOARD_CARDS[streets[-1].index] - len(game.board)
         same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
-        if merge is True:
+        if merge and merge != "boards":
             same = same_cards(game.board, to_come, weights, deck)
         top = dealt_first([game.board], left_alone(deck, suits, same))
     else:

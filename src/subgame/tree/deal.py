@@ -130,7 +130,7 @@ def deal_out(
             over = int(total[np.argmax(total > limit)])
             raise MemoryLimitError(
                 f"{game} needs more than {human_bytes(over)} to solve, over the limit "
-                f"of {human_bytes(limit)}."
+                f"of {human_bytes(limit)}; narrower ranges, fewer bet sizes or a higher limit help."
             )
         yield boards
 
