@@ -187,3 +187,16 @@ def test_saved_endgames_come_back_as_they_were(tmp_path: Path) -> None:
             assert load(tmp_path / "a.safetensors").tree.digest == tree.digest
     with pytest.raises(sg.SubgameError, match='merge is True, "boards" or False'):
         sg.compile(GAMES["suits"], merge="hands")  # type: ignore[arg-type]
+
+
+def test_hands_that_are_one_are_not_told_two_things() -> None:
+    tree = sg.compile(SPOTS["river"])
+    names = [
+        next(n for n in tree.players[0].names if n.startswith(hand)) for hand in ("7d7c", "7h7c")
+    ]
+    both = {name: {"c": 1.0} for name in names}
+    assert sg.Strategy.from_table(tree, both)[names[1]]["c"] == 1
+    with pytest.raises(sg.SubgameError, match="merge=False"):
+        sg.Strategy.from_table(tree, {names[0]: {"c": 1.0}, names[1]: {"r100": 1.0}})
+    with pytest.raises(sg.SubgameError, match="not written out"):
+        sg.best_response(tree, sg.Strategy.uniform(tree), 0)

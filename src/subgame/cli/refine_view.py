@@ -297,6 +297,19 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
 # Where to go ---------------------------------------------------------------------------------
 def _lead_on(console: Console, founds: Sequence[Refinement], asked: Asked) -> None:
     found, again = founds[0], asked.again
+    rough = [
+        each.technique.name
+        for each in founds
+        if each.technique.door in ("leave", "choose")
+        and not each.technique.estimate
+        and each.after.mean > each.before.mean
+    ]
+    if rough:
+        told = (
+            f"{', '.join(rough)}: higher than before, as the gadget games are not solved closely "
+            "enough; more --iterations or --seconds, or a smaller --gap, makes them safe."
+        )
+        console.print(Text(f"  {told}", style="yellow"))
     if len(founds) > 1:
         best = min(founds, key=lambda each: each.after.mean).technique.name
         steps = [(f"{again} --technique {best}", "the one that did best, in full")]

@@ -138,6 +138,11 @@ def best_response(
     """The counterfactual best response of `player`, with its value at each of her infosets."""
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
+    if tree.weighted:
+        raise SubgameError(
+            "A best response to a hold'em strategy is not written out; subgame.exploitability says "
+            "what it wins, and a small deck compiled with explicit=True has it hand by hand."
+        )
     run, probs = engine(tree, device=device), _own(tree, strategy).probs
     plan = run.plan(1 - player, probs[1 - player])
     response = run.respond(player, plan)

@@ -74,8 +74,16 @@ class Strategy:
     def from_table(cls, tree: PublicTree, table: Mapping[str, Mapping[str, float]]) -> Strategy:
         """From infoset -> action -> probability. Infosets left out are played uniformly."""
         out = cls.uniform(tree)
+        told: dict[tuple[int, int], Mapping[str, float]] = {}
         for name, row in table.items():
             for p, i in out._find(name):
+                first = (p, int(tree.players[p].sequences(i)[0]))
+                if told.setdefault(first, row) != row:
+                    raise SubgameError(
+                        f"The infoset '{name}' is one with another that is given other "
+                        "probabilities: hands that differ only in suits are one in this tree. "
+                        "Compile it with merge=False."
+                    )
                 out.set_row(p, i, row)
         return out
 
