@@ -110,7 +110,8 @@ def test_cards_that_are_the_same_and_suits_that_change_places_go_together() -> N
 
 def test_a_merged_river_is_solved_as_the_explicit_game_is() -> None:
     """Against the engine of small games, which walks every history of a short deck."""
-    game = sg.holdem.endgame("QsJh7h8d9c", 20, 60, ("random", "random"), "all: 1x", deck=SHORT)
+    deck = Deck("TJQK", "cdhs")
+    game = sg.holdem.endgame("QsJhTdKcTs", 20, 60, ("random", "random"), "all: 1x", deck=deck)
     merged, whole = sg.compile(game), sg.compile(game, explicit=True)
     assert isinstance(merged, BoardTree)
     assert merged.merged
