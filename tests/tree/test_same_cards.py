@@ -115,7 +115,7 @@ def test_a_merged_river_is_solved_as_the_explicit_game_is() -> None:
     merged, whole = sg.compile(game), sg.compile(game, explicit=True)
     assert isinstance(merged, BoardTree)
     assert merged.merged
-    solved = sg.solve(merged, "dcfr", iterations=400)
+    solved = sg.solve(merged, "dcfr", iterations=2000)
     exact = sg.solve_lp(whole).value
     assert sg.expected_value(merged, solved.strategy) == pytest.approx(exact, abs=2e-3)
     assert float(sg.exploitability(merged, solved.strategy)) < 2e-3
