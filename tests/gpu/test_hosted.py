@@ -20,6 +20,7 @@ from subgame.tree.forest import grow
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 import numpy_triton  # noqa: E402
+from watching_door import Watch  # noqa: E402
 
 from subgame.gpu import TorchEngine, pinned, quotes  # noqa: E402
 from subgame.gpu import storage as keeping  # noqa: E402
@@ -68,22 +69,6 @@ def assert_same(one: Any, other: Any) -> None:
         for a, b in zip(one[p], other[p], strict=True):
             for mine, yours in zip(a.blocks, b.blocks, strict=True):
                 np.testing.assert_array_equal(every(mine), every(yours))
-
-
-class Watch:
-    """A door that lets one player in less and less."""
-
-    def __init__(self, tree: BoardTree, player: int) -> None:
-        self.reach = [np.array(side.reach) for side in tree.players]
-        self.player = player
-        self.seen: list[Any] = []
-
-    def enter(self, p: int) -> Any:
-        return self.reach[p]
-
-    def observe(self, values: Any, rates: Any) -> None:
-        self.seen.append(values)
-        self.reach[self.player] = self.reach[self.player] * np.where(values > 0, 0.9, 0.7)
 
 
 @pytest.mark.parametrize("device", DEVICES)

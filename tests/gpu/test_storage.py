@@ -17,7 +17,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 from subgame.gpu import TorchEngine  # noqa: E402
 from subgame.gpu import storage as keeping  # noqa: E402
 from subgame.gpu.measure import Spot  # noqa: E402
-from subgame.gpu.storage import ALIGNED, LINE, TOP, Chance, Scaled, Storage  # noqa: E402
+from subgame.gpu.storage import ALIGNED, LINE, Chance, Scaled, Storage  # noqa: E402
+from subgame.solve.halves import TOP  # noqa: E402
 
 SHORT: list[Storage] = ["bfloat16", "int16"]
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from watching_door import Watch
 
 import subgame as sg
 from holdem_games import GAMES
@@ -156,21 +157,6 @@ def test_every_schedule_takes_the_steps_of_the_cpu_engine(
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             got, want = kept(gpu, ours[p], field), kept(cpu, theirs[p], field)
             np.testing.assert_allclose(got[real], want[real], rtol=2e-5, atol=2e-5, err_msg=field)
-
-
-class Watch:
-    """A door that takes what it is told and lets one player in less and less."""
-
-    def __init__(self, tree: BoardTree, player: int) -> None:
-        self.reach = [np.array(side.reach) for side in tree.players]
-        self.player, self.seen = player, [np.zeros(0)]
-
-    def enter(self, p: int) -> Any:
-        return self.reach[p]
-
-    def observe(self, values: Any, rates: Any) -> None:
-        self.seen.append(values)
-        self.reach[self.player] = self.reach[self.player] * np.where(values > 0, 0.9, 0.7)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -95,7 +95,6 @@ ScheduleOption = Annotated[
     _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
          autocompletion=_complete_schedule),
 ]  # fmt: skip
-STORAGES = ("float32", "int16", "bfloat16")
 StorageOption = Annotated[
     str,
     _run(
@@ -294,12 +293,12 @@ class Job:
         storage: str, apart: bool,
     ) -> Self:  # fmt: skip
         """Refuses what will be refused later, before the boards are dealt."""
-        from subgame.solve.endgame import follow_line
+        from subgame.solve.endgame import BYTES, follow_line
         from subgame.solve.solver import Limits
 
         follow_line(game, line or "")
-        if storage not in STORAGES:
-            raise did_you_mean("storage", storage, STORAGES)
+        if storage not in BYTES:
+            raise did_you_mean("storage", storage, BYTES)
         check_range_schedule(schedule)
         if threads is not None and threads < 1:
             raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.gpu.layout import Betting, End, Infoset
-from subgame.gpu.storage import AVERAGE, FACTORS, LEAST, MIX, REGRET, TOP
+from subgame.gpu.storage import AVERAGE, FACTORS, REGRET
 from subgame.gpu.torch_ops import BEST, FOLLOW, LEARN, RESPOND, TINY
+from subgame.solve.halves import LEAST, MIX, TOP
 
 LOOK = 2
 """Decisions whose numbers are read ahead."""

@@ -15,22 +15,17 @@ from typing import Any, Literal, NamedTuple, cast
 
 from subgame.errors import did_you_mean
 from subgame.gpu.runtime import load_torch
+from subgame.solve.halves import LEAST, MIX, TOP
 
 Tensor = Any
 Storage = Literal["float32", "bfloat16", "int16"]
 KINDS = ("float32", "bfloat16", "int16")
 LINE = 256
 """Hands of one action, boards one after another, that share a scale."""
-TOP = 32766
-"""What a line's greatest number becomes: one less than the most, for chance may add one."""
-LEAST = 1e-30
-"""A line of zeros has this as its greatest number."""
 ALIGNED = 32
 """A street's boards are cut at multiples of this, for lines to begin there, four at a time."""
 FACTORS = {"seed": 0x2545F491, "action": 0x1B873593, "salt": 0x3C6EF372}
 """What the hash of a place is made of, besides the place itself."""
-MIX = ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1))
-"""And how its bits are mixed: by shifts and factors in turn. All below 2^31: Triton likes that."""
 REGRET, AVERAGE = 0, 1
 """Salts: numbers in the same place draw apart."""
 

@@ -177,10 +177,12 @@ def evaluate(
     group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
     groups, size = b.groups[u], b.size_at[u]
     zero = splat(0.0, like)
-    own = b.hands[2 * u + p]
-    for h in range(own, (own + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
-        store(shown, at + h * LANES, zero)
-        store(folded, at + h * LANES, zero)
+    ours = b.hands[2 * u + p]
+    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
+        if kind & 1:
+            store(shown, at + h * LANES, zero)
+        if kind & 2:
+            store(folded, at + h * LANES, zero)
     for c in range(deck):
         store(sums, c * LANES, zero)
     total = zero

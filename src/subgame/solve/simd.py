@@ -20,7 +20,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload, register_model
 
-from subgame.solve.halves import LEAST, TOP
+from subgame.solve.halves import LEAST, MIX, TOP
 
 WIDTH = 16
 intrinsic: Any = numba_intrinsic
@@ -226,7 +226,7 @@ def chance(typing: Any, at: Any, seed: Any, like: Any) -> Any:
         salt = builder.mul(builder.trunc(args[1], _INT32), ir.Constant(_INT32, 0x2545F491))
         x = builder.add(every(place), ir.Constant(ints, list(range(WIDTH))))
         x = builder.xor(builder.mul(x, plain(0x1B873593)), every(salt))
-        for shift, factor in ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1)):
+        for shift, factor in MIX:
             x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
         kind = ir.VectorType(_element(like), WIDTH)
         share = builder.uitofp(builder.lshr(x, plain(8)), kind)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,11 @@ from subgame.tree.forest import LANES, Street
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Count = TypeVar("Count", int, Ints)
 
 
-def padded(hands: int) -> int:
+def padded(hands: Count) -> Count:
     """Hands, up to a full vector of `LANES`."""
-    return -(-hands // LANES) * LANES
-
-
-def all_padded(hands: Ints) -> Ints:
-    """`padded` of many."""
     return -(-hands // LANES) * LANES
 
 
@@ -122,7 +118,7 @@ def deal_out(
             boards = _next(game.deck, boards, BOARD_CARDS[street.index], same)
         each = np.zeros(len(boards.cards), dtype=np.int64)
         for p in (0, 1):
-            wide = all_padded(hands_left(game.deck, boards.cards, same.stand(p)))
+            wide = padded(hands_left(game.deck, boards.cards, same.stand(p)))
             each += 8 * (street.rows[p] - len(street.roots)) * wide  # regrets and average, float32
         total = needed + np.cumsum(each)
         needed = int(total[-1])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import hand_permutations
-from subgame.tree.deal import Cards, Dealt, all_padded
+from subgame.tree.deal import Cards, Dealt, padded
 from subgame.tree.forest import Street
 
 Ints = NDArray[np.int64]
@@ -183,7 +183,7 @@ class _Batch:
         """[up, hand] its place; ``padded(hands)`` where it is not held."""
         size = self.deck.num_hands + 1  # one more, for what is no hand
         found = np.empty((2 * self.units, size), dtype=np.uint16)
-        found[:] = all_padded(self.hands)[:, None]
+        found[:] = padded(self.hands)[:, None]
         hand = np.where(self.real, self.hand, self.deck.num_hands)
         at = np.arange(2 * self.units)[:, None] * size + hand
         found.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
@@ -295,7 +295,7 @@ def _joined(
     for name in ("hand_at", "run_at", "group_at", "orbit_at"):
         found[name] = np.cumsum(found[name]) - found[name]
     edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
-    stored = edges[street] * all_padded(found["hands"]).reshape(-1, 2)
+    stored = edges[street] * padded(found["hands"]).reshape(-1, 2)
     found["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
     kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
     return Boards(**{
