@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-import numpy_triton
-import torch
+import numpy_triton  # noqa: E402
 
-from subgame.games import holdem
-from subgame.gpu import check, check_agreement
-from subgame.gpu.layout import SEGMENT, Hands, Level, betting
-from subgame.gpu.storage import Storage
-from subgame.gpu.sweeps import DeviceMemory, Sweeps
-from subgame.gpu.torch_ops import BEST, LEARN, Place, Tables
-from subgame.tree.forest import grow
+from subgame.games import holdem  # noqa: E402
+from subgame.gpu import check, check_agreement  # noqa: E402
+from subgame.gpu.layout import SEGMENT, Hands, Level, betting  # noqa: E402
+from subgame.gpu.storage import Storage  # noqa: E402
+from subgame.gpu.sweeps import DeviceMemory, Sweeps  # noqa: E402
+from subgame.gpu.torch_ops import BEST, LEARN, Place, Tables  # noqa: E402
+from subgame.tree.forest import grow  # noqa: E402
 
 
 @pytest.fixture
