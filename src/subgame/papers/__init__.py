@@ -101,6 +101,8 @@ KEYS: dict[str, Reproduction] = {
                      "10 seconds", "subgame.papers.brown2018"),
         Reproduction("brown2018-fig2", DEPTH, "an off-tree bet answered to a depth limit, on a GPU",
                      "4 minutes", "subgame.papers.brown2018_fig2", needs_torch=True),
+        Reproduction("brown2018-fig2-one-bet", DEPTH, "the same with one bet before the flop",
+                     "3 minutes", "subgame.papers.brown2018_fig2_one_bet", needs_torch=True),
         Reproduction("libratus-endgames", BROWN, "every technique on two endgames of Libratus",
                      "8 minutes", "subgame.papers.libratus_endgames"),
     )

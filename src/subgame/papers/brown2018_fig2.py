@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from subgame.games.holdem import nlfh
@@ -13,7 +15,15 @@ from subgame.gpu.runtime import load_torch
 from subgame.gpu.sweeps import Blocks
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command, device, mbb
-from subgame.refine.limited_boards import DoorsAbove, Leaves, LimitedStreet, self_generated
+from subgame.refine.limited_boards import (
+    Allowances,
+    DoorsAbove,
+    Leaves,
+    LimitedStreet,
+    OffTree,
+    alike,
+    self_generated,
+)
 from subgame.refine.nested_boards import joined, lost, ratio, reliable, solved, translated
 from subgame.refine.translation import mapping
 from subgame.solve.schedule import Schedule, parse
@@ -28,21 +38,27 @@ KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
 OPENING = 0.75
 US, SHE = 0, 1
 """The big blind answers; the small blind opens."""
-VALUES = (1, 2, 3, 4, 6, 8, 12, 16)
+VALUES = (1, 2, 4, 8, 16)
 NOTES = (
-    "The paper does not state its betting tree: here 1/2 and 1 pot, two bets before the flop and "
-    "two on it, stacks of 20,000 and blinds of 50 and 100. The small blind opens with 3/4 pot.",
+    "The paper does not state its betting tree: here 1/2 and 1 pot, stacks of 20,000 and blinds of "
+    "50 and 100. With two bets before the flop and two on it (brown2018-fig2) the big blind may "
+    "raise the bet; with one and three, the game of the 2017 paper's Table 2 "
+    "(brown2018-fig2-one-bet), she folds or calls. The small blind opens with 3/4 pot.",
     "Exploitability is that of the big blind's whole strategy: what a best response wins that may "
     "also open with 3/4 pot, less the value of that game (known up to half the exploitability of "
     "its solution, which is the line 'in the abstraction').",
-    "State values are made by the self-generative approach in the game without the bet; after it "
-    "they are the mean of those after 1/2 and after 1 pot and the same actions, as in the paper. "
-    "The subgame stands behind a Resolve gadget.",
-    "At the end of the round safe subgame solving goes on, with her values at the depth limit as "
-    "alternative payoffs. It starts before the flop is dealt and takes all flops at once: what "
-    "she gets there is known by hand, not by hand and flop. An earlier run that solved "
-    "flop by flop, with alternative payoffs averaged from those after 1/2 and 1 pot, lost about "
-    "three times as much with 16 values.",
+    "State values are made by the self-generative approach in the game without the bet. After it "
+    "the paper takes the mean of those after 1/2 and after 1 pot and the same actions ('mean of "
+    "values'). That lets the opponent play on as after 1/2 where we do and as after 1 where we "
+    "do, as if she knew what we take the bet for, and the more she has to choose from the more "
+    "that is worth to her. So values are also taken in the pot of the bet itself ('own pot'): she "
+    "plays on as after one of the two sizes, we as after either, equally often; eight "
+    "continuations and two sizes are sixteen values.",
+    "The subgame stands behind a Resolve gadget. At the end of the round safe subgame solving goes "
+    "on, before the flop is dealt and on all flops at once: what she gets there is known by hand, "
+    "not by hand and flop. Her alternative payoffs are her values at the limit and what they leave "
+    "to what she had without the bet; with her values alone, which an earlier run had, 16 mean "
+    "values lost 7.5, and flop by flop 21.6 mbb/h.",
 )
 
 
@@ -57,20 +73,29 @@ class Effort:
 
 
 Gadget = Literal["leave", "choose"]
-GADGETS: dict[str, Gadget] = {"Resolve": "leave", "Maxmargin": "choose"}
-"""What the subgame on the flop stands behind."""
+MEAN, OWN = "mean of values", "own pot"
+WAYS: dict[str, tuple[str, Gadget]] = {
+    "own pot, then Resolve": (OWN, "leave"),
+    "own pot, then Maxmargin": (OWN, "choose"),
+    "mean of values, then Resolve": (MEAN, "leave"),
+}
+"""What values are at the limit, and what the subgame on the flop stands behind."""
 FULL = Effort(1_000, 200, 400, VALUES)
 QUICK = Effort(120, 60, 120, (1, 2, 4, 8))
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
-    """On a GPU; quick: a deck of eight cards on the CPU."""
+def run(
+    quick: bool = False, seed: int = 0, progress: Progress | None = None, key: str = KEY,
+    bets: str = KNOWN,
+) -> Report:  # fmt: skip
+    """On a GPU; quick: a deck of eight cards and one bet on the flop, on the CPU."""
     began = time.perf_counter()
     torch, tell = load_torch(), progress or (lambda what, share: None)
-    where = device(KEY, quick)
+    where = device(key, quick)
     effort, plan = (QUICK if quick else FULL), parse("dcfr")
-    bets = KNOWN.replace("; flop: 0.5x 1x / cap 2", "; flop: 0.5x 1x / cap 1") if quick else KNOWN
-    game = nlfh(bets=bets, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
+    before, flop = bets.split(";")
+    small = f"{before};{flop[:-1]}1"
+    game = nlfh(bets=small, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
     engine = TorchEngine(compile_boards(game), where)
     tell("Solving the blueprint", 0.02)
@@ -88,18 +113,17 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         "solved to the end": mbb(off.to_the_end() - value),
     }
     most = effort.counts[-1]
-    leaves = self_generated(
-        engine, blueprint, SHE, most, plan, effort.generation,
-        lambda k: tell(f"State value {k + 1} of {most}", 0.2 + 0.5 * k / most),
-    )  # fmt: skip
-    curves: dict[str, dict[int, float]] = {name: {} for name in GADGETS}
+    values = off.values(most, lambda k: tell(f"State value {k + 1} of {most}",
+                                             0.2 + 0.4 * k / most))  # fmt: skip
+    curves: dict[str, dict[int, float]] = {name: {} for name in WAYS}
     for k in effort.counts:
-        tell(f"Answering with {k} state values", 0.7 + 0.3 * k / most)
-        for name, gap in off.limited(Leaves(leaves.table[:k], SHE)).items():
-            curves[name][k] = mbb(gap - value)
+        for j, (kind, leaves) in enumerate(values.items()):
+            tell(f"Answering with {k} state values, {kind}", 0.6 + 0.4 * (k - 1 + j / 2) / most)
+            for name, gap in off.limited(Leaves(leaves.table[:k], SHE), kind).items():
+                curves[name][k] = mbb(gap - value)
     within = sum(lost(engine, blueprint[p], engine) for p in (0, 1)) / 2
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(curves, lines, off.sizes(most)),
+        key=key, paper=PAPER, what=WHAT, rows=_rows(curves, lines, off.sizes(most)),
         data={
             "panels": [_panel(curves, lines)],
             "exploitability, mbb/h": {
@@ -109,10 +133,10 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "value for the small blind, mbb/h": mbb(value),
             "blueprint in its own game, mbb/h": mbb(within),
             "sizes": off.sizes(most),
-            "table of state values, bytes": leaves.table.numel() * leaves.table.element_size(),
+            "table of state values, bytes": values[OWN].table.nbytes,
             "peak GiB on the device": 0.0 if quick else torch.cuda.max_memory_allocated() / 2**30,
         },
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(key, quick, seed), seed=seed,
         settings={"game": str(game), "schedule": str(plan),
                   "iterations of the blueprint": effort.blueprint,
                   "per generated state value": effort.generation,
@@ -151,15 +175,24 @@ class Opened:
 
     def _same(self, first: str) -> list[tuple[str, ...]]:
         """Where the betting ends that does after `first` what leads to each of our leaves."""
-        game, out = self.engine.tree.holdem, []
-        for leaf in self.after[1].roots:
-            real, state = self.opening, game.start().child(first)
-            for action in leaf.history[len(self.opening.history) :]:
-                if action != "/":
-                    number = game.actions(real).index(action)
-                    real, state = real.child(action), state.child(game.actions(state)[number])
-            out.append(state.history)
-        return out
+        game, start = self.engine.tree.holdem, len(self.opening.history)
+        other = game.start().child(first)
+        lines = [leaf.history[start:] for leaf in self.after[1].roots]
+        return [alike(game, self.opening, line, other).history for line in lines]
+
+    def values(self, count: int, told: Callable[[int], None]) -> dict[str, Leaves]:
+        """State values after the bet, `count` of each kind."""
+        torch, own = self.engine.torch, OffTree(self.engine, self.after[1], self.like,
+                                                self.blueprint[US])  # fmt: skip
+        mean, apart = [], []
+        made = self_generated(self.engine, self.blueprint, SHE, self.plan, self.effort.generation)
+        for k, (table, hers) in enumerate(islice(made, count)):
+            told(k)
+            mean.append(sum(table[like] for like in self.like) / len(self.like))
+            if len(self.like) * k < count:
+                apart.extend(own.values(hers))
+        tables = {OWN: apart[:count], MEAN: mean}
+        return {kind: Leaves(torch.stack(each), SHE) for kind, each in tables.items()}
 
     def _door(self) -> Doors:
         return Doors("leave", SHE, self.weight, self.alternative)
@@ -179,36 +212,25 @@ class Opened:
         stage.run((one, two), discounts, self.plan.alternating, both, self._door())
         return self._judged((self.after, one.average))
 
-    def limited(self, leaves: Leaves) -> dict[str, float]:
+    def limited(self, values: Leaves, kind: str) -> dict[str, float]:
         """Answered to the end of the betting round, and then to the end, by either gadget."""
-        engine, torch = self.engine, self.engine.torch
-        table = sum(leaves.table[:, like] for like in self.like) / len(self.like)
-        values = Leaves(table, SHE)
-        street = LimitedStreet(engine, self.after[0], values, self.plan, self._door())
+        street = LimitedStreet(self.engine, self.after[0], values, self.plan, self._door())
         average = street.solve((self.ours, self.weight), self.effort.subgame)
-        before = engine.stage(self.after)
-        sigma = Blocks(before, US, [average, before.blank(US).blocks[1]])
-        reach = before.reaches(US, sigma, self.ours.to(torch.float32))[0]
-        reach = reach[before.levels[0].bets[US].leaves]
-        worth = values.choices(reach[:, 0]).amax(0)[:, None].to(torch.float64)
-        out = {}
-        for name, gadget in GADGETS.items():
-            flop = self._flop(reach.to(torch.float64), worth, gadget)
-            out[name] = self._judged((self.after, Blocks(before, US, [average, flop])))
+        allowed = street.allowances(average, self.ours, self.alternative)
+        stage, out = self.engine.stage(self.after), {}
+        for name, (want, gadget) in WAYS.items():
+            if want == kind:
+                ours = Blocks(stage, US, [average, self._flop(allowed, gadget)])
+                out[name] = self._judged((self.after, ours))
         return out
 
-    def _flop(self, reach: Tensor, worth: Tensor, gadget: Gadget) -> Tensor:
-        """Safe subgame solving from the end of the round on, all flops at once.
-
-        `reach` is ours ``[leaf, 1, hand]``; her alternative payoffs are her values at the limit,
-        `worth`, as the depth-limited solution leaves them.
-        """
+    def _flop(self, allowed: Allowances, gadget: Gadget) -> Tensor:
+        """Safe subgame solving from the end of the round on, all flops at once."""
         engine = self.engine
-        size = reach.amax(2, keepdim=True).clamp(min=1e-100)
-        weight = reliable(engine.opposing(SHE, reach / size))
-        doors = Doors(gadget, SHE, weight, ratio(worth / size, weight))
+        size = allowed.ours.amax(2, keepdim=True).clamp(min=1e-100)
+        doors = Doors(gadget, SHE, allowed.weight / size, allowed.alternative)
         stage = engine.stage([self.after[1]])
-        ours = engine.enter(US, reach / size, 1)
+        ours = engine.enter(US, allowed.ours / size, 1)
         one, two = (stage.memory(p) for p in (0, 1))
         discounts = self.plan.discounts(1, self.effort.subgame + 1)
         both = (ours, stage.opposing(SHE, ours))
@@ -234,16 +256,20 @@ def _rows(
     counts = list(next(iter(curves.values())))
     few, many = counts[0], counts[-1]
     rows = [
-        row(f"{k} state values", None, [curve[k] for curve in curves.values()], ", ".join(curves))
+        row(f"{k} state values", None, [curve[k] for curve in curves.values()], "; ".join(curves))
         for k in counts
     ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
-    ends = {k: min(curve[k] for curve in curves.values()) for k in (few, many)}
-    rows.append(row("one value is worse than translation", "yes", ends[few] > lines["translation"]))
-    rows.append(row(f"{many} values are better than translation", "yes",
-                    ends[many] < lines["translation"]))  # fmt: skip
+    rows += [
+        row(f"{name}: one value is worse than translation", "yes",
+            curve[few] > lines["translation"]) for name, curve in curves.items()
+    ]  # fmt: skip
+    best = min(curve[many] for curve in curves.values())
+    gap = lines["translation"] - lines["in the abstraction"]
     rows.append(row(f"{many} values above the bet in the abstraction, mbb/h", "little",
-                    ends[many] - lines["in the abstraction"]))  # fmt: skip
+                    best - lines["in the abstraction"]))  # fmt: skip
+    rows.append(row(f"of translation's gap to it, {many} values close", "nearly all",
+                    (lines["translation"] - best) / gap))  # fmt: skip
     rows.append(row("the subgame to the end is larger", "about 10,000 times", sizes["times"],
                     "times"))  # fmt: skip
     return rows
@@ -251,7 +277,12 @@ def _rows(
 
 def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict[str, Any]:
     series = [
-        {"label": f"depth-limited, then {name}", "x": list(curve), "y": list(curve.values())}
+        {
+            "label": name,
+            "x": list(curve),
+            "y": list(curve.values()),
+            "line": "-" if "own" in name else ":",
+        }
         for name, curve in curves.items()
     ]
     marks = [

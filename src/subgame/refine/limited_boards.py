@@ -9,15 +9,20 @@ blueprint. What that is worth is a number per leaf, K and pair of hands: a table
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from subgame.errors import SubgameError
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
+from subgame.games.holdem.rules import Betting
 from subgame.gpu.doors import Doors
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.layout import betting
 from subgame.gpu.sweeps import Blocks, DeviceMemory, Sweeps
-from subgame.gpu.torch_ops import LEARN, RESPOND, TINY, Mind, TorchOps
+from subgame.gpu.torch_ops import BEST, LEARN, RESPOND, TINY, Mind, Place, TorchOps
+from subgame.refine.nested_boards import edges, given_up, ratio, reliable
 from subgame.solve.schedule import Schedule
 from subgame.tree.forest import Street
 
@@ -138,10 +143,8 @@ class LimitedStreet:
         torch, plan, o = self.engine.torch, self.schedule, self.leaves.opponent
         if plan.predictive or not plan.alternating:
             raise AssertionError("Depth-limited streets are solved by alternating schedules.")
-        ops = TorchOps(self.engine.device)
-        level = self.engine.levels[0]
-        sides = betting(self.street)
-        place = self.engine.places[0]._replace(level=replace(level, bets=sides))
+        ops, place = TorchOps(self.engine.device), self._place()
+        level, sides = place.level, place.level.bets
         shapes = [(bet.edges, 1, level.hands[q].wide) for q, bet in enumerate(sides)]
         regret, average = ([torch.zeros(shape, device=self.engine.device) for shape in shapes]
                            for _ in range(2))  # fmt: skip
@@ -175,6 +178,40 @@ class LimitedStreet:
                         slots[o] = self.door.enter(both[1])
         return average[1 - o]
 
+    def _place(self) -> Place:
+        place = self.engine.places[0]
+        return place._replace(level=replace(place.level, bets=betting(self.street)))
+
+    def allowances(self, ours: Tensor, reach: Tensor, alternative: Tensor) -> Allowances:
+        """What she may get at each leaf if she is to get no more than `alternative` at the root.
+
+        `ours` is our strategy, `reach` ours at the only root. It is her value there; more, where
+        the root is worth less to her than its alternative (less, where it is worth more), by as
+        much at every leaf; and more by what she gave up on the way, as with Reach gadgets (2017,
+        Sec. 5).
+        """
+        torch, o = self.engine.torch, self.leaves.opponent
+        ops, place = TorchOps(self.engine.device), self._place()
+        sides, rates = place.level.bets, torch.ones(4, device=self.engine.device)
+        entry = ops.enter(place, 1 - o, reach)
+        rows = ops.reach(sides[1 - o], Mind(ours), rates.to(entry), entry)[0]
+        leaf = rows[sides[1 - o].leaves]
+        below = self.leaves.choices(leaf[:, 0].to(torch.float32)).amax(0)[:, None].to(reach)
+        paid = (*ops.terminals(place, o, rows[sides[1 - o].lanes]), below)
+        worth = ops.climb(place, o, BEST, Mind(None), rates, None, paid)
+        weight = reliable(ops.opposing(place, o, leaf))
+        left = alternative * reliable(ops.opposing(place, o, entry)) - worth[: sides[o].roots]
+        gift = given_up((place, ops), self.street, o, worth, rows, ratio(left, weight.sum(0)))
+        return Allowances(leaf, weight, ratio(below, weight) + gift[sides[o].leaves])
+
+
+class Allowances(NamedTuple):
+    """How a subgame goes on after the limit. Axes: leaf, unit, hand."""
+
+    ours: Tensor  # our reach
+    weight: Tensor  # of the opponent's hands
+    alternative: Tensor  # what she may get, normalised
+
 
 class DoorsAbove:
     """A gadget before the cards of a stage's street are dealt: one choice for all its boards."""
@@ -192,35 +229,95 @@ class DoorsAbove:
         self.doors.observe(self.engine.ops.rise(above, here, self.player, values), rates)
 
 
+class Continuation(NamedTuple):
+    """One of her strategies for the last street."""
+
+    table: Tensor  # [leaf, hand of the opponent, ours] what she wins by it, in chips
+    hers: Blocks
+
+
 def self_generated(
-    engine: TorchEngine, blueprint: tuple[Blocks, Blocks], o: int, count: int, schedule: Schedule,
-    iterations: int, told: Any = None,
-) -> Leaves:  # fmt: skip
-    """State values of a blueprint's first street by the self-generative approach (2018, Sec. 4).
+    engine: TorchEngine, blueprint: tuple[Blocks, Blocks], o: int, schedule: Schedule,
+    iterations: int,
+) -> Iterator[Continuation]:  # fmt: skip
+    """Continuations of a blueprint's first street by the self-generative approach (2018, Sec. 4).
 
     From the blueprint alone: solve the first street with the continuations so far, add the
     opponent's best response to what that has us play (the blueprint afterwards), solve again.
+    There is no end to it: take as many as are wanted.
     """
     torch, p = engine.torch, 1 - o
     first, last = engine.tree.streets
     stage = plain(engine, [last])
     below = [Blocks(stage, q, [blueprint[q].blocks[1]]) for q in (0, 1)]
-    tables = [pair_values(engine, stage, last, (below[0], below[1]), o)]
     reach = [engine.slots(side.reach, torch.float32) for side in engine.tree.players]
     slots = [_padded(engine, each, q) for q, each in enumerate(reach)]
-    while len(tables) < count:
-        if told is not None:
-            told(len(tables))
-        leaves = Leaves(torch.stack(tables), o)
-        ours = LimitedStreet(engine, first, leaves, schedule).solve(
-            (slots[0], slots[1]), iterations
-        )
-        sigma = Blocks(engine, p, [ours, blueprint[p].blocks[1]])
-        arrived = engine.reaches(p, sigma, reach[p])[0][engine.levels[0].bets[p].leaves]
-        response = respond(stage, o, below[p], engine.enter(p, arrived, 1))
-        both = (response, below[1]) if o == 0 else (below[0], response)
+    tables: list[Tensor] = []
+    hers = below[o]
+    while True:
+        both = (hers, below[1]) if o == 0 else (below[0], hers)
         tables.append(pair_values(engine, stage, last, both, o))
-    return Leaves(torch.stack(tables), o)
+        yield Continuation(tables[-1], hers)
+        limited = LimitedStreet(engine, first, Leaves(torch.stack(tables), o), schedule)
+        sigma = Blocks(
+            engine, p, [limited.solve((slots[0], slots[1]), iterations), blueprint[p].blocks[1]]
+        )
+        arrived = engine.reaches(p, sigma, reach[p])[0][engine.levels[0].bets[p].leaves]
+        hers = respond(stage, o, below[p], engine.enter(p, arrived, 1))
+
+
+class OffTree:
+    """State values after an off-tree bet, in its own pot.
+
+    `like` says for each size we may take the bet for which known leaf stands for each of those
+    after the bet (`street` starts there). She plays on as after one of those sizes, we as after
+    either, equally often. The mean of the values after each size, as in the paper, would have her
+    play on as after the size that we take the bet for, as if she knew it.
+    """
+
+    def __init__(
+        self, engine: TorchEngine, street: Street, like: list[list[int]], blueprint: Blocks
+    ) -> None:
+        self.engine, self.street, self.like = engine, street, like
+        self.stage = plain(engine, [street])
+        self.ours = [self._as_after(size, blueprint.player, blueprint.blocks[1]) for size in like]
+
+    def _as_after(self, size: list[int], q: int, block: Tensor) -> Blocks:
+        """A strategy of the known street, played after the bet as if it had been another."""
+        tree, into = self.engine.tree, self.stage.blank(q)
+        known = tree.streets[1]
+        index = {state.history: j for j, state in enumerate(known.states[q])}
+        for j, state in enumerate(self.street.states[q]):
+            k, root = next(
+                (k, root) for k, root in enumerate(self.street.roots)
+                if state.history[: len(root.history)] == root.history
+            )  # fmt: skip
+            line = state.history[len(root.history) :]
+            there = index[alike(tree.holdem, root, line, known.roots[size[k]]).history]
+            into.blocks[0][edges(self.street, q, j)] = block[edges(known, q, there)]
+        return into
+
+    def values(self, hers: Blocks) -> Tensor:
+        """[size, leaf, hand of the opponent, ours] what she wins by playing on as after a size."""
+        o, tables = hers.player, []
+        for size in self.like:
+            plan = self._as_after(size, o, hers.blocks[0])
+            pairs = ((plan, ours) if o == 0 else (ours, plan) for ours in self.ours)
+            found = [pair_values(self.engine, self.stage, self.street, pair, o) for pair in pairs]
+            tables.append(sum(found) / len(found))
+        return self.engine.torch.stack(tables)
+
+
+def alike(game: Holdem, real: Betting, line: tuple[str, ...], other: Betting) -> Betting:
+    """Where doing from `other`, choice by choice, what `line` does from `real` leads."""
+    for action in line:
+        if action == "/":
+            continue
+        names, others = game.actions(real), game.actions(other)
+        if len(names) != len(others):
+            raise SubgameError(f"After '{other}' there are other choices than after '{real}'.")
+        real, other = real.child(action), other.child(others[names.index(action)])
+    return other
 
 
 def plain(engine: TorchEngine, streets: list[Street]) -> Sweeps:

@@ -24,6 +24,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.gpu.doors import Doors, Kind
 from subgame.gpu.engine import TorchEngine
 from subgame.gpu.sweeps import Blocks, Sweeps
+from subgame.gpu.torch_ops import Place, TorchOps
 from subgame.refine.gadgets import Gadget
 from subgame.refine.translation import ActionMapping, answer, heard
 from subgame.solve.schedule import Schedule
@@ -206,22 +207,14 @@ class BoardNest:
         below together never take more than it ("split"). Nothing the blueprint knows is solved
         again here, so that all its actions count, not only those that end the hand.
         """
-        p, o, out = self.player, 1 - self.player, []
+        o, out = 1 - self.player, []
         sweeps, entry = part.sweeps, part.gift
         for s, street in enumerate(part.streets):
-            bet, worth = sweeps.levels[s].bets[o], part.worth[s]
-            gift = worth.new_zeros(worth.shape)
-            gift[: bet.roots] = sweeps.enter(o, entry, s)
-            for j, node in enumerate(bet.infosets):
-                rows = _choices(street, o, j)
-                gift[rows] = gift[node.parent]
-                if self.gadget.gifts != "none":
-                    reach = ours[s][street.at[o][j][p]][None]
-                    weight = reliable(sweeps.opposing(o, reach, s))
-                    lost = worth[rows].amax(0) - worth[rows]
-                    gift[rows] += self.gadget.scale * ratio(lost, weight)
+            scale = 0.0 if self.gadget.gifts == "none" else self.gadget.scale
+            gift = given_up((sweeps.places[s], TorchOps(sweeps.device)), street, o, part.worth[s],
+                            ours[s], sweeps.enter(o, entry, s), scale)  # fmt: skip
             out.append(gift)
-            entry = gift[bet.leaves]
+            entry = gift[sweeps.levels[s].bets[o].leaves]
         return out
 
     def _solve(self, spots: list[Spot], stakes: Stakes, depth: int) -> Part:
@@ -302,7 +295,7 @@ def joined(
             k = next(k for k, index in enumerate(where) if state.history in index)
             known, sigma = parts[k]
             there, i = where[k][state.history]
-            made.blocks[s][_edges(street, p, j)] = sigma.blocks[there][_edges(known[there], p, i)]
+            made.blocks[s][edges(street, p, j)] = sigma.blocks[there][edges(known[there], p, i)]
     return made
 
 
@@ -327,8 +320,8 @@ def translated(
                         "the translating player's head is another; on boards that is not followed."
                     )
                 where, k = index[line.history]
-                edges = _edges(known[where], p, k)
-                made.blocks[s][_edges(street, p, j)] += share * blueprint.blocks[where][edges]
+                there = edges(known[where], p, k)
+                made.blocks[s][edges(street, p, j)] += share * blueprint.blocks[where][there]
     return made
 
 
@@ -370,6 +363,26 @@ def _heard(
     yield from lines
 
 
+def given_up(
+    where: tuple[Place, TorchOps], street: Street, o: int, worth: Tensor, ours: Tensor,
+    entry: Tensor, scale: float = 1.0,
+) -> Tensor:  # fmt: skip
+    """[row, unit, hand] what player `o` gave up on the way to each of her rows of a street.
+
+    `worth` are her rows' values, `ours` is our reach of our rows, `entry` what she gave up before.
+    """
+    place, ops = where
+    gift = worth.new_zeros(worth.shape)
+    gift[: len(street.roots)] = entry
+    for j, parent in enumerate(street.parent[o]):
+        rows = _choices(street, o, j)
+        gift[rows] = gift[parent]
+        if scale:
+            weight = reliable(ops.opposing(place, o, ours[street.at[o][j][1 - o]][None]))
+            gift[rows] += scale * ratio(worth[rows].amax(0) - worth[rows], weight)
+    return gift
+
+
 def ratio(values: Tensor, weight: Tensor) -> Tensor:
     """Values given that she came; 0 where we never do."""
     return (values / weight.clamp(min=TINY)) * (weight > 0)
@@ -385,7 +398,7 @@ def _choices(street: Street, p: int, j: int) -> slice:
     return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
 
 
-def _edges(street: Street, p: int, j: int) -> slice:
+def edges(street: Street, p: int, j: int) -> slice:
     """The same in `Blocks`, which hold no roots."""
     first = street.first[p][j] - len(street.roots)
     return slice(first, first + len(street.actions[p][j]))
@@ -401,6 +414,6 @@ def _moved(
             for j, (home, state) in enumerate(zip(whole.home[p], whole.states[p], strict=True))
         }
         for j, state in enumerate(street.states[p]):
-            there = _edges(whole, p, found[street.home[p][j], state.history])
-            into.blocks[s][_edges(street, p, j)] = sigma.blocks[s][there]
+            there = edges(whole, p, found[street.home[p][j], state.history])
+            into.blocks[s][edges(street, p, j)] = sigma.blocks[s][there]
     return into
