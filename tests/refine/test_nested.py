@@ -258,3 +258,40 @@ def test_trees_that_do_not_fit_are_refused() -> None:
     hidden = sg.compile(Fewer("rps", lambda state: ("Scissors",)))
     with pytest.raises(sg.SubgameError, match="is not seen by both players"):
         nest(sg.Strategy.uniform(hidden), sg.compile(sg.games.load("rps")), player=1)
+
+
+# Brown & Sandholm 2017, Table 2 ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -> None:
+    """Resolve makes small what Table 2 measures, Maxmargin its smallest margin.
+
+    Who may take an off-tree action at the start wins, over her root infosets I, the sum of
+    pi_{-i}(I) max(CBV~(I), v(I, a)): the value of Resolve's gadget game. So with subgames solved
+    exactly no technique can be below Resolve, whatever the blueprint.
+    """
+
+    def first_raise(state: Any) -> Sequence[str]:
+        return ("r",) if not state.first and not state.board else ()
+
+    small, large = sg.compile(Fewer("leduc-ranks", first_raise)), tree("leduc-ranks")
+    strategy = (
+        sg.solve(small, iterations=300).strategy
+        if seed is None
+        else sg.Strategy.random(small, seed)
+    )
+    found = {
+        technique: nest(strategy, large, technique=technique, player=1, schedule="lp")
+        for technique in TECHNIQUES
+    }
+    won = {
+        technique: float(sg.best_response(large, each.strategy, 0).value)
+        for technique, each in found.items()
+    }
+    best = sg.best_completion(large, found["maxmargin"].strategy, at="r", player=1).value
+    assert [answer.public for answer in found["resolve"].answers] == ["r"]
+    assert won["resolve"] == pytest.approx(-best, abs=1e-7)  # any strategy after the raise
+    assert min(won.values()) >= won["resolve"] - 1e-7
+    if seed is None:  # a raise that is good for some hands: Maxmargin holds the others no better
+        assert won["maxmargin"] > won["resolve"] + 0.05

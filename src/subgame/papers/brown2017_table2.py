@@ -47,6 +47,11 @@ NOTES = (
     "that 1,465 for translation is not a loss in the game as it is described; what else was "
     "counted we do not know. Ours were checked against nested solving and translation history by "
     "history on small decks (tests/refine/test_nested_boards.py).",
+    "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
+    "her first decision (tests/refine/test_nested.py), so that the paper's order, Maxmargin below "
+    "Resolve, is not one of exact solutions. Where a bet of 3/4 is better for some hand than every "
+    "bet that was known, the smallest margin is negative, and Maxmargin holds no other hand "
+    "better.",
     "Per seat the value of the larger game is taken off, which lies between what the best "
     "answers of either seat leave to the other: known to their mean exploitability.",
 )
