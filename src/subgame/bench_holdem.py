@@ -24,6 +24,7 @@ from subgame.solve.judge import worth
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.boards import BoardTree, Merge
+from subgame.tree.forest import LANES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 SCHEDULE = "hs-dcfr"
 TARGETS = (0.5, 0.1)
 """Per cent of the pot."""
-MOVED = 20
-"""Bytes per action and hand in an iteration: regrets and average read and written when it is its
+MOVED = 5
+"""Numbers per action and hand in an iteration: regrets and average read and written when it is its
 player's turn, regrets read when it is the other's."""
+BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
+"""Per number; 16 bits have a scale for every vector."""
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
 IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
 
@@ -61,6 +64,7 @@ class Spot:
     """Iterations after which a target is given up."""
     merge: Merge = True
     """Whether hands that are the same are one, which ranges that tell suits apart forbid."""
+    storage: str = "float32"
 
     def tree(self) -> BoardTree:
         game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
@@ -84,7 +88,14 @@ APART = {
     if name != "flop-a"
 }
 """The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
-SPOTS |= APART
+HALVES = {
+    "turn-16bit": replace(SPOTS["turn"], storage="int16", peers={}),
+    "flop-b-16bit": replace(
+        SPOTS["flop-b"], storage="int16", peers={2: Peer(3.85, (None, None), 2867)}
+    ),
+}
+"""The same with regrets and averages in 16 bits; the peer's time is known for one of them."""
+SPOTS |= APART | HALVES
 QUICK = ("river-45", "river-177")
 WHOLE = "nlfh"
 """Whole flop hold'em, solved only where it is asked for: it takes minutes."""
@@ -160,14 +171,14 @@ def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
     began = time.perf_counter()
     tree = spot.tree()
     built = time.perf_counter() - began
-    numbers = tree.stored(0) + tree.stored(1)
+    numbers, size = tree.stored(0) + tree.stored(1), BYTES[spot.storage]
     seconds, reached, iterations = _solve(spot, tree, threads)
     peer = spot.peers.get(threads) or spot.peers.get(1)
     row = {
         "spot": name, "threads": threads, "nodes": tree.num_nodes, "build_seconds": built,
-        "seconds_per_iteration": seconds, "memory_bytes": 8 * numbers + tree.nbytes,
+        "seconds_per_iteration": seconds, "memory_bytes": 2 * size * numbers + tree.nbytes,
         "ns_per_action_hand": seconds / numbers * 1e9,
-        "bandwidth_share": MOVED * numbers / seconds / bandwidth,
+        "bandwidth_share": MOVED * size * numbers / seconds / bandwidth,
         "iterations": iterations,
         "targets": {str(target): reached.get(target) for target in TARGETS},
     }  # fmt: skip
@@ -193,7 +204,7 @@ def _solve(
 ) -> tuple[float, dict[float, tuple[int, float]], int]:
     """Seconds an iteration; for each target the iterations and seconds to it; iterations done."""
     schedule = parse(SCHEDULE)
-    run = Run(tree, schedule, threads=threads)
+    run = Run(tree, schedule, threads=threads, storage=spot.storage)
     run.advance(1)
     run.measure()  # kernels are loaded now
     best, slice_ = float("inf"), 1
@@ -202,7 +213,7 @@ def _solve(
         run.advance(slice_)
         best = min(best, (time.perf_counter() - began) / slice_)
         slice_ = max(1, min(int(0.1 / best), 10 * slice_))
-    run = Run(tree, schedule, threads=threads)
+    run = Run(tree, schedule, threads=threads, storage=spot.storage)
     step = 5 if spot.most else 2
     spent = 0.0
     reached: dict[float, tuple[int, float]] = {}
