@@ -19,7 +19,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import (
+    ArgumentError,
+    MemoryLimitError,
+    SubgameError,
+    human_bytes,
+    unreadable,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -260,10 +266,22 @@ def check_saved(option: str, path: Path | None) -> None:
         raise SubgameError(f"{option} wants a name that ends in {SAVED}, not {path.name}.")
 
 
-def check_readable(option: str, path: Path | None) -> None:
+def check_readable(option: str, path: Path | None, wanted: str) -> None:
     """Refuse a file that is not there, before any work is done."""
     if path is not None and not path.exists():
-        raise SubgameError(f"{option} {path} cannot be read: there is no such file.")
+        raise SubgameError(f"{option}: {unreadable(path, FileNotFoundError(), wanted)}")
+
+
+def check_least(name: str, given: int | None, least: int = 1) -> None:
+    """Refuse a number that is too small."""
+    if given is not None and given < least:
+        raise ArgumentError(name, f"is a whole number of at least {least}, not {given}.")
+
+
+def check_player(player: int | None) -> None:
+    """Refuse who does not play."""
+    if player not in (None, 0, 1):
+        raise ArgumentError("player", f"is 0 or 1, not {player}.")
 
 
 # Progress ------------------------------------------------------------------------------------

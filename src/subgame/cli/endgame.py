@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 import typer
 
@@ -14,6 +15,7 @@ from subgame.cli.common import (
     SAVED,
     Meter,
     check_device,
+    check_least,
     check_range_schedule,
     check_saved,
     complete_device,
@@ -30,12 +32,12 @@ from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
-    from subgame.games.holdem.ranges import Range
     from subgame.solve.result import Step
     from subgame.tree.boards import BoardTree, Merge
     from subgame.tree.strategy import Strategy
 
-BETS = "postflop: 0.5x 1x a"
+T = TypeVar("T")
+BETS = "0.5x 1x a"
 TARGET = "0.5%"
 
 
@@ -215,31 +217,31 @@ def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
     """The spot that the options or a file describe."""
     import subgame as sg
 
-    sizes = bets if ":" in bets else f"postflop: {bets}"
+    sizes = _read("--bets", sg.holdem.BetSizes.parse, bets, "postflop")
+    if file is not None:
+        return sg.holdem.libratus.read(file, sizes)
+    for option in ("--board", "--pot", "--stack"):
+        if given[option] is None:
+            raise SubgameError(
+                f"{option} is missing: a spot is --board, --pot and --stack, or a file."
+            )
+    check_least("min_bet", given["--min-bet"])
+    ranges = [
+        _read(option, sg.holdem.Range.parse, "random" if given[option] is None else given[option])
+        for option in ("--oop", "--ip")
+    ]
+    return sg.holdem.endgame(
+        given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
+        big_blind=given["--min-bet"] or 1,
+    )  # fmt: skip
+
+
+def _read(option: str, parse: Callable[..., T], *text: str) -> T:
+    """What an option says in a grammar of its own; errors name the option."""
     try:
-        if file is not None:
-            return sg.holdem.libratus.read(file, sizes)
-        for option in ("--board", "--pot", "--stack"):
-            if given[option] is None:
-                raise SubgameError(
-                    f"{option} is missing: a spot is --board, --pot and --stack, or a file."
-                )
-        ranges = [_range(option, given[option]) for option in ("--oop", "--ip")]
-        return sg.holdem.endgame(
-            given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
-            big_blind=1 if given["--min-bet"] is None else given["--min-bet"],
-        )  # fmt: skip
-    except SubgameError as error:  # one line: without the text and the carets below it
-        raise SubgameError(str(error).splitlines()[0]) from None
-
-
-def _range(option: str, text: str | None) -> Range:
-    import subgame as sg
-
-    try:
-        return sg.holdem.Range.parse("random" if text is None else text)
+        return parse(*text)
     except SubgameError as error:
-        raise SubgameError(f"{option}: {error}") from None
+        raise SubgameError(f"{option}: {error.sentence}") from None
 
 
 def _stacks(text: str) -> tuple[int, int]:
@@ -300,8 +302,7 @@ class Job:
         if storage not in BYTES:
             raise did_you_mean("storage", storage, BYTES)
         check_range_schedule(schedule)
-        if threads is not None and threads < 1:
-            raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
+        check_least("threads", threads)
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)

@@ -133,7 +133,7 @@ def solve_command(
              "checkpoint": checkpoint, "plot": plot, "seed": seed or None}
         )  # fmt: skip
     else:
-        _check_run(schedule, iterations, seconds, target)
+        _check_run(schedule, iterations, seconds, target, seed)
     _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
     check_device(device)
 
@@ -173,19 +173,20 @@ def _check_exact(given: dict[str, object]) -> None:
 
 
 def _check_run(
-    schedule: str, iterations: int | None, seconds: float | None, target: float | None
+    schedule: str, iterations: int | None, seconds: float | None, target: float | None, seed: int
 ) -> None:
     """Refuse what the solver will refuse, before a game is read that may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.solver import Limits, check_seed
 
     parse(schedule)
     Limits(iterations, seconds, target)
+    check_seed(seed)
 
 
 def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
     for option, path in files.items():
         check_writable(option, path)
-    check_readable("--resume", resume)
+    check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
     for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
         if (one, two) == ("--checkpoint", "--resume"):
             continue  # going on in the same file is as it should be

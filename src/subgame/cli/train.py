@@ -21,6 +21,8 @@ from subgame.cli.common import (
     MemoryOption,
     Meter,
     StrategyArgument,
+    check_least,
+    check_player,
     check_saved,
     compile_game,
     emit,
@@ -33,13 +35,12 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit import (
+    LEAST_ROLLOUTS,
     AtOption,
     CountOption,
     Limit,
     PlayerOption,
     WayOption,
-    check_player,
-    check_seed,
     check_way,
     refuse_holdem,
 )
@@ -127,7 +128,8 @@ def train_command(
     way = continuations or "bias"
     check_way(continuations, count)
     check_player(player)
-    check_seed(seed)
+    check_least("seed", seed, 0)
+    check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     if out is None:
         raise SubgameError("Say where to save the networks, by --out FILE.safetensors.")
     check_saved("--out", out)
