@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -291,7 +291,7 @@ class Meter:
     def __init__(self, game: str, patience: float = PATIENCE) -> None:
         self.game = game
         self.console = stderr()
-        self.told = False  # that kernels are compiled
+        self._log = Told(self)
         self._began = time.monotonic()
         self._said = self._began + patience - REPEAT  # the first line comes with the bar
         self._lock = threading.Lock()
@@ -302,6 +302,7 @@ class Meter:
         self._now: tuple[str, str, float | None] = (f"Reading {game}", "", None)
 
     def __enter__(self) -> Self:
+        logging.getLogger("subgame").addHandler(self._log)
         if self.console.is_terminal:
             self._timer.start()
         return self
@@ -311,6 +312,7 @@ class Meter:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         self._timer.cancel()
+        logging.getLogger("subgame").removeHandler(self._log)
         with self._lock:
             if self._bar is not None:
                 self._bar.stop()
@@ -361,26 +363,15 @@ class Meter:
             self._bar.start()
 
 
-@contextmanager
-def told_of_compiling(meter: Meter) -> Iterator[None]:
-    """Say on stderr when Numba compiles kernels, which it does once per machine."""
-    try:
-        from numba.core import event
-    except ImportError:
-        yield
-        return
+class Told(logging.Handler):
+    """What the library logs, such as that kernels are compiled, said by a meter."""
 
-    class Tell(event.Listener):
-        def on_start(self, event: Any) -> None:
-            if not meter.told:
-                meter.told = True
-                meter.say("Compiling kernels for this machine, once; later runs start at once.")
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self.meter = meter
 
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Tell()):
-        yield
+    def emit(self, record: logging.LogRecord) -> None:
+        self.meter.say(record.getMessage())
 
 
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
@@ -389,12 +380,11 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
 
     meter.update("Getting the kernels ready")
     tree = sg.compile(sg.games.load("kuhn"))
-    with told_of_compiling(meter):
-        if schedule == "lp":
-            sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
-        # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
-        elif sg.solve(tree, schedule, iterations=2, device=device).stopped == "interrupted":
-            raise KeyboardInterrupt
+    if schedule == "lp":
+        sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
+    # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
+    elif sg.solve(tree, schedule, iterations=2, device=device).stopped == "interrupted":
+        raise KeyboardInterrupt
 
 
 def warm_up_ranges(
@@ -407,16 +397,15 @@ def warm_up_ranges(
     meter.update("Getting the kernels ready")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
-    with told_of_compiling(meter):
-        if technique is None:
-            ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
-            stopped = {ready.stopped}
-        else:
-            found = sg.refine(
-                tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
-                iterations=2,
-            )  # fmt: skip
-            stopped = {part.stopped for part in found.parts}
+    if technique is None:
+        ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
+        stopped = {ready.stopped}
+    else:
+        found = sg.refine(
+            tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
+            iterations=2,
+        )  # fmt: skip
+        stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt
 

@@ -22,10 +22,10 @@ from subgame.cli.common import (
     emit,
     range_memory,
     stdout,
-    told_of_compiling,
     warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
+from subgame.cli.line import Line
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
@@ -126,6 +126,7 @@ PrintJson = Annotated[bool, _show("--json", None, "Print one JSON object instead
 
 
 def endgame_command(
+    context: typer.Context,
     file: FileArgument = None,
     board: BoardOption = None,
     pot: PotOption = None,
@@ -199,7 +200,7 @@ def endgame_command(
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
-        shown.print(stdout(), out)
+        shown.print(stdout(), Line.of(context), out)
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -314,7 +315,7 @@ class Job:
         import subgame as sg
         from subgame.solve.endgame import Endgame
 
-        with Meter("the endgame") as meter, told_of_compiling(meter):
+        with Meter("the endgame") as meter:
             # A GPU solves hands apart, whatever the tree has.
             merge: Merge = False if self.apart else True if self.device == "cpu" else "boards"
             tree = _compile(self.game, memory_limit, self.storage, merge, meter)
@@ -390,7 +391,7 @@ def _saved(
     import subgame as sg
     from subgame.solve.endgame import Endgame, load, memory_needed
 
-    with Meter("the endgame") as meter, told_of_compiling(meter):
+    with Meter("the endgame"):
         strategy = load(file, memory_limit=memory_limit)
         solved = Endgame.of(strategy, threads, device)
         gap = sg.exploitability(solved.tree, strategy, device=device)

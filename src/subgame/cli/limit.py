@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as jsonlib
 import math
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit_view import Found, show
+from subgame.cli.line import Line
 from subgame.cli.refine import where
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
@@ -92,6 +92,7 @@ PlayerOption = Annotated[
 
 
 def limit_command(
+    context: typer.Context,
     game: GameArgument,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -225,8 +226,7 @@ def limit_command(
     if json:
         emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
-        show(stdout(), found, f"{shlex.quote(game)} {given}", leaves, out)
+        show(stdout(), found, Line.of(context), leaves, out)
     if failure:
         raise failure
     if any(each.result.stopped == "interrupted" for each in solved):

@@ -36,7 +36,8 @@ from subgame.cli.common import (
     warm_up_ranges,
 )
 from subgame.cli.exploit import check_one, named_strategy, read_strategy
-from subgame.cli.refine_view import Asked, show
+from subgame.cli.line import Line
+from subgame.cli.refine_view import show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -70,6 +71,7 @@ def _complete_technique(incomplete: str) -> list[str]:
 
 
 def refine_command(
+    context: typer.Context,
     game: GameOrSpot,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -253,7 +255,7 @@ def refine_command(
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Asked(game, strategy, blueprint, at or [], out, spot))
+        show(stdout(), found, rough, Line.of(context), out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):

@@ -36,6 +36,7 @@ from subgame.cli.common import (
     table,
     warm_up,
 )
+from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
 from subgame.solve.schedule import NAMED, parse
 
@@ -53,6 +54,8 @@ STOPPED = {
     "interrupted": "interrupted by Ctrl-C",
     "optimal": "solved exactly",
 }
+LIMITS = ("--iterations", "--seconds", "--target")
+FILES = ("--out", "--checkpoint", "--resume", "--plot")
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -61,6 +64,7 @@ def _complete_schedule(incomplete: str) -> list[str]:
 
 
 def solve_command(
+    context: typer.Context,
     game: GameArgument,
     schedule: Annotated[
         str,
@@ -155,7 +159,7 @@ def solve_command(
     if json:
         emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        _show(result, game, checkpoint, out)
+        _show(result, Line.of(context), checkpoint, out)
     if failure:
         raise failure
     if result.stopped == "interrupted":
@@ -225,7 +229,7 @@ def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError 
 
 
 # What people see -----------------------------------------------------------------------------
-def _show(result: Result, game: str, checkpoint: Path | None, out: Path | None) -> None:
+def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None) -> None:
     console = stdout()
     console.print(Text(f"{result.game}, solved by {result.schedule}", style="bold"))
     console.print(summary(result))
@@ -234,7 +238,7 @@ def _show(result: Result, game: str, checkpoint: Path | None, out: Path | None) 
     more = result.strategy.tree.num_infosets - shown.row_count
     if more > 0:
         console.print(Text(f"  … and {more:,} infosets more", style="dim"))
-    _lead_on(console, result, game, checkpoint, out)
+    _lead_on(console, result, line, checkpoint, out)
 
 
 def summary(result: Result) -> Table:
@@ -291,24 +295,22 @@ def strategy_table(result: Result) -> Table:
 
 
 def _lead_on(
-    console: Console, result: Result, game: str, checkpoint: Path | None, out: Path | None
+    console: Console, result: Result, line: Line, checkpoint: Path | None, out: Path | None
 ) -> None:
-    again = f"subgame solve {shlex.quote(game)}"
-    steps = []
+    game, steps = shlex.join(line.arguments), []
     if result.stopped == "interrupted" and checkpoint is not None:
-        file = shlex.quote(str(checkpoint))
-        named = "" if result.schedule == "cfr+" else f" --schedule {shlex.quote(result.schedule)}"
-        seeded = "" if result.seed == 0 else f" --seed {result.seed}"
-        command = f"{again}{named}{seeded} --checkpoint {file} --resume {file}"
+        command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
         steps.append((command, "go on from here"))
     if out is None:
-        steps.append((f"{again} --out strategy.safetensors", "keep the strategy"))
+        steps.append((line.again("--out strategy.safetensors"), "keep the strategy"))
     else:
-        judge = f"subgame exploit {shlex.quote(game)} {shlex.quote(str(out))}"
+        judge = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
         steps.append((judge, "see where it can be beaten"))
     if result.schedule != "lp":
-        steps.append((f"{again} --target {_nice_target(result)}", "solve it more closely"))
-        steps.append((f"{again} --schedule lp", "solve it exactly, if it is small"))
+        closer = line.again(f"--target {_nice_target(result)}", without=[*LIMITS, *FILES])
+        steps.append((closer, "solve it more closely"))
+        exactly = line.then("solve", game, PLACE, "--schedule lp")
+        steps.append((exactly, "solve it exactly, if it is small"))
     next_steps(console, steps)
 
 

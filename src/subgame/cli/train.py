@@ -44,6 +44,7 @@ from subgame.cli.limit import (
     check_way,
     refuse_holdem,
 )
+from subgame.cli.line import Line
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ MEANING = (
 
 
 def train_command(
+    context: typer.Context,
     game: GameArgument,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -168,8 +170,7 @@ def train_command(
               "networks": [_told(each) for each in networks], "seconds": took,
               "out": str(out)})  # fmt: skip
     else:
-        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
-        _show(stdout(), networks, tree.game, f"{shlex.quote(game)} {given}", out, took)
+        _show(stdout(), networks, tree.game, Line.of(context), out, took)
 
 
 def _layers(text: str) -> list[int]:
@@ -209,7 +210,7 @@ def _show(
     console: Console,
     networks: Sequence[LeafNetwork],
     game: str,
-    source: str,
+    line: Line,
     out: Path,
     took: float,
 ) -> None:
@@ -229,7 +230,6 @@ def _show(
     for name, what in MEANING[: 4 if kept else 3]:
         console.print(Text(f"  {name:<10} {what}", style="dim"))
     console.print(Text(f"  Saved as {out}, in {seconds_text(took)}."))
-    next_steps(
-        console,
-        [(f"subgame limit {source} --leaves {shlex.quote(str(out))}", "solve down to the limit")],
-    )
+    leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
+    solve = line.then("limit", shlex.join(line.arguments), same, leaves)
+    next_steps(console, [(solve, "solve down to the limit")])
