@@ -61,4 +61,4 @@ def test_refusals_come_first(cli: Cli) -> None:
         assert "There is no device 'gpu'" in said.err
     for command in (RIVER, ("refine", "leduc", "uniform", "--at", "after round 1")):
         said = cli(*command, "--device", "torch", "--threads", "2")
-        assert "--threads are the CPU's" in said.err
+        assert "--threads is for the device cpu" in said.err

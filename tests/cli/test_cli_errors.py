@@ -197,6 +197,16 @@ def test_a_missing_openspiel_says_how_to_get_it(cli: Cli, monkeypatch: pytest.Mo
     assert "pip install" in answer.err
 
 
+@pytest.mark.parametrize("device", ["cuda", "torch"])
+def test_a_missing_pytorch_says_how_to_get_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    answer = cli("solve", "kuhn", "--device", device)
+    assert (answer.code, answer.out) == (2, "")
+    assert "The devices cuda and torch need PyTorch, which is not installed; pip" in answer.err
+
+
 def test_a_write_protected_file_is_refused_before_solving(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

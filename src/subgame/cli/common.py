@@ -255,7 +255,7 @@ def check_device(device: str, threads: int | None = None) -> None:
         from subgame.gpu import find_device
 
         if threads is not None:
-            raise SubgameError(f"--threads are the CPU's, so they have no meaning on {device}.")
+            raise SubgameError(f"--threads is for the device cpu; it has no meaning on {device}.")
         find_device(device)
 
 

@@ -100,7 +100,10 @@ ScheduleOption = Annotated[
 StorageOption = Annotated[
     str,
     _run(
-        "--storage", "KIND", "float32; in half the memory int16, or on a GPU also bfloat16.", True
+        "--storage",
+        "KIND",
+        "float32; in half the memory int16, on cuda and torch also bfloat16.",
+        True,
     ),
 ]
 ApartOption = Annotated[

@@ -204,7 +204,7 @@ def engine(
         raise ArgumentError("threads", f"is a whole number of at least 1, not {threads}.")
     name = check_device(device)
     if name != CPU and threads is not None:
-        raise SubgameError(f"threads are the CPU's, so they have no meaning on {name}.")
+        raise SubgameError(f"threads are for the device cpu; they have no meaning on {name}.")
     if storage != "float32" and not isinstance(tree, BoardTree):
         raise SubgameError("Only hold'em trees can be stored in less than is usual.")
     key = name if storage == "float32" else f"{name}, {storage}"

@@ -71,7 +71,7 @@ def solve(
     `device` is ``"cpu"``, which is the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the
     second); it needs the extra ``gpu``. ``"torch"`` runs what a GPU runs on the CPU, without Numba.
     `storage` of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
-    about half the memory (on a GPU also ``"bfloat16"``).
+    about half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``).
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
