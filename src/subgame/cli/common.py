@@ -157,6 +157,15 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
+def iterations_text(count: int) -> str:
+    """How many iterations.
+
+    >>> iterations_text(1), iterations_text(1234)
+    ('1 iteration', '1,234 iterations')
+    """
+    return f"{count:,} iteration{'' if count == 1 else 's'}"
+
+
 def number_text(number: float) -> str:
     """A value in six digits; what is only rounding is zero.
 
@@ -325,7 +334,7 @@ class Meter:
     def step(self, step: Step) -> None:
         """For `subgame.solve`."""
         gap = f", exploitability {step.exploitability:.3g}"
-        note = f"{step.iteration:,} iterations{'' if math.isnan(step.exploitability) else gap}"
+        note = iterations_text(step.iteration) + ("" if math.isnan(step.exploitability) else gap)
         self.update(f"Solving {self.game}", note, step.share)
 
     def update(self, what: str, note: str = "", share: float | None = None) -> None:

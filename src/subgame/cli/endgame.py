@@ -20,6 +20,7 @@ from subgame.cli.common import (
     check_saved,
     complete_device,
     emit,
+    iterations_text,
     range_memory,
     stdout,
     warm_up_ranges,
@@ -102,7 +103,7 @@ StorageOption = Annotated[
     _run(
         "--storage",
         "KIND",
-        "float32; in half the memory int16, on cuda and torch also bfloat16.",
+        "float32; in half the memory int16; on cuda and torch also bfloat16.",
         True,
     ),
 ]
@@ -368,7 +369,7 @@ def _progress(meter: Meter, tree: BoardTree) -> Any:
     def step(step: Step) -> None:
         gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
         known = "" if math.isnan(step.exploitability) else gap
-        meter.update("Solving the endgame", f"{step.iteration:,} iterations{known}", step.share)
+        meter.update("Solving the endgame", iterations_text(step.iteration) + known, step.share)
 
     return step
 
