@@ -91,7 +91,7 @@ def test_round_trip(sizes: BetSizes) -> None:
         ("flop: 1x; flop: a", 10, "flop", "already given"),
         ("0.5x 1y", 5, "1y", "a size is"),
         ("flop 1x", 0, "flop", "a colon must follow"),
-        ("often 1x", 0, "often", "a clause is"),
+        ("often 1x", 0, "often", "other clauses are"),
         ("1x 2.5r", 3, "2.5r", "before the flop"),
         ("1x; a", 4, "a", "already given"),
         ("flop: 1x / raise", 11, "raise", "sizes must follow"),

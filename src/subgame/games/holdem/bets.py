@@ -345,8 +345,8 @@ class _Parser:
         if head[0] in _GROUPS:
             self._fail(head, "a colon must follow the name of a street")
         if head[0] not in ("a", "bet", "none", "/") and not _NUMBER.match(head[0]):
-            reason = "a clause is sizes, a street, a colon and sizes, or one of 'cap 4', "
-            self._fail(head, reason + "'all-in 0.67' and 'chip 50'")
+            clauses = "'river: 1x', 'cap 4', 'all-in 0.67' and 'chip 50'"
+            self._fail(head, f"a size is {_FORMS}; other clauses are such as {clauses}")
         self._put(self.streets, head, clause, self._sizes(clause, clause[-1]), named)
 
     def _put(
