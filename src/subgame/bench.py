@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -286,6 +287,7 @@ def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str
 
 def _answer(order: dict[str, Any]) -> None:
     """What a measuring process does: each answer is written down as soon as it is there."""
+    logging.getLogger("subgame").setLevel(logging.ERROR)  # whoever started it says what there is
     with Path(order["scratch"], "answers").open("a") as told:
         try:
             contender = CONTENDERS[order["who"]](GAMES[order["game"]], order["scratch"])

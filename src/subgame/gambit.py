@@ -27,7 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Self, cast
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 
 
@@ -110,10 +110,8 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
     path = Path(path)
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise SubgameError(f"There is no file '{path}'.") from None
     except OSError as error:
-        raise SubgameError(f"The file '{path}' cannot be read: {error.strerror}.") from None
+        raise unreadable(path, error, "a Gambit file (.efg)") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

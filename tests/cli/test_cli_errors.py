@@ -74,23 +74,24 @@ WRONG = [
     ("solve liars-dice(faces=three)", "an integer"),
     ("solve liars-dice(faces=3", "is not a game"),
     ("solve liars-dice(faces=0)", "faces"),
-    ("solve {}/missing.efg", "missing.efg"),
+    ("solve {}/missing.efg", "missing.efg; wanted here is a Gambit file"),
+    ("solve no-limit-kuhn(bets=50%)", "In the bet sizes '50%', at '50%' (character 1): a size is"),
     ("solve {}/broken.efg", "broken.efg, line"),
     ("solve {}/forgets.efg", "y"),
     ("exploit nothing uniform", "There is no game"),
     # Numbers
-    ("solve kuhn --iterations -5", "iterations is a whole number of at least 1, not -5"),
-    ("solve kuhn --iterations 0", "iterations"),
+    ("solve kuhn --iterations -5", "--iterations is a whole number of at least 1, not -5"),
+    ("solve kuhn --iterations 0", "--iterations is"),
     ("solve kuhn --iterations many", "--iterations"),
     ("solve kuhn --iterations 2.5", "--iterations"),
-    ("solve kuhn --seconds 0", "seconds is a number above 0"),
+    ("solve kuhn --seconds 0", "--seconds is a number above 0, not 0."),
     ("solve kuhn --seconds soon", "--seconds"),
-    ("solve kuhn --target nan", "target is a number above 0, not nan"),
-    ("solve kuhn --target -1", "target"),
-    ("solve kuhn --seed -1", "seed"),
-    ("exploit kuhn random --seed -1", "seed"),
+    ("solve kuhn --target nan", "--target is a number above 0, not nan"),
+    ("solve kuhn --target -1", "--target is"),
+    ("solve kuhn --seed -1", "--seed is"),
+    ("exploit kuhn random --seed -1", "--seed is"),
     ("solve kuhn --memory-limit 10B", "10"),
-    ("solve kuhn --memory-limit lots", "'lots'"),
+    ("solve kuhn --memory-limit lots", "--memory-limit is a number of bytes"),
     # Schedules
     ("solve kuhn --schedule cfr++", "did you mean 'cfr+'"),
     ("solve kuhn --schedule dcfr(alfa=1)", "alfa"),
@@ -108,7 +109,7 @@ WRONG = [
     ("solve kuhn --out {}/a.safetensors --checkpoint {}/a.safetensors", "the same file"),
     ("solve kuhn --resume {}/kuhn.safetensors --out {}/kuhn.safetensors", "the same file"),
     # Checkpoints
-    ("solve kuhn --resume {}/missing.ckpt", "no such file"),
+    ("solve kuhn --resume {}/missing.ckpt", "missing.ckpt; wanted here is a checkpoint"),
     ("solve kuhn --resume {}/kuhn.safetensors --iterations 9", "subgame-checkpoint"),
     ("solve kuhn --resume {}/noise.safetensors", "not a safetensors file"),
     ("solve kuhn --resume {}/cut.ckpt --seed 3", "cut short"),
@@ -121,7 +122,7 @@ WRONG = [
     ("exploit kuhn --blueprint paper", "without blueprints"),
     ("exploit coin-toss --blueprint papers", "did you mean 'paper'?"),
     ("exploit kuhn {}/missing.safetensors", "There is no file"),
-    ("exploit kuhn unifrom", "There is no file unifrom"),
+    ("exploit kuhn unifrom", "There is no file unifrom; wanted here is a strategy"),
     ("exploit kuhn {}", "is a folder"),
     ("exploit kuhn {}/cut.safetensors", "cut short"),
     ("exploit kuhn {}/stub.safetensors", "cut short"),
@@ -129,7 +130,7 @@ WRONG = [
     ("exploit kuhn {}/noise.safetensors", "not a safetensors file"),
     ("exploit kuhn {}/leduc.safetensors", "made for another tree: its game is leduc"),
     ("exploit kuhn {}/kuhn.ckpt", "subgame-strategy"),
-    ("exploit kuhn {}/missing.json", "missing.json"),
+    ("exploit kuhn {}/missing.json", "missing.json; wanted here is a JSON file"),
     ("exploit kuhn {}/nan.json", "nan"),
     ("exploit kuhn {}/infinite.json", "sum to 1"),
     ("exploit kuhn {}/sum.json", "sum to 1"),
@@ -194,6 +195,16 @@ def test_a_missing_openspiel_says_how_to_get_it(cli: Cli, monkeypatch: pytest.Mo
     answer = cli("solve", "openspiel:kuhn_poker")
     assert (answer.code, answer.out) == (2, "")
     assert "pip install" in answer.err
+
+
+@pytest.mark.parametrize("device", ["cuda", "torch"])
+def test_a_missing_pytorch_says_how_to_get_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    answer = cli("solve", "kuhn", "--device", device)
+    assert (answer.code, answer.out) == (2, "")
+    assert "The devices cuda and torch need PyTorch, which is not installed; pip" in answer.err
 
 
 def test_a_write_protected_file_is_refused_before_solving(

@@ -87,7 +87,7 @@ def test_an_interrupted_result_says_how_to_go_on(
     )
     assert answer.code == 130
     assert "interrupted by Ctrl-C" in answer.out
-    assert f"--schedule dcfr --checkpoint {file} --resume {file}" in answer.out
+    assert f"--schedule dcfr --seconds 30 --checkpoint {file} --resume {file}" in answer.out
 
 
 def test_an_interrupted_refinement_shows_what_it_has(

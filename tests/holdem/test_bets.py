@@ -89,7 +89,11 @@ def test_round_trip(sizes: BetSizes) -> None:
         ("preflop, flop: 2.5r", 15, "2.5r", "before the flop"),
         ("flap: 1x", 0, "flap", "no street 'flap'"),
         ("flop: 1x; flop: a", 10, "flop", "already given"),
-        ("0.5x 1x", 0, "0.5x", "a clause is"),
+        ("0.5x 1y", 5, "1y", "a size is"),
+        ("flop 1x", 0, "flop", "a colon must follow"),
+        ("often 1x", 0, "often", "other clauses are"),
+        ("1x 2.5r", 3, "2.5r", "before the flop"),
+        ("1x; a", 4, "a", "already given"),
         ("flop: 1x / raise", 11, "raise", "sizes must follow"),
         ("flop: 1x / raise2 a / raise2 1x", 22, "raise2", "raises go up"),
         ("flop: 1x / a", 11, "a", "stand first"),
@@ -221,3 +225,9 @@ def test_amounts_are_legal(
     for total in totals:
         assert here.least <= total <= here.all_in
         assert total % chip == 0 or total == here.all_in
+
+
+def test_sizes_without_a_street_are_for_those_that_are_asked_for() -> None:
+    assert BetSizes.parse("0.5x a / cap 2; chip 5") == BetSizes.parse("all: 0.5x a / cap 2; chip 5")
+    assert BetSizes.parse("1x", "postflop") == BetSizes.parse("postflop: 1x")
+    assert BetSizes.parse("1x; river: a", "postflop") == BetSizes.parse("postflop: 1x; river: a")

@@ -302,7 +302,7 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: sg.ReachResolve(scale=-1), "Gifts are scaled by a number of at least 0, not -1"),
+        (lambda: sg.ReachResolve(scale=-1), "scale is a number of at least 0, not -1"),
         (lambda: sg.ReachMaxmargin(scale=float("nan")), "at least 0, not nan"),
         (lambda: sg.ReachMaxmargin(scale=float("inf")), "at least 0, not inf"),
         (lambda: sg.Resolve(refined=0.5), "refined is a probability below 1/2, not 0.5"),

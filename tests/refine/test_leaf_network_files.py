@@ -182,7 +182,7 @@ def test_functions_cannot_be_saved(tmp_path: Path) -> None:
     [
         ({"epochs": 0}, "epochs is a whole number of at least 1, not 0"),
         ({"batch": -1}, "batch is a whole number"),
-        ({"layers": (8, 0)}, "a layer is a whole number"),
+        ({"layers": (8, 0)}, "layers are whole numbers"),
         ({"rate": 0.0}, "rate is a number above 0"),
         ({"rate": float("nan")}, "rate is a number above 0"),
         ({"holdout": 1.0}, "holdout is a share from 0 to below 1"),

@@ -26,7 +26,7 @@ from subgame.cli.refine import refine_command
 from subgame.cli.reproduce import reproduce_command
 from subgame.cli.solve import solve_command
 from subgame.cli.train import train_command
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import ArgumentError, SubgameError, did_you_mean
 
 __all__ = ["app", "main"]
 
@@ -114,8 +114,10 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
     except UsageError as error:
         return _fail(_usage(error))
+    except ArgumentError as error:
+        return _fail(f"{error.option} {error.wants}")
     except SubgameError as error:
-        return _fail(str(error))
+        return _fail(error.sentence)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}.")

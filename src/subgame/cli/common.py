@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -19,7 +19,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import (
+    ArgumentError,
+    MemoryLimitError,
+    SubgameError,
+    human_bytes,
+    unreadable,
+)
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -151,6 +157,15 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
+def iterations_text(count: int) -> str:
+    """How many iterations.
+
+    >>> iterations_text(1), iterations_text(1234)
+    ('1 iteration', '1,234 iterations')
+    """
+    return f"{count:,} iteration{'' if count == 1 else 's'}"
+
+
 def number_text(number: float) -> str:
     """A value in six digits; what is only rounding is zero.
 
@@ -249,7 +264,7 @@ def check_device(device: str, threads: int | None = None) -> None:
         from subgame.gpu import find_device
 
         if threads is not None:
-            raise SubgameError(f"--threads are the CPU's, so they have no meaning on {device}.")
+            raise SubgameError(f"--threads is for the device cpu; it has no meaning on {device}.")
         find_device(device)
 
 
@@ -260,10 +275,22 @@ def check_saved(option: str, path: Path | None) -> None:
         raise SubgameError(f"{option} wants a name that ends in {SAVED}, not {path.name}.")
 
 
-def check_readable(option: str, path: Path | None) -> None:
+def check_readable(option: str, path: Path | None, wanted: str) -> None:
     """Refuse a file that is not there, before any work is done."""
     if path is not None and not path.exists():
-        raise SubgameError(f"{option} {path} cannot be read: there is no such file.")
+        raise SubgameError(f"{option}: {unreadable(path, FileNotFoundError(), wanted)}")
+
+
+def check_least(name: str, given: int | None, least: int = 1) -> None:
+    """Refuse a number that is too small."""
+    if given is not None and given < least:
+        raise ArgumentError(name, f"is a whole number of at least {least}, not {given}.")
+
+
+def check_player(player: int | None) -> None:
+    """Refuse who does not play."""
+    if player not in (None, 0, 1):
+        raise ArgumentError("player", f"is 0 or 1, not {player}.")
 
 
 # Progress ------------------------------------------------------------------------------------
@@ -273,7 +300,7 @@ class Meter:
     def __init__(self, game: str, patience: float = PATIENCE) -> None:
         self.game = game
         self.console = stderr()
-        self.told = False  # that kernels are compiled
+        self._log = Told(self)
         self._began = time.monotonic()
         self._said = self._began + patience - REPEAT  # the first line comes with the bar
         self._lock = threading.Lock()
@@ -284,6 +311,7 @@ class Meter:
         self._now: tuple[str, str, float | None] = (f"Reading {game}", "", None)
 
     def __enter__(self) -> Self:
+        logging.getLogger("subgame").addHandler(self._log)
         if self.console.is_terminal:
             self._timer.start()
         return self
@@ -293,6 +321,7 @@ class Meter:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         self._timer.cancel()
+        logging.getLogger("subgame").removeHandler(self._log)
         with self._lock:
             if self._bar is not None:
                 self._bar.stop()
@@ -305,7 +334,7 @@ class Meter:
     def step(self, step: Step) -> None:
         """For `subgame.solve`."""
         gap = f", exploitability {step.exploitability:.3g}"
-        note = f"{step.iteration:,} iterations{'' if math.isnan(step.exploitability) else gap}"
+        note = iterations_text(step.iteration) + ("" if math.isnan(step.exploitability) else gap)
         self.update(f"Solving {self.game}", note, step.share)
 
     def update(self, what: str, note: str = "", share: float | None = None) -> None:
@@ -343,26 +372,15 @@ class Meter:
             self._bar.start()
 
 
-@contextmanager
-def told_of_compiling(meter: Meter) -> Iterator[None]:
-    """Say on stderr when Numba compiles kernels, which it does once per machine."""
-    try:
-        from numba.core import event
-    except ImportError:
-        yield
-        return
+class Told(logging.Handler):
+    """What the library logs, such as that kernels are compiled, said by a meter."""
 
-    class Tell(event.Listener):
-        def on_start(self, event: Any) -> None:
-            if not meter.told:
-                meter.told = True
-                meter.say("Compiling kernels for this machine, once; later runs start at once.")
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self.meter = meter
 
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Tell()):
-        yield
+    def emit(self, record: logging.LogRecord) -> None:
+        self.meter.say(record.getMessage())
 
 
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
@@ -371,12 +389,11 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
 
     meter.update("Getting the kernels ready")
     tree = sg.compile(sg.games.load("kuhn"))
-    with told_of_compiling(meter):
-        if schedule == "lp":
-            sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
-        # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
-        elif sg.solve(tree, schedule, iterations=2, device=device).stopped == "interrupted":
-            raise KeyboardInterrupt
+    if schedule == "lp":
+        sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
+    # Two iterations: Ctrl-C during the first, when kernels are compiled, is then noticed.
+    elif sg.solve(tree, schedule, iterations=2, device=device).stopped == "interrupted":
+        raise KeyboardInterrupt
 
 
 def warm_up_ranges(
@@ -389,16 +406,15 @@ def warm_up_ranges(
     meter.update("Getting the kernels ready")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
-    with told_of_compiling(meter):
-        if technique is None:
-            ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
-            stopped = {ready.stopped}
-        else:
-            found = sg.refine(
-                tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
-                iterations=2,
-            )  # fmt: skip
-            stopped = {part.stopped for part in found.parts}
+    if technique is None:
+        ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
+        stopped = {ready.stopped}
+    else:
+        found = sg.refine(
+            tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
+            iterations=2,
+        )  # fmt: skip
+        stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt
 

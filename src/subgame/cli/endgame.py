@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 import typer
 
@@ -14,28 +15,30 @@ from subgame.cli.common import (
     SAVED,
     Meter,
     check_device,
+    check_least,
     check_range_schedule,
     check_saved,
     complete_device,
     emit,
+    iterations_text,
     range_memory,
     stdout,
-    told_of_compiling,
     warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
+from subgame.cli.line import Line
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
-    from subgame.games.holdem.ranges import Range
     from subgame.solve.result import Step
     from subgame.tree.boards import BoardTree, Merge
     from subgame.tree.strategy import Strategy
 
-BETS = "postflop: 0.5x 1x a"
+T = TypeVar("T")
+BETS = "0.5x 1x a"
 TARGET = "0.5%"
 
 
@@ -98,7 +101,10 @@ ScheduleOption = Annotated[
 StorageOption = Annotated[
     str,
     _run(
-        "--storage", "KIND", "float32; in half the memory int16, or on a GPU also bfloat16.", True
+        "--storage",
+        "KIND",
+        "float32; in half the memory int16; on cuda and torch also bfloat16.",
+        True,
     ),
 ]
 ApartOption = Annotated[
@@ -124,6 +130,7 @@ PrintJson = Annotated[bool, _show("--json", None, "Print one JSON object instead
 
 
 def endgame_command(
+    context: typer.Context,
     file: FileArgument = None,
     board: BoardOption = None,
     pot: PotOption = None,
@@ -197,7 +204,7 @@ def endgame_command(
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
-        shown.print(stdout(), out)
+        shown.print(stdout(), Line.of(context), out)
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -215,31 +222,31 @@ def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
     """The spot that the options or a file describe."""
     import subgame as sg
 
-    sizes = bets if ":" in bets else f"postflop: {bets}"
+    sizes = _read("--bets", sg.holdem.BetSizes.parse, bets, "postflop")
+    if file is not None:
+        return sg.holdem.libratus.read(file, sizes)
+    for option in ("--board", "--pot", "--stack"):
+        if given[option] is None:
+            raise SubgameError(
+                f"{option} is missing: a spot is --board, --pot and --stack, or a file."
+            )
+    check_least("min_bet", given["--min-bet"])
+    ranges = [
+        _read(option, sg.holdem.Range.parse, "random" if given[option] is None else given[option])
+        for option in ("--oop", "--ip")
+    ]
+    return sg.holdem.endgame(
+        given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
+        big_blind=given["--min-bet"] or 1,
+    )  # fmt: skip
+
+
+def _read(option: str, parse: Callable[..., T], *text: str) -> T:
+    """What an option says in a grammar of its own; errors name the option."""
     try:
-        if file is not None:
-            return sg.holdem.libratus.read(file, sizes)
-        for option in ("--board", "--pot", "--stack"):
-            if given[option] is None:
-                raise SubgameError(
-                    f"{option} is missing: a spot is --board, --pot and --stack, or a file."
-                )
-        ranges = [_range(option, given[option]) for option in ("--oop", "--ip")]
-        return sg.holdem.endgame(
-            given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
-            big_blind=1 if given["--min-bet"] is None else given["--min-bet"],
-        )  # fmt: skip
-    except SubgameError as error:  # one line: without the text and the carets below it
-        raise SubgameError(str(error).splitlines()[0]) from None
-
-
-def _range(option: str, text: str | None) -> Range:
-    import subgame as sg
-
-    try:
-        return sg.holdem.Range.parse("random" if text is None else text)
+        return parse(*text)
     except SubgameError as error:
-        raise SubgameError(f"{option}: {error}") from None
+        raise SubgameError(f"{option}: {error.sentence}") from None
 
 
 def _stacks(text: str) -> tuple[int, int]:
@@ -300,8 +307,7 @@ class Job:
         if storage not in BYTES:
             raise did_you_mean("storage", storage, BYTES)
         check_range_schedule(schedule)
-        if threads is not None and threads < 1:
-            raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
+        check_least("threads", threads)
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
@@ -313,7 +319,7 @@ class Job:
         import subgame as sg
         from subgame.solve.endgame import Endgame
 
-        with Meter("the endgame") as meter, told_of_compiling(meter):
+        with Meter("the endgame") as meter:
             # A GPU solves hands apart, whatever the tree has.
             merge: Merge = False if self.apart else True if self.device == "cpu" else "boards"
             tree = _compile(self.game, memory_limit, self.storage, merge, meter)
@@ -363,7 +369,7 @@ def _progress(meter: Meter, tree: BoardTree) -> Any:
     def step(step: Step) -> None:
         gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
         known = "" if math.isnan(step.exploitability) else gap
-        meter.update("Solving the endgame", f"{step.iteration:,} iterations{known}", step.share)
+        meter.update("Solving the endgame", iterations_text(step.iteration) + known, step.share)
 
     return step
 
@@ -389,7 +395,7 @@ def _saved(
     import subgame as sg
     from subgame.solve.endgame import Endgame, load, memory_needed
 
-    with Meter("the endgame") as meter, told_of_compiling(meter):
+    with Meter("the endgame"):
         strategy = load(file, memory_limit=memory_limit)
         solved = Endgame.of(strategy, threads, device)
         gap = sg.exploitability(solved.tree, strategy, device=device)

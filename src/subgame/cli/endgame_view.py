@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import next_steps, seconds_text
+from subgame.cli.line import PLACE, Line
 from subgame.cli.solve import STOPPED
 from subgame.errors import SubgameError, human_bytes
 
@@ -79,7 +80,7 @@ class Shown:
         answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
         return answer
 
-    def print(self, console: Console, out: Path | None) -> None:
+    def print(self, console: Console, line: Line, out: Path | None) -> None:
         """Grids, figures, and where to go next."""
         from subgame.cli import hand_grid
 
@@ -98,7 +99,7 @@ class Shown:
         console.print(self._figures())
         console.print()
         console.print(self._summary())
-        self._lead_on(console, out)
+        self._lead_on(console, line, out)
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
@@ -146,18 +147,20 @@ class Shown:
         grid.add_row("  memory", f"{human_bytes(self.memory)} for {nodes:,} nodes")
         return grid
 
-    def _lead_on(self, console: Console, out: Path | None) -> None:
+    def _lead_on(self, console: Console, line: Line, out: Path | None) -> None:
         first, steps = self.decisions[0], []
+        again = line.again(without=["--line", "--out"])
+        if out is not None and self.failure is None:
+            again = line.then("endgame", shlex.quote(str(out)), ["--threads", *PLACE])
         bets = [pair for pair in zip(first.actions, first.names, strict=True) if pair[0][0] == "r"]
         if bets and len(self.decisions) < 3:
             action, name = bets[0]
-            steps.append((f"subgame endgame … --line {action}", f"what IP does after {name}"))
+            steps.append((f"{again} --line {action}", f"what IP does after {name}"))
         if self.stopped == "saved":
             pass
         elif out is None:
-            steps.append(("subgame endgame … --out spot.safetensors", "keep the solution"))
+            steps.append((f"{again} --out spot.safetensors", "keep the solution"))
         elif self.failure is None:
-            again = f"subgame endgame {shlex.quote(str(out))}"
             steps.append((again, "look at it again, without solving"))
         if steps:
             next_steps(console, steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
-import shlex
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +21,8 @@ from subgame.cli.common import (
     Meter,
     SecondsOption,
     StrategyArgument,
+    check_least,
+    check_player,
     check_readable,
     check_saved,
     compile_game,
@@ -31,9 +33,11 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit_view import Found, show
+from subgame.cli.line import Line
 from subgame.cli.refine import where
 from subgame.cli.solve import INTERRUPTED
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.refine.leaf_network import SAVED as SAVED_NETWORKS
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
 
 WAYS = ("bias", "self", "all", "none")
 LEAVES = ("exact", "rollout")
+LEAST_ROLLOUTS = 2
+"""Random plays from which an error can be told."""
 SELF = 10
 """Continuations that self-play makes if nothing is said, as many as in the paper's Fig. 2."""
 
@@ -86,6 +92,7 @@ PlayerOption = Annotated[
 
 
 def limit_command(
+    context: typer.Context,
     game: GameArgument,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -182,7 +189,9 @@ def limit_command(
     network = Path(leaves) if leaves.endswith(SAVED) else None
     _check(leaves, network, continuations, count, rollouts, schedule, iterations, seconds, gap)
     check_player(player)
-    check_seed(seed)
+    check_least("seed", seed, 0)
+    if not 0 <= penalty < math.inf:
+        raise ArgumentError("penalty", f"is a number of at least 0, not {penalty:g}.")
     check_saved("--out", out)
 
     import subgame as sg
@@ -217,8 +226,7 @@ def limit_command(
     if json:
         emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
-        show(stdout(), found, f"{shlex.quote(game)} {given}", leaves, out)
+        show(stdout(), found, Line.of(context), leaves, out)
     if failure:
         raise failure
     if any(each.result.stopped == "interrupted" for each in solved):
@@ -226,22 +234,11 @@ def limit_command(
 
 
 # Before --------------------------------------------------------------------------------------
-def check_player(player: int | None) -> None:
-    if player not in (None, 0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
-
-
-def check_seed(seed: int) -> None:
-    if seed < 0:
-        raise SubgameError(f"seed is a whole number of at least 0, not {seed}.")
-
-
 def check_way(way: str | None, count: int | None) -> None:
     """Refuse continuations that there are not."""
     if way is not None and way not in WAYS:
         raise did_you_mean("way to make continuations", way, WAYS)
-    if count is not None and count < 1:
-        raise SubgameError(f"count is a whole number of at least 1, not {count}.")
+    check_least("count", count)
     if count is not None and way in ("all", "none"):
         raise SubgameError(f"--count has no meaning for --continuations {way}.")
 
@@ -274,7 +271,7 @@ def _check(
         raise did_you_mean("kind of leaf values", leaves, [*LEAVES, "FILE.safetensors"])
     check_way(way, count)
     if network is not None:
-        check_readable("--leaves", network)
+        check_readable("--leaves", network, SAVED_NETWORKS)
         for option, given in (("--continuations", way), ("--count", count)):
             if given is not None:
                 raise SubgameError(
@@ -283,12 +280,13 @@ def _check(
                 )
     if rollouts is not None and leaves != "rollout":
         raise SubgameError("--rollouts has a meaning for --leaves rollout only.")
+    check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
     if schedule.strip().lower() != "lp":
         plan = parse(schedule)
         if plan.responder >= 0 or plan.sampling not in ("none", "public"):
             raise SubgameError(f"The schedule {schedule} does not solve depth-limited trees.")
-        Limits(iterations, seconds, None if gap is None else gap / 2)
+        Limits.to_gap(iterations, seconds, gap)
         return
     for name, value in limits.items():
         if value is not None:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    SAVED,
     Meter,
     next_steps,
     number_text,
@@ -22,6 +23,7 @@ from subgame.cli.common import (
     seconds_text,
     table,
 )
+from subgame.cli.line import PLACE, Line
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from subgame.solve.judge import Exploitability
     from subgame.tree.strategy import Strategy
 
+LIMIT = ("--blueprint", "--at", "--continuations", "--count", "--player", "--seed",
+         "--memory-limit")  # fmt: skip
+"""Options that say the same to ``subgame train``."""
 SHOWN = 6
 """Infosets above the limit that are shown."""
 
@@ -118,7 +123,7 @@ class Found:
 def show(
     console: Console,
     found: Found,
-    source: str,
+    line: Line,
     leaves: str,
     out: Path | None,
 ) -> None:
@@ -134,15 +139,20 @@ def show(
     if len(rows) > SHOWN:
         shown.caption = Text(f"… and {len(rows) - SHOWN:,} infosets more above it", style="dim")
     console.print(shown)
-    places = "".join(f" --at {shlex.quote(name)}" for name in limit.at)
-    steps = [(f"subgame limit {source}{places} --continuations self --best-below",
-              "other continuations, and how good the trunk can be")]  # fmt: skip
+    places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
+    way = "bias" if line.options.get("--continuations", ())[1:] == ("self",) else "self"
+    trained = ["--leaves"] if leaves.endswith(SAVED) else []  # continuations come with a network
+    other = line.again(
+        f"{places} --continuations {way} --best-below",
+        without=["--at", "--continuations", "--count", "--best-below", "--out", *trained],
+    )
+    steps = [(other, "other continuations, and how good the trunk can be")]
     if leaves == "exact":
-        train = f"subgame train {source}{places} --out leaves.safetensors"
+        train = line.then("train", shlex.join(line.arguments), LIMIT, "--out leaves.safetensors")
         steps.append((train, "learn the values at the limit"))
     if out is not None:
-        judge = f"subgame exploit {source.split(' ')[0]} {shlex.quote(str(out))}"
-        steps.append((judge, "see where it can be beaten"))
+        files = shlex.join([line.arguments[0], str(out)])
+        steps.append((line.then("exploit", files, PLACE), "see where it can be beaten"))
     next_steps(console, steps)
 
 

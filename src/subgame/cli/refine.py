@@ -21,6 +21,8 @@ from subgame.cli.common import (
     SecondsOption,
     StrategyArgument,
     check_device,
+    check_least,
+    check_player,
     check_range_schedule,
     check_saved,
     check_writable,
@@ -34,7 +36,8 @@ from subgame.cli.common import (
     warm_up_ranges,
 )
 from subgame.cli.exploit import check_one, named_strategy, read_strategy
-from subgame.cli.refine_view import Asked, show
+from subgame.cli.line import Line
+from subgame.cli.refine_view import show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -68,6 +71,7 @@ def _complete_technique(incomplete: str) -> list[str]:
 
 
 def refine_command(
+    context: typer.Context,
     game: GameOrSpot,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -214,8 +218,7 @@ def refine_command(
     for gadget in gadgets:
         _check(gadget, schedule, iterations, seconds, gap, player)
     _check_files(out, plot, len(gadgets))
-    if threads is not None and threads < 1:
-        raise SubgameError(f"--threads is a whole number of at least 1, not {threads}.")
+    check_least("threads", threads)
     check_device(device, threads)
 
     import subgame as sg
@@ -252,7 +255,7 @@ def refine_command(
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Asked(game, strategy, blueprint, at or [], out, spot))
+        show(stdout(), found, rough, Line.of(context), out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -315,8 +318,7 @@ def _check(
     from subgame.solve.solver import Limits
 
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
-    if player not in (None, 0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    check_player(player)
     if schedule is not None and schedule.strip().lower() == "lp":
         for name, value in limits.items():
             if value is not None:
@@ -338,9 +340,7 @@ def _check(
             f"{gadget.name} is no finite game and has no gap to reach; give --iterations or "
             "--seconds instead."
         )
-    if gap is not None and not gap > 0:
-        raise SubgameError(f"gap is a number above 0, not {gap:g}.")
-    Limits(iterations, seconds, gap)
+    Limits.to_gap(iterations, seconds, gap)
 
 
 def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
@@ -374,10 +374,10 @@ def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
 
 def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
-    from subgame.solve.endgame import load
+    from subgame.solve.endgame import SAVED, load
     from subgame.tree.strategy import read_tensors
 
-    said = read_tensors(spot)[0]
+    said = read_tensors(spot, SAVED)[0]
     if "board" not in said and "game" in said:
         raise SubgameError(
             f"{spot} was made for {said['game']} and does not bring its rules along; name the game "

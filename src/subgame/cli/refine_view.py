@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +24,7 @@ from subgame.cli.common import (
     seconds_text,
     table,
 )
+from subgame.cli.line import PLACE, Line
 
 if TYPE_CHECKING:
     from subgame.refine.refine import Part, Refinement
@@ -46,34 +46,21 @@ MEANING = (
     ("value", "what she can get there now"),
     ("margin", "cbv + gift - value: nowhere below 0 means no worse than before"),
 )
+OWN = ("--technique", "--split", "--scale", "--refined", "--form", "--keep-safe", "--out", "--plot")
+"""Options that do not go over to another technique."""
 SLACK = -1e-9
 """Margins below this are shown as broken."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line said, to lead on from."""
-
-    game: str
-    strategy: str | None
-    blueprint: str | None
-    at: Sequence[str]
-    out: Path | None
-    spot: Path | None
-    """The file that brought its own game."""
-
-    @property
-    def again(self) -> str:
-        """The command without its technique."""
-        words = [shlex.quote(self.game)]
-        words += [shlex.quote(self.strategy)] if self.strategy else []
-        words += [f"--blueprint {shlex.quote(self.blueprint)}"] if self.blueprint else []
-        words += [f"--at {shlex.quote(name)}" for name in self.at]
-        return " ".join(["subgame refine", *words])
-
-
-def show(console: Console, founds: Sequence[Refinement], rough: Strategy, asked: Asked) -> None:
-    """One technique in full, or a line for each of several."""
+def show(
+    console: Console,
+    founds: Sequence[Refinement],
+    rough: Strategy,
+    line: Line,
+    out: Path | None,
+    spot: Path | None,
+) -> None:
+    """One technique in full, or a line for each of several; `spot` brought its own game."""
     first = founds[0]
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined by {len(founds)} techniques", style="bold"))
@@ -90,7 +77,7 @@ def show(console: Console, founds: Sequence[Refinement], rough: Strategy, asked:
             _hands(console, first, rough)
         else:
             _infosets(console, first)
-    _lead_on(console, founds, asked)
+    _lead_on(console, founds, line, out, spot)
 
 
 # What was gained -----------------------------------------------------------------------------
@@ -295,8 +282,10 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
 
 
 # Where to go ---------------------------------------------------------------------------------
-def _lead_on(console: Console, founds: Sequence[Refinement], asked: Asked) -> None:
-    found, again = founds[0], asked.again
+def _lead_on(
+    console: Console, founds: Sequence[Refinement], line: Line, out: Path | None, spot: Path | None
+) -> None:
+    found = founds[0]
     rough = [
         each.technique.name
         for each in founds
@@ -312,17 +301,27 @@ def _lead_on(console: Console, founds: Sequence[Refinement], asked: Asked) -> No
         console.print(Text(f"  {told}", style="yellow"))
     if len(founds) > 1:
         best = min(founds, key=lambda each: each.after.mean).technique.name
-        steps = [(f"{again} --technique {best}", "the one that did best, in full")]
+        kept = line.again(f"--technique {best}", without=["--technique"])
+        steps = [(kept, "the one that did best, in full")]
     else:
+        kept = line.again()
         other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
-        steps = [(f"{again} --technique {other}", "try another technique"),
-                 (f"{again} --technique all", "compare them all")]  # fmt: skip
-    if asked.out is None:
-        name = steps[0][0] if len(founds) > 1 else f"{again} --technique {found.technique.name}"
-        steps.append((f"{name} --out refined.safetensors", "keep the refined strategy"))
-    elif asked.spot is not None:
-        steps.append((f"subgame endgame {shlex.quote(str(asked.out))}", "see it hand by hand"))
+        steps = [(line.again(f"--technique {name}", without=[*OWN, *left_out]), what)
+                 for name, what, left_out in ((other, "try another technique", ()),
+                                              ("all", "compare them all", _not_for_all(found)))
+                 ]  # fmt: skip
+    if out is None:
+        steps.append((f"{kept} --out refined.safetensors", "keep the refined strategy"))
+    elif spot is not None:
+        shown = line.then("endgame", shlex.quote(str(out)), ["--threads", *PLACE])
+        steps.append((shown, "see it hand by hand"))
     else:
-        judge = f"subgame exploit {shlex.quote(asked.game)} {shlex.quote(str(asked.out))}"
+        files = shlex.join([line.arguments[0], str(out)])
+        judge = line.then("exploit", files, PLACE)
         steps.append((judge, "see where it can still be beaten"))
     next_steps(console, steps)
+
+
+def _not_for_all(found: Refinement) -> Sequence[str]:
+    """Options that some technique refuses: distributional ones have no gap and no program."""
+    return ["--gap", "--schedule"] if found.schedule == "lp" else ["--gap"]

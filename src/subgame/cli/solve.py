@@ -36,6 +36,7 @@ from subgame.cli.common import (
     table,
     warm_up,
 )
+from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
 from subgame.solve.schedule import NAMED, parse
 
@@ -53,6 +54,8 @@ STOPPED = {
     "interrupted": "interrupted by Ctrl-C",
     "optimal": "solved exactly",
 }
+LIMITS = ("--iterations", "--seconds", "--target")
+FILES = ("--out", "--checkpoint", "--resume", "--plot")
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -61,6 +64,7 @@ def _complete_schedule(incomplete: str) -> list[str]:
 
 
 def solve_command(
+    context: typer.Context,
     game: GameArgument,
     schedule: Annotated[
         str,
@@ -133,7 +137,7 @@ def solve_command(
              "checkpoint": checkpoint, "plot": plot, "seed": seed or None}
         )  # fmt: skip
     else:
-        _check_run(schedule, iterations, seconds, target)
+        _check_run(schedule, iterations, seconds, target, seed)
     _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
     check_device(device)
 
@@ -155,7 +159,7 @@ def solve_command(
     if json:
         emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        _show(result, game, checkpoint, out)
+        _show(result, Line.of(context), checkpoint, out)
     if failure:
         raise failure
     if result.stopped == "interrupted":
@@ -173,19 +177,20 @@ def _check_exact(given: dict[str, object]) -> None:
 
 
 def _check_run(
-    schedule: str, iterations: int | None, seconds: float | None, target: float | None
+    schedule: str, iterations: int | None, seconds: float | None, target: float | None, seed: int
 ) -> None:
     """Refuse what the solver will refuse, before a game is read that may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.solver import Limits, check_seed
 
     parse(schedule)
     Limits(iterations, seconds, target)
+    check_seed(seed)
 
 
 def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
     for option, path in files.items():
         check_writable(option, path)
-    check_readable("--resume", resume)
+    check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
     for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
         if (one, two) == ("--checkpoint", "--resume"):
             continue  # going on in the same file is as it should be
@@ -224,7 +229,7 @@ def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError 
 
 
 # What people see -----------------------------------------------------------------------------
-def _show(result: Result, game: str, checkpoint: Path | None, out: Path | None) -> None:
+def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None) -> None:
     console = stdout()
     console.print(Text(f"{result.game}, solved by {result.schedule}", style="bold"))
     console.print(summary(result))
@@ -233,7 +238,7 @@ def _show(result: Result, game: str, checkpoint: Path | None, out: Path | None) 
     more = result.strategy.tree.num_infosets - shown.row_count
     if more > 0:
         console.print(Text(f"  … and {more:,} infosets more", style="dim"))
-    _lead_on(console, result, game, checkpoint, out)
+    _lead_on(console, result, line, checkpoint, out)
 
 
 def summary(result: Result) -> Table:
@@ -290,24 +295,22 @@ def strategy_table(result: Result) -> Table:
 
 
 def _lead_on(
-    console: Console, result: Result, game: str, checkpoint: Path | None, out: Path | None
+    console: Console, result: Result, line: Line, checkpoint: Path | None, out: Path | None
 ) -> None:
-    again = f"subgame solve {shlex.quote(game)}"
-    steps = []
+    game, steps = shlex.join(line.arguments), []
     if result.stopped == "interrupted" and checkpoint is not None:
-        file = shlex.quote(str(checkpoint))
-        named = "" if result.schedule == "cfr+" else f" --schedule {shlex.quote(result.schedule)}"
-        seeded = "" if result.seed == 0 else f" --seed {result.seed}"
-        command = f"{again}{named}{seeded} --checkpoint {file} --resume {file}"
+        command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
         steps.append((command, "go on from here"))
     if out is None:
-        steps.append((f"{again} --out strategy.safetensors", "keep the strategy"))
+        steps.append((line.again("--out strategy.safetensors"), "keep the strategy"))
     else:
-        judge = f"subgame exploit {shlex.quote(game)} {shlex.quote(str(out))}"
+        judge = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
         steps.append((judge, "see where it can be beaten"))
     if result.schedule != "lp":
-        steps.append((f"{again} --target {_nice_target(result)}", "solve it more closely"))
-        steps.append((f"{again} --schedule lp", "solve it exactly, if it is small"))
+        closer = line.again(f"--target {_nice_target(result)}", without=[*LIMITS, *FILES])
+        steps.append((closer, "solve it more closely"))
+        exactly = line.then("solve", game, PLACE, "--schedule lp")
+        steps.append((exactly, "solve it exactly, if it is small"))
     next_steps(console, steps)
 
 

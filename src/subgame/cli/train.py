@@ -21,6 +21,8 @@ from subgame.cli.common import (
     MemoryOption,
     Meter,
     StrategyArgument,
+    check_least,
+    check_player,
     check_saved,
     compile_game,
     emit,
@@ -33,16 +35,16 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit import (
+    LEAST_ROLLOUTS,
     AtOption,
     CountOption,
     Limit,
     PlayerOption,
     WayOption,
-    check_player,
-    check_seed,
     check_way,
     refuse_holdem,
 )
+from subgame.cli.line import Line
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ MEANING = (
 
 
 def train_command(
+    context: typer.Context,
     game: GameArgument,
     strategy: StrategyArgument = None,
     blueprint: BlueprintOption = None,
@@ -127,7 +130,8 @@ def train_command(
     way = continuations or "bias"
     check_way(continuations, count)
     check_player(player)
-    check_seed(seed)
+    check_least("seed", seed, 0)
+    check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     if out is None:
         raise SubgameError("Say where to save the networks, by --out FILE.safetensors.")
     check_saved("--out", out)
@@ -166,8 +170,7 @@ def train_command(
               "networks": [_told(each) for each in networks], "seconds": took,
               "out": str(out)})  # fmt: skip
     else:
-        given = shlex.quote(strategy) if strategy else f"--blueprint {shlex.quote(blueprint or '')}"
-        _show(stdout(), networks, tree.game, f"{shlex.quote(game)} {given}", out, took)
+        _show(stdout(), networks, tree.game, Line.of(context), out, took)
 
 
 def _layers(text: str) -> list[int]:
@@ -207,7 +210,7 @@ def _show(
     console: Console,
     networks: Sequence[LeafNetwork],
     game: str,
-    source: str,
+    line: Line,
     out: Path,
     took: float,
 ) -> None:
@@ -227,7 +230,6 @@ def _show(
     for name, what in MEANING[: 4 if kept else 3]:
         console.print(Text(f"  {name:<10} {what}", style="dim"))
     console.print(Text(f"  Saved as {out}, in {seconds_text(took)}."))
-    next_steps(
-        console,
-        [(f"subgame limit {source} --leaves {shlex.quote(str(out))}", "solve down to the limit")],
-    )
+    leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
+    solve = line.then("limit", shlex.join(line.arguments), same, leaves)
+    next_steps(console, [(solve, "solve down to the limit")])

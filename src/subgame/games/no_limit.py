@@ -149,7 +149,7 @@ def _sizes(text: str) -> BetSizes | None:
     inside = NAMED.get(text, text)
     if ":" in inside or ";" in inside:
         raise SubgameError(f"Bet sizes here are the same in every round, such as 1x a: '{text}'.")
-    return BetSizes.parse(f"all: {inside}")
+    return BetSizes.parse(inside)
 
 
 class NoLimitKuhn(NoLimitGame):

@@ -272,7 +272,7 @@ class ExplicitEngine:
 
     def sample(self, *args: Any) -> None:
         """Refused: one walk at a time is nothing for a device that works on whole levels."""
-        raise SubgameError("Schedules that sample run on the CPU; choose another, or device='cpu'.")
+        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
     # Inside an iteration ---------------------------------------------------------------------
     def _rates(self, discounts: Floats, root: Root | None) -> Tensor:

@@ -14,7 +14,7 @@ def load_torch() -> Any:
         return importlib.import_module("torch")
     except ImportError:
         raise SubgameError(
-            "Solving on a GPU needs PyTorch, which is not installed; "
+            "The devices cuda and torch need PyTorch, which is not installed; "
             "pip install 'subgame[gpu]' brings it."
         ) from None
 
@@ -26,7 +26,7 @@ def pick_device(name: str) -> Any:
     if kind not in ("cpu", "cuda"):
         raise SubgameError(f"A device is 'cpu' or 'cuda', not '{name}'.")
     if kind == "cuda" and not torch.cuda.is_available():
-        raise SubgameError("PyTorch sees no CUDA device here; device='cpu' works without one.")
+        raise SubgameError("PyTorch sees no CUDA device here; the device cpu works without one.")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise SubgameError(f"There are {torch.cuda.device_count()} CUDA devices, from 0 on.")
     return torch.device(name)

@@ -173,7 +173,7 @@ class Compact:
     @classmethod
     def load(cls, path: str | Path, trunk: PublicTree) -> Compact:
         """Read what `save` wrote, for the trunk that `trunk_of` gives."""
-        header, tensors = read_tensors(path)
+        header, tensors = read_tensors(path, "what Compact.save has saved")
         check_made_for(path, header, trunk, FORMAT)
         values = tuple(
             (tensors[f"values0.{k}"], tensors[f"values1.{k}"])

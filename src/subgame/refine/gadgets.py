@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.tree.compile import Form, FormPlayer
 from subgame.tree.public_tree import Entries, Treeplex
 
@@ -76,9 +76,9 @@ class Gadget:
         if self.gifts not in ("none", "lower", "estimated"):
             raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
         if not (np.isfinite(self.scale) and self.scale >= 0):
-            raise SubgameError(f"Gifts are scaled by a number of at least 0, not {self.scale}.")
+            raise ArgumentError("scale", f"is a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
-            raise SubgameError(f"refined is a probability below 1/2, not {self.refined}.")
+            raise ArgumentError("refined", f"is a probability below 1/2, not {self.refined:g}.")
         if self.refined and self.door in ("none", "random"):
             raise SubgameError(f"{self.name} has no choice at the root that could be refined.")
         if self.form not in ("respond", "hedge"):

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
 from subgame.refine.continuations import Continuations, subgames_at
 from subgame.refine.depth import DepthLimited, depth_limited
@@ -45,6 +45,7 @@ Progress = Callable[[str, float], None]
 LAYERS = (256, 128, 128, 128)
 """The paper's hidden layers."""
 FORMAT = "subgame-leaf-network-1"
+SAVED = "a file of leaf networks saved by subgame train"
 SAME = 1e-9
 """Continuations that differ by no more than this are the same."""
 
@@ -207,13 +208,14 @@ def check_training(
     layers: Sequence[int], epochs: int, batch: int, rate: float, holdout: float
 ) -> None:
     """Refuse numbers that nothing can be trained by."""
-    for name, given in (("epochs", epochs), ("batch", batch), *(("a layer", n) for n in layers)):
+    for name, given in (("epochs", epochs), ("batch", batch), *(("layers", n) for n in layers)):
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            raise SubgameError(f"{name} is a whole number of at least 1, not {given}.")
+            kind = "are whole numbers" if name == "layers" else "is a whole number"
+            raise ArgumentError(name, f"{kind} of at least 1, not {given}.")
     if not (np.isfinite(rate) and rate > 0):
-        raise SubgameError(f"rate is a number above 0, not {rate}.")
+        raise ArgumentError("rate", f"is a number above 0, not {rate}.")
     if not 0 <= holdout < 1:
-        raise SubgameError(f"holdout is a share from 0 to below 1, not {holdout}.")
+        raise ArgumentError("holdout", f"is a share from 0 to below 1, not {holdout}.")
 
 
 def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
@@ -345,7 +347,7 @@ def save_leaf_networks(
 
 def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetwork]:
     """The networks of a file by player; refuses a file made for another tree."""
-    header, tensors = read_tensors(path)
+    header, tensors = read_tensors(path, SAVED)
     check_made_for(path, header, tree, FORMAT)
     t = torch()
     own = {*describe(tree, FORMAT), "network0", "network1"}

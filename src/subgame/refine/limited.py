@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
 from subgame.refine.continuations import Continuations, subgames_at
 from subgame.refine.depth import DepthLimited, depth_limited
@@ -76,7 +76,7 @@ def solve_limited(
     1.0
     """
     solver = schedule if schedule == "lp" else parse(schedule)
-    limits = Limits(iterations, seconds, None if gap is None else gap / 2)
+    limits = Limits.to_gap(iterations, seconds, gap)
     if limited.within is None:
         if technique is not None or alternatives is not None:
             raise SubgameError(
@@ -127,7 +127,7 @@ def self_generated(
     solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise SubgameError(f"count is a whole number of at least 1, not {count}.")
+        raise ArgumentError("count", f"is a whole number of at least 1, not {count}.")
     subgames, o = subgames_at(tree, at), 1 - player
     grown, choices = Continuations.of(blueprint, o), 0
     while len(grown) < count or watch is not None:

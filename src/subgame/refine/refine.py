@@ -228,7 +228,7 @@ def refine(
     if schedule is None:  # whole ranges: DCFR's gap was a third of the others' on Libratus' river
         schedule = "dcfr" if tree.weighted else gadget.schedule
     solver = schedule if schedule == "lp" else parse(schedule)
-    limits = Limits(iterations, each, None if gap is None else gap / 2)
+    limits = Limits.to_gap(iterations, each, gap)
     trunks: dict[int, Trunk] = {}
     parts = []
     for done, (subgame, p) in enumerate(jobs):

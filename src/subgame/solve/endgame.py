@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, endgame
@@ -45,6 +45,7 @@ SEATS = ("oop", "ip")
 
 BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES, "bfloat16": 2.0}
 """What one regret or average takes, by storage."""
+SAVED = "a hold'em spot saved by endgame --out"
 _ACTION = re.compile(r"[^\s,/]\d*")
 
 
@@ -331,7 +332,7 @@ def save(strategy: Strategy, path: str | Path) -> None:
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """A strategy that `save` wrote, with its tree compiled anew."""
-    said = read_tensors(path)[0]
+    said = read_tensors(path, SAVED)[0]
     kinds: dict[str, Merge] = {"yes": True, "boards": "boards", "no": False}
     merge = kinds.get(said.get("merged", ""), "boards")
     tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
@@ -350,4 +351,4 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
             deck=deck, big_blind=int(said["big_blind"]), last=said["last"],
         )  # fmt: skip
     except (KeyError, ValueError):
-        raise SubgameError(f"{path} does not say which endgame it was made for.") from None
+        raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

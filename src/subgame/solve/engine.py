@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import ArgumentError, SubgameError
+from subgame.solve.compiling import watch
 from subgame.solve.range_engine import RangeEngine
 from subgame.tree.boards import BoardTree
 from subgame.tree.public_tree import PublicTree
@@ -200,10 +201,10 @@ def engine(
             f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
     if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise SubgameError(f"threads is a whole number of at least 1, not {threads}.")
+        raise ArgumentError("threads", f"is a whole number of at least 1, not {threads}.")
     name = check_device(device)
     if name != CPU and threads is not None:
-        raise SubgameError(f"threads are the CPU's, so they have no meaning on {name}.")
+        raise SubgameError(f"threads are for the device cpu; they have no meaning on {name}.")
     if storage != "float32" and not isinstance(tree, BoardTree):
         raise SubgameError("Only hold'em trees can be stored in less than is usual.")
     key = name if storage == "float32" else f"{name}, {storage}"
@@ -235,4 +236,5 @@ def no_device(name: str) -> SubgameError:
 def _made(tree: PublicTree, device: str, storage: str) -> object:
     if device != CPU:
         return _makers[device.partition(":")[0]](tree, device, storage)
+    watch()
     return RangeEngine(tree, None, storage) if isinstance(tree, BoardTree) else Engine(tree)

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from subgame.errors import SubgameError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.solve.engine import Engine, engine
 from subgame.solve.judge import Exploitability, beaten, worth
 from subgame.solve.result import Point, Progress, Result, Step
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from subgame.solve.kernels import Memory, Root
 
 FORMAT = "subgame-checkpoint-1"
+SAVED = "a checkpoint saved by solve --checkpoint"
 SLICE = 0.1
 """Seconds between looks at the clock, the progress meter and Ctrl-C."""
 SAVE_EVERY = 30.0
@@ -70,7 +71,7 @@ def solve(
     `device` is ``"cpu"``, which is the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the
     second); it needs the extra ``gpu``. ``"torch"`` runs what a GPU runs on the CPU, without Numba.
     `storage` of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
-    about half the memory (on a GPU also ``"bfloat16"``).
+    about half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``).
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -80,8 +81,7 @@ def solve(
     """
     plan = parse(schedule)
     limits = Limits(iterations, seconds, target, check_every)
-    if not (_whole(seed) and 0 <= seed < 2**63):
-        raise SubgameError(f"seed is a whole number from 0 to 2^63 - 1, not {seed}.")
+    check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
     run = Run(tree, plan, int(seed), threads=threads, device=device, storage=storage)
@@ -116,6 +116,18 @@ def _number(value: object) -> bool:
 
 def _whole(value: object) -> bool:
     return isinstance(value, Real) and _number(value) and bool(value // 1 == value)
+
+
+def _above_0(name: str, limit: float | None) -> None:
+    if limit is not None and not (_number(limit) and limit > 0):
+        given = f"{limit:g}" if _number(limit) else limit
+        raise ArgumentError(name, f"is a number above 0, not {given}.")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what no random numbers start from."""
+    if not (_whole(seed) and 0 <= seed < 2**63):
+        raise ArgumentError("seed", f"is a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
 class Run:
@@ -205,7 +217,7 @@ class Run:
 
     def load(self, path: str | Path) -> None:
         """Continue from a checkpoint."""
-        header, tensors = read_tensors(path)
+        header, tensors = read_tensors(path, SAVED)
         check_made_for(path, header, self.tree, FORMAT)
         try:
             made_by, state = self._read(header, tensors)
@@ -256,13 +268,17 @@ class Limits:
         for name in ("iterations", "check_every"):
             count = getattr(self, name)
             if count is not None and not (_whole(count) and count >= 1):
-                raise SubgameError(f"{name} is a whole number of at least 1, not {count}.")
+                raise ArgumentError(name, f"is a whole number of at least 1, not {count}.")
         for name in ("seconds", "target"):
-            limit = getattr(self, name)
-            if limit is not None and not (_number(limit) and limit > 0):
-                raise SubgameError(f"{name} is a number above 0, not {limit}.")
+            _above_0(name, getattr(self, name))
         if self.iterations is None and self.seconds is None and self.target is None:
             object.__setattr__(self, "iterations", 1000)
+
+    @classmethod
+    def to_gap(cls, iterations: int | None, seconds: float | None, gap: float | None) -> Self:
+        """Limits that stop at a NashConv of `gap`, which is twice the exploitability."""
+        _above_0("gap", gap)
+        return cls(iterations, seconds, None if gap is None else gap / 2)
 
     def next_check(self, t: int) -> int:
         """The first iteration after `t` at which exploitability is measured: fixed numbers."""

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
 from subgame.games.holdem.game import Holdem
 from subgame.tree.boards import Merge, compile_boards
@@ -41,9 +41,8 @@ def parse_bytes(text: str | float | None) -> float:
     except (ValueError, KeyError, TypeError):
         count = math.nan
     if not count > 0 or isinstance(text, bool):
-        raise SubgameError(
-            f"A memory limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
-        )
+        wants = f"is a number of bytes such as 4GiB or 500MB, not '{text}'."
+        raise ArgumentError("memory_limit", wants)
     return count
 
 

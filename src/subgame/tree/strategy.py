@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.tree.public_tree import PublicTree, Treeplex
 
 Floats = NDArray[np.float64]
 FORMAT = "subgame-strategy-1"
+SAVED = "a strategy saved by solve --out"
 SLACK = 1e-5
 """Written probabilities may miss one by this much (thirds of six digits); they are normalised."""
 EXACT = 1e-9
@@ -183,7 +184,7 @@ class Strategy:
     @classmethod
     def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
         """Memory-map a saved strategy; refuses a file made for another tree."""
-        header, mapped = read_tensors(path)
+        header, mapped = read_tensors(path, SAVED)
         check_made_for(path, header, tree, FORMAT)
         probs = []
         for p, player in enumerate(tree.players):
@@ -291,8 +292,10 @@ def _umask() -> int:
     return mask
 
 
-def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Metadata and memory-mapped arrays of a safetensors file."""
+def read_tensors(
+    path: str | Path, wanted: str = "a file saved by subgame"
+) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata and memory-mapped arrays of a safetensors file; errors say what is `wanted`."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -315,11 +318,8 @@ def read_tensors(path: str | Path) -> tuple[dict[str, str], dict[str, NDArray[An
             else:
                 out[name] = np.memmap(path, dtype, "r", offset=8 + size + lo, shape=shape)
         return {str(key): str(value) for key, value in meta.items()}, out
-    except FileNotFoundError:
-        raise SubgameError(f"There is no file {path}.") from None
-    except IsADirectoryError:
-        raise SubgameError(f"{path} is a folder, not a file.") from None
     except OSError as error:
-        raise SubgameError(f"{path} cannot be read: {error.strerror}.") from None
+        raise unreadable(path, error, wanted) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SubgameError(f"{path} is not a safetensors file, or was cut short.") from None
+        why = "is not a safetensors file, or was cut short"
+        raise unreadable(path, why, wanted) from None

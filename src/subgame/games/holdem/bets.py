@@ -17,6 +17,7 @@ Kind = Literal["pot", "raise", "chips", "all-in"]
 
 STREETS = ("preflop", "flop", "turn", "river")
 _GROUPS = {"all": STREETS, "postflop": STREETS[1:], **{street: (street,) for street in STREETS}}
+_OPTIONS = ("cap", "all-in", "chip")
 _FORMS = "a share of the pot (0.5x), a multiple of the bet (2.5r), chips (250), all-in (a) or none"
 _TOKEN = re.compile(r"[;:/\n]|[^\s,;:/]+")
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
@@ -121,6 +122,7 @@ class BetSizes:
     | ``river: 1x / raise 3r / raise2 a`` | from the second raise on, all-in alone |
     | ``turn, river: 1x / raise none`` | two streets at once; no raises |
     | ``flop: 1x / cap 2`` | at most two bets and raises on the flop |
+    | ``0.5x 1x a`` | all streets at once, or those that `parse` is told |
     | ``cap 4`` | at most four on each street that has no cap of its own |
     | ``all-in 0.67`` | a size that takes more than 67 % of the stack becomes all-in |
     | ``chip 50`` | totals are multiples of 50 chips (except all-in) |
@@ -137,7 +139,7 @@ class BetSizes:
     (50, 100, 900)
     >>> BetSizes.parse("flop: 0.5x; turn: 50%")
     Traceback (most recent call last):
-    subgame.errors.SubgameError: In the bet sizes 'flop: 0.5x; turn: 50%', at '50%' (character 19):
+    subgame.errors.TextError: In the bet sizes 'flop: 0.5x; turn: 50%', at '50%' (character 19):
     a size is a share of the pot (0.5x), a multiple of the bet (2.5r), chips (250), all-in (a) or
     none.
       flop: 0.5x; turn: 50%
@@ -167,9 +169,12 @@ class BetSizes:
                 raise SubgameError(f"The {street} has no bet before the first one to multiply.")
 
     @classmethod
-    def parse(cls, text: str) -> BetSizes:
-        """The bet sizes that a text describes (see the class)."""
-        return _Parser(text).read()
+    def parse(cls, text: str, streets: str = "all") -> BetSizes:
+        """The bet sizes that a text describes (see the class).
+
+        Sizes without the name of a street are for these `streets`.
+        """
+        return _Parser(text, streets).read()
 
     def street(self, name: str) -> StreetSizes:
         """The sizes of the street of this name."""
@@ -292,6 +297,7 @@ class _Parser:
     """Reads clause by clause; each token is (text, where it starts)."""
 
     text: str
+    streets: str
 
     def read(self) -> BetSizes:
         tokens = [(match[0], match.start()) for match in _TOKEN.finditer(self.text)]
@@ -299,12 +305,14 @@ class _Parser:
         options: dict[str, float] = {}
         clauses = _split(tokens, ";\n")
         if not any(clauses):
-            raise SubgameError("The bet sizes are empty; write 'all: none' for none.")
+            raise SubgameError("The bet sizes are empty; write 'none' for none.")
         for clause in clauses:
             if any(token == ":" for token, _ in clause):
                 self._street_clause(clause, named)
-            elif clause:
+            elif clause and clause[0][0] in _OPTIONS:
                 self._option(clause, options)
+            elif clause:
+                self._sizes_alone(clause, named)
         streets = {street: sizes for street, (_, sizes) in named.items()}
         cap, chip = options.get("cap"), options.get("chip", 1)
         return BetSizes(
@@ -325,18 +333,40 @@ class _Parser:
         for token, at in names:
             if token not in _GROUPS:
                 self._fail((token, at), f"there is no street '{token}' ({', '.join(_GROUPS)})")
-        sizes: StreetSizes | None = None
-        for token, at in names:
-            streets = _GROUPS[token]
-            sizes = sizes or self._sizes(rest[0], clause[-1])
-            if streets != ("preflop",):
-                self._no_multiple_of_nothing(rest[0])
-            for street in streets:
-                width = named[street][0] if street in named else len(STREETS) + 1
-                if width == len(streets):
-                    self._fail((token, at), f"the {street} was already given")
-                if width > len(streets):
-                    named[street] = len(streets), sizes
+        sizes = self._sizes(rest[0], clause[-1])
+        for name in names:
+            self._put(name[0], name, rest[0], sizes, named)
+
+    def _sizes_alone(
+        self, clause: list[tuple[str, int]], named: dict[str, tuple[int, StreetSizes]]
+    ) -> None:
+        """A clause without a colon: sizes for the streets that nobody has to name."""
+        head = clause[0]
+        if head[0] in _GROUPS:
+            self._fail(head, "a colon must follow the name of a street")
+        if head[0] not in ("a", "bet", "none", "/") and not _NUMBER.match(head[0]):
+            clauses = "'river: 1x', 'cap 4', 'all-in 0.67' and 'chip 50'"
+            self._fail(head, f"a size is {_FORMS}; other clauses are such as {clauses}")
+        self._put(self.streets, head, clause, self._sizes(clause, clause[-1]), named)
+
+    def _put(
+        self,
+        group: str,
+        token: tuple[str, int],
+        tokens: list[tuple[str, int]],
+        sizes: StreetSizes,
+        named: dict[str, tuple[int, StreetSizes]],
+    ) -> None:
+        """Give a group of streets its sizes; the fewer streets a clause names, the more it says."""
+        streets = _GROUPS[group]
+        if streets != ("preflop",):
+            self._no_multiple_of_nothing(tokens)
+        for street in streets:
+            width = named[street][0] if street in named else len(STREETS) + 1
+            if width == len(streets):
+                self._fail(token, f"the {street} was already given")
+            if width > len(streets):
+                named[street] = len(streets), sizes
 
     def _sizes(self, tokens: list[tuple[str, int]], end: tuple[str, int]) -> StreetSizes:
         bets: tuple[Size, ...] | None = None
@@ -393,9 +423,6 @@ class _Parser:
 
     def _option(self, clause: list[tuple[str, int]], options: dict[str, float]) -> None:
         name = clause[0][0]
-        if name not in ("cap", "all-in", "chip"):
-            reason = "a clause is a street, a colon and sizes, or 'cap 4', 'all-in 0.67', 'chip 50'"
-            self._fail(clause[0], reason)
         if name in options:
             self._fail(clause[0], f"'{name}' was already given")
         options[name] = value = self._number(clause, whole=name != "all-in")

@@ -100,7 +100,7 @@ class Deck:
         True
         >>> DECK.parse("QsJx2h", what="board")
         Traceback (most recent call last):
-        subgame.errors.SubgameError: In the board 'QsJx2h', at 'Jx' (character 3): there is no
+        subgame.errors.TextError: In the board 'QsJx2h', at 'Jx' (character 3): there is no
         suit 'x' (suits: cdhs).
           QsJx2h
             ^^

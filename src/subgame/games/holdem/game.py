@@ -362,7 +362,7 @@ def endgame(
         )
     street = STREETS[BOARD_CARDS.index(len(cards))]
     rules = NoLimit(behind, (0, big_blind), street, pot, last)
-    sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
+    sizes = BetSizes.parse(bets, "postflop") if isinstance(bets, str) else bets
     first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
     return Holdem(rules, sizes, cards, (first, second), deck)
 

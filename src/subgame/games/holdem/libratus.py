@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, unreadable
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, endgame
@@ -32,6 +32,7 @@ STACK = 20000
 BIG_BLIND = 100
 SUITS = "shdc"
 KEYS = ("-round", "-board", "-pot", "-reach")
+WANTED = "a Libratus endgame: a text file with the lines -round, -board, -pot and -reach"
 ROUNDS = {2: "flop", 3: "turn", 4: "river"}
 
 _CARDS = DECK.parse("".join(rank + suit for rank in RANKS for suit in SUITS))
@@ -50,8 +51,8 @@ def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a"
     try:
         board = DECK.parse(text, counts=(BOARD_CARDS[street - 1],), what="board")
     except SubgameError as error:
-        sentence = str(error).splitlines()[0]  # without the carets
-        raise _fault(path, number, f"round {street} is the {ROUNDS[street]}: {sentence}") from error
+        why = f"round {street} is the {ROUNDS[street]}: {error.sentence}"
+        raise _fault(path, number, why) from error
     ranges = _reach(path, *lines["-reach"])
     return endgame(board, pot, STACK - pot // 2, list(ranges), bets, big_blind=BIG_BLIND)
 
@@ -61,7 +62,7 @@ def _lines(path: Path) -> dict[str, tuple[int, str]]:
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise SubgameError(f"The endgame '{path}' cannot be read: {error}.") from error
+        raise unreadable(path, error, WANTED) from None
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

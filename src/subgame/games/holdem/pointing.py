@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from subgame.errors import SubgameError
+from subgame.errors import TextError
 
 
-def fault(what: str, text: str, start: int, token: str, reason: str) -> SubgameError:
+def fault(what: str, text: str, start: int, token: str, reason: str) -> TextError:
     """An error in a text the user wrote: a sentence, then the text with the token underlined.
 
     >>> print(fault("board", "Qs Jx", 3, "Jx", "there is no suit 'x'"))
@@ -19,6 +19,6 @@ def fault(what: str, text: str, start: int, token: str, reason: str) -> SubgameE
     shown = text if len(text) <= 60 and "\n" not in text else f"{line[:57]}..."
     where = f"at '{token}' (character {start + 1})" if token else "at its end"
     carets = "^" * max(1, len(token))
-    return SubgameError(
-        f"In the {what} '{shown}', {where}: {reason}.\n  {line}\n  {before}{carets}"
+    return TextError(
+        f"In the {what} '{shown}', {where}: {reason}.", f"  {line}\n  {before}{carets}"
     )

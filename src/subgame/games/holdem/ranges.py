@@ -50,7 +50,7 @@ class Range:
     'QQ+,AK,A3s-A2s,T9o:0.5'
     >>> Range.parse("AA,KQx+")
     Traceback (most recent call last):
-    subgame.errors.SubgameError: In the range 'AA,KQx+', at 'KQx' (character 4): this is neither a
+    subgame.errors.TextError: In the range 'AA,KQx+', at 'KQx' (character 4): this is neither a
     hand such as AhKh nor a group of hands such as AKs, AKo, AK or 77.
       AA,KQx+
          ^^^

@@ -1,0 +1,69 @@
+"""The command line as it was given, from which the next ones are made."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import typer
+
+Words = tuple[str, ...]
+PLACE = ("--device", "--memory-limit")
+"""Where to work: what commands that have these options have in common."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was typed: a command, its arguments, and the options that were given, by name.
+
+    >>> line = Line("solve", ("leduc",), {"--schedule": ("--schedule", "dcfr")})
+    >>> line.again("--target 1e-4")
+    'subgame solve leduc --schedule dcfr --target 1e-4'
+    >>> line.again(without=["--schedule"])
+    'subgame solve leduc'
+    >>> line.then("exploit", "leduc my.safetensors", keep=["--device"])
+    'subgame exploit leduc my.safetensors'
+    """
+
+    command: str
+    arguments: Words
+    options: dict[str, Words]
+
+    @classmethod
+    def of(cls, context: typer.Context) -> Self:
+        """From what Typer has read; defaults are left out."""
+        arguments: list[str] = []
+        options: dict[str, Words] = {}
+        for parameter in context.command.params:
+            name = str(parameter.name)
+            source = context.get_parameter_source(name)
+            if source is None or source.name != "COMMANDLINE":
+                continue
+            value = context.params[name]
+            if parameter.param_type_name == "argument":
+                arguments.append(str(value))
+            else:
+                options[parameter.opts[0]] = tuple(_words(parameter, value))
+        return cls(str(context.info_name), tuple(arguments), options)
+
+    def again(self, more: str = "", without: Iterable[str] = ()) -> str:
+        """The same command with `more` options and `without` some of those it had."""
+        kept = [name for name in self.options if name not in {*without}]
+        return self.then(self.command, shlex.join(self.arguments), kept, more)
+
+    def then(self, command: str, arguments: str, keep: Iterable[str] = (), more: str = "") -> str:
+        """Another command, with those of the options that it needs as well."""
+        given = [shlex.join(self.options[name]) for name in keep if name in self.options]
+        return " ".join(filter(None, ("subgame", command, arguments, *given, more)))
+
+
+def _words(option: Any, value: Any) -> Iterator[str]:
+    """An option as it is typed: a flag, or its name before each value."""
+    if isinstance(value, bool):
+        yield (option.opts if value else option.secondary_opts)[0]
+        return
+    for each in value if isinstance(value, (list, tuple)) else [value]:
+        whole = isinstance(each, float) and each.is_integer()
+        yield from (option.opts[0], str(int(each) if whole else each))

@@ -1,0 +1,92 @@
+"""What README and docs show can be typed as it stands."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from cli_helpers import Cli, runner
+
+from subgame.cli import app
+
+HOME = Path(__file__).parents[2]
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in HOME.glob("docs/*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Said on a page, and what is done instead for it to take seconds.
+SHORTER = {
+    "docs/nested.md": [("CFRPlus(), 200)", "CFRPlus(), 10)"), ("iterations=60", "iterations=2")],
+    "docs/depth-limited.md": [
+        ("Rollouts(1000), epochs=100", "Rollouts(20), epochs=2"),
+        ("--rollouts 1000", "--rollouts 20"),
+        ("--out leaves", "--epochs 2 --rollouts 20 --layers 16 --out leaves"),
+    ],
+    "docs/endgames.md": [
+        ("--pot 100 --stack 300 --apart", "--pot 100 --stack 50 --bets a --iterations 5 --apart"),
+        ("reach-maxmargin --player 0", "reach-maxmargin --player 0 --iterations 2"),
+        ("Qs Jh 2h 8d | r100", "Qs Jh 2h 8d | r50"),
+        ("--gap 0.1", "--iterations 2"),
+        ("--seconds 10", "--seconds 0.1"),
+        ("unsafe,resolve,maxmargin", "unsafe,resolve"),
+        ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
+    ],
+}
+TORCH = {"docs/nested.md", "docs/depth-limited.md"}
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """(language, text) of the blocks of a page, in order."""
+    text = (HOME / page).read_text(encoding="utf-8")
+    for long, short in SHORTER.get(page, []):
+        assert long in text
+        text = text.replace(long, short)
+    return BLOCK.findall(text)
+
+
+def commands(page: str) -> list[list[str]]:
+    """The words of each command on a page."""
+    shown = [text for language, text in blocks(page) if not language]
+    lines = "\n".join(shown).replace("\\\n", " ").splitlines()
+    words = [shlex.split(line, comments=True) for line in lines if line.startswith("subgame ")]
+    return [each[1:] for each in words]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    return runner(capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
+def test_commands_have_the_options_they_are_given(page: str) -> None:
+    group: Any = typer.main.get_command(app)
+    for name, *args in commands(page):
+        group.commands[name].make_context(name, list(args))  # raises a usage error
+
+
+@pytest.mark.parametrize("page", ["docs/depth-limited.md", "docs/endgames.md"])
+def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
+    if page in TORCH:
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    for words in commands(page):
+        answer = cli(*words)
+        assert answer.code == 0, f"{shlex.join(words)}: {answer.err}"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(kind == "python" for kind, _ in blocks(page))]
+)
+def test_python_runs_one_after_the_other(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if page in TORCH:
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for kind, text in blocks(page):
+        if kind == "python":
+            exec(compile(text, page, "exec"), names)
