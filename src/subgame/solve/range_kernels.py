@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from subgame.solve.simd import (
     choose,
     fetch_add,
+    give_way,
     kind_of,
     larger,
     load,
-    nap,
     note,
     peek,
     recall,
@@ -48,6 +48,8 @@ LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
 """What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
 THEIRS, OWN, KEPT = np.int64(0), np.int64(1), np.int64(2)
 """Whose strategy `descend` is working on, and whether her average is kept."""
+PATIENCE = 1000
+"""How often a barrier is looked at before the core is given to somebody else."""
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 
@@ -106,8 +108,8 @@ def wait(counters: Ints, threads: int) -> None:
     spins = 0
     while peek(counters, 0) < goal:
         spins += 1
-        if spins > 100_000:  # whoever is missing may be waiting for this very core
-            nap(20)
+        if spins > PATIENCE:  # whoever is missing may be waiting for this very core
+            give_way()
 
 
 # Terminals -----------------------------------------------------------------------------------

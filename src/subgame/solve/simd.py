@@ -338,13 +338,12 @@ def peek(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def nap(typing: Any, microseconds: Any) -> Any:
-    """Let another thread run for a while (POSIX ``usleep``)."""
+def give_way(typing: Any) -> Any:
+    """Let another thread that waits for this core have it (POSIX ``sched_yield``)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_INT32, [_INT32])
-        length = builder.trunc(args[0], _INT32)
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "usleep"), [length])
+        kind = ir.FunctionType(_INT32, [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
         return context.get_dummy_value()
 
-    return types.void(types.int64), codegen
+    return types.void(), codegen
