@@ -128,13 +128,13 @@ class RangeEngine:
         way_out, way_out_at = _pack(both * np.repeat(f.roots[1:], 2))
         paid, paid_at = _pack(used * wide * f.roots[1:])
         result, result_at = _pack(used * wide * f.roots[:-1])
-        rows = int(f.rows.max()) * LANES
+        rows, most = int(f.rows.max()) * LANES, int(f.actions.max(initial=0)) * LANES
 
         def room(size: int) -> NDArray[Any]:
             return np.zeros(size, dtype=dtype)
 
         return self.kernels.Scratch(
-            reach=room(rows), sigma=room(rows), value=room(rows), block=room(LANES * LANES),
+            reach=room(rows), sigma=room(most), value=room(rows), block=room(LANES * LANES),
             sums=room(self.tree.num_cards * LANES),
             lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
             way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),
@@ -195,10 +195,11 @@ class RangeEngine:
             self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
         if responder == 1:  # she answers player 0's first strategy before it is played
             blind = memories[1]._replace(average=_none_like(memories[1].average))
-            self._half(1, self.kernels.RESPOND, blind, memories[0], discounts[0], discounts[0])
+            mode, keep, still = self.kernels.RESPOND, self.kernels.NOBODY, discounts[0]
+            self._half(1, mode, blind, memories[0], still, still, keep)
         if not alternating or (root and root.player >= 0):
             for t in range(len(discounts) - 1):
-                self._turns(memories, discounts[t : t + 2], alternating, root, responder)
+                self._turns(memories, discounts, t, alternating, root, responder)
             return
         first, second = (_mind(m.regret, m.average, m.instant) for m in memories)
 
@@ -211,17 +212,19 @@ class RangeEngine:
         self._together(np.float32, call)
 
     def _turns(
-        self, memories: tuple[Memory, Memory], rates: Floats, alternating: bool,
+        self, memories: tuple[Memory, Memory], discounts: Floats, t: int, alternating: bool,
         root: Door | None, responder: int,
     ) -> None:  # fmt: skip
-        """One iteration, half by half: simultaneous, or with somebody at the door."""
+        """Iteration `t`, half by half: simultaneous, or with somebody at the door."""
+        rates, count, kernels = discounts[t : t + 2], len(discounts) - 1, self.kernels
         before, chooser = memories[0], root.player if root else -1
         if not alternating:
             before = before._replace(regret=before.regret.copy(), instant=before.instant.copy())
         for p in (0, 1):
-            mode = self.kernels.RESPOND if responder == p else self.kernels.LEARN
+            mode = kernels.RESPOND if responder == p else kernels.LEARN
+            keep = kernels.keeping(t + p, count) if alternating else kernels.THEIRS
             theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
-            self._half(p, mode, memories[p], theirs, rates[0], ahead)
+            self._half(p, mode, memories[p], theirs, rates[0], ahead, keep)
             if root and p == chooser:
                 root.observe(self._paid(np.float32, p), rates[:, :3])
                 if alternating:
@@ -237,15 +240,16 @@ class RangeEngine:
         return out
 
     def _half(
-        self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats
-    ) -> None:
+        self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats,
+        keep: int,
+    ) -> None:  # fmt: skip
         """One player's half of an iteration."""
         own, other = (_mind(m.regret, m.average, m.instant) for m in (mine, theirs))
 
         def call(me: int, threads: int, team: Any, top: Any, scratch: Any) -> None:
             self.kernels.run_sweep(
-                self.forest, self.boards, p, mode, own, other, now, ahead, me, threads, team, top,
-                scratch,
+                self.forest, self.boards, p, mode, own, other, now, ahead, keep, me, threads, team,
+                top, scratch,
             )  # fmt: skip
 
         self._together(np.float32, call)
@@ -274,12 +278,12 @@ class RangeEngine:
     def _sweep(self, p: int, mode: int, sigma: Numbers, against: Plan) -> Floats:
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.slots)
-        mine, theirs = _mind(sigma), _mind(against.sigma)
+        mine, theirs, keep = _mind(sigma), _mind(against.sigma), self.kernels.NOBODY
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             self.kernels.run_sweep(
-                self.forest, self.boards, p, mode, mine, theirs, _STILL, _STILL, me, threads, team,
-                top, own,
+                self.forest, self.boards, p, mode, mine, theirs, _STILL, _STILL, keep, me, threads,
+                team, top, own,
             )  # fmt: skip
 
         self._together(np.float64, call)

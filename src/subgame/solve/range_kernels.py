@@ -46,8 +46,9 @@ REGRET, AVERAGE, INSTANT = 0, 1, 2
 
 LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
 """What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
-THEIRS, OWN, KEPT = np.int64(0), np.int64(1), np.int64(2)
-"""Whose strategy `descend` is working on, and whether her average is kept."""
+NOBODY, THEIRS, BOTH = 0, 1, 2
+"""Whose averages a sweep adds to. A player's reach is needed when her opponent sweeps, and is what
+her next own sweep would add; only before the first of them there was no such sweep."""
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 
@@ -68,7 +69,7 @@ class Scratch(NamedTuple):
     """What one thread works with. Levels are streets; [level] gives where each starts."""
 
     reach: Numbers  # rows of one tile
-    sigma: Numbers  # rows of one tile
+    sigma: Numbers  # strategies of one decision
     value: Numbers  # rows of one tile
     block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
@@ -242,17 +243,27 @@ def learn_from(
     note(numbers, scales, at, old * kept + gain, seed)
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def weight_of(mind: Mind, e: int, positive: Any, negative: Any) -> Any:
+    """What an action is played in proportion to: a regret, or what it will be if foreseen."""
+    like = kind_of(positive)
+    w = recall(mind.weights, mind.scale, e, like)
+    if mind.flags[1] != 0:
+        w = w * choose(w, splat(0.0, like), positive, negative)
+        w = w + recall(mind.instant, mind.instant_scale, e, like)
+    return larger(w, splat(TINY, like))
+
+
 @njit(cache=True, error_model="numpy")
-def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s: Scratch) -> None:
-    """Strategy and reach of every row of a tile; `at` is where its weights start.
+def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s: Scratch) -> None:
+    """Reach of every row of a tile; `at` is where its weights start.
 
     Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
     With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
-    `whose` it is decides what else is done: `OWN` strategy is kept for `learn`, `KEPT` reach is
-    also added to the average, ``S <- kept S + reach``. Two and three actions, nearly all there
-    are, stay in registers.
+    Where it is `kept`, reach is also added to the average, ``S <- kept S + reach``. Two and three
+    actions, nearly all there are, stay in registers.
     """
-    weights, average, reach, sigma = mind.weights, mind.average, s.reach, s.sigma
+    weights, average, reach = mind.weights, mind.average, s.reach
     scale, weigh = mind.scale, mind.average_scale
     like = reach[0]
     fading = splat(ahead[2], like)
@@ -267,14 +278,10 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (a + b)
-            a, b = a * share, b * share
-            if whose > THEIRS:
-                store(sigma, to, a)
-                store(sigma, to + LANES, b)
-            a, b = here * a, here * b
+            a, b = here * (a * share), here * (b * share)
             store(reach, to, a)
             store(reach, to + LANES, b)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e, fading, a, seed)
                 add(average, weigh, e + LANES, fading, b, seed)
             continue
@@ -283,45 +290,37 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
             share = one / (a + b + c)
-            a, b, c = a * share, b * share, c * share
-            if whose > THEIRS:
-                store(sigma, to, a)
-                store(sigma, to + LANES, b)
-                store(sigma, to + 2 * LANES, c)
-            a, b, c = here * a, here * b, here * c
+            a, b, c = here * (a * share), here * (b * share), here * (c * share)
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e, fading, a, seed)
                 add(average, weigh, e + LANES, fading, b, seed)
                 add(average, weigh, e + 2 * LANES, fading, c, seed)
             continue
         total = zero
         for k in range(n):
-            w = recall(weights, scale, e + k * LANES, like)
-            if foreseen:
-                w = w * choose(w, zero, positive, negative)
-                w = w + recall(mind.instant, mind.instant_scale, e + k * LANES, like)
-            w = larger(w, tiny)
+            w = weight_of(mind, e + k * LANES, positive, negative)
             total = total + w
-            store(sigma, to + k * LANES, w)
+            store(reach, to + k * LANES, w)
         share = one / total
         for k in range(n):
-            a = load(sigma, to + k * LANES, like) * share
-            store(sigma, to + k * LANES, a)
-            a = here * a
+            a = here * (load(reach, to + k * LANES, like) * share)
             store(reach, to + k * LANES, a)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e + k * LANES, fading, a, seed)
 
 
 @njit(cache=True, error_model="numpy")
 def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
-    """Values of every row from those of the leaves and ends; regrets, discounted and increased."""
-    weights, scale, sigma, value = mind.weights, mind.scale, s.sigma, s.value
+    """Values of every row from those of the leaves and ends; regrets, discounted and increased.
+
+    Her strategy is matched to the regrets once more, as they are read anyway.
+    """
+    weights, scale, value, sigma = mind.weights, mind.scale, s.value, s.sigma
     like = value[0]
-    zero = splat(0.0, like)
+    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
@@ -329,25 +328,30 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
         if n == 3 and not foreseen:
+            u = larger(recall(weights, scale, e, like), tiny)
+            v = larger(recall(weights, scale, e + LANES, like), tiny)
+            w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
+            share = one / (u + v + w)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
-            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
-            mean = mean + load(sigma, to + 2 * LANES, like) * c
+            mean = (u * share) * a + (v * share) * b
+            mean = mean + (w * share) * c
             store(value, up, load(value, up, like) + mean)
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
             continue
         if n == 2 and not foreseen:
+            u = larger(recall(weights, scale, e, like), tiny)
+            v = larger(recall(weights, scale, e + LANES, like), tiny)
+            share = one / (u + v)
             a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
+            mean = (u * share) * a + (v * share) * b
             store(value, up, load(value, up, like) + mean)
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             continue
-        mean = zero
-        for k in range(n):
-            mean = mean + load(sigma, to + k * LANES, like) * load(value, to + k * LANES, like)
+        mean = played(mind, e, n, positive, negative, sigma, value, to)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
@@ -356,11 +360,28 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
                 note(mind.instant, mind.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def played(
+    mind: Mind, e: int, n: int, positive: Any, negative: Any, sigma: Numbers, value: Numbers,
+    to: int,
+) -> Any:  # fmt: skip
+    """The value of a decision with any number of actions, played as her weights have it."""
+    like = kind_of(positive)
+    total, mean = splat(0.0, like), splat(0.0, like)
+    for k in range(n):
+        w = weight_of(mind, e + k * LANES, positive, negative)
+        total = total + w
+        store(sigma, k * LANES, w)
+    share = splat(1.0, like) / total
+    for k in range(n):
+        mean = mean + (load(sigma, k * LANES, like) * share) * load(value, to + k * LANES, like)
+    return mean
+
+
 @njit(cache=True, error_model="numpy")
-def follow(
-    f: Forest, sp: int, mind: Mind, at: int, mode: int, sigma: Numbers, value: Numbers
-) -> None:
+def follow(f: Forest, sp: int, mind: Mind, at: int, mode: int, s: Scratch) -> None:
     """Values of every row under the player's strategy, or her best response to the opponent's."""
+    value = s.value
     like = value[0]
     zero, one = splat(0.0, like), splat(1.0, like)
     at -= f.roots[sp // 2] * LANES
@@ -368,9 +389,8 @@ def follow(
         first, last = f.first[i], f.first[i] + f.actions[i]
         best = load(value, first * LANES, like)
         if mode == FOLLOW:
-            best = zero
-            for row in range(first, last):
-                best = best + load(sigma, row * LANES, like) * load(value, row * LANES, like)
+            to = first * LANES
+            best = played(mind, at + to, last - first, one, one, s.sigma, value, to)
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
@@ -396,7 +416,7 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def bring(
-    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, whose: int,
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, kept: bool,
     s: Scratch,
 ) -> None:  # fmt: skip
     """Reach of player `p` down through a unit, in one tile."""
@@ -406,7 +426,8 @@ def bring(
     for k in range(f.roots[street]):
         entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
         store(s.reach, k * LANES, entry)
-    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, whose, s)
+    kept = kept and mind.flags[0] != 0
+    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
     for k in range(f.roots[street + 1]):
         row = f.leaf_row[f.leaf_at[sp] + k] * LANES
         store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
@@ -435,15 +456,15 @@ def tiles(b: Boards, u: int, p: int) -> int:
 @njit(cache=True, error_model="numpy")
 def arrive(
     f: Forest, b: Boards, u: int, p: int, mine: Mind, theirs: Mind, rates: Rates, ahead: Rates,
-    s: Scratch, me: int, threads: int,
+    keep: int, s: Scratch, me: int, threads: int,
 ) -> None:  # fmt: skip
-    """Both players' reach down through a unit: the opponent's always, ours where cards follow."""
+    """Reach down through a unit: the opponent's, and ours where our average is kept."""
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, THEIRS, s)
+        bring(f, b, u, 1 - p, tile, theirs, ahead, keep != NOBODY, s)
         face(f, b, u, 1 - p, tile, s)
-    if f.roots[b.street[u] + 1] > 0 and mine.flags[0] > 0:
+    if keep == BOTH:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, OWN, s)
+            bring(f, b, u, p, tile, mine, rates, True, s)
 
 
 @njit(cache=True, error_model="numpy")
@@ -458,8 +479,6 @@ def settle(
     wide, tall = s.wide[street], s.tall[street]
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
-        if mode != BEST:
-            bring(f, b, u, p, tile, mind, rates, OWN + mind.flags[0], s)
         place = tile * LANES
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
@@ -490,7 +509,7 @@ def settle(
         if mode == LEARN:
             learn(f, sp, mind, at, rates, s)
         else:
-            follow(f, sp, mind, at, mode, s.sigma, s.value)
+            follow(f, sp, mind, at, mode, s)
         for k in range(f.roots[street]):
             store(s.result, s.result_at[street] + k * wide + place, load(s.value, k * LANES, like))
 
@@ -577,20 +596,20 @@ def end(f: Forest, b: Boards, u: int, p: int, s: Scratch, me: int, threads: int)
 @njit(cache=True, error_model="numpy")
 def visit(
     f: Forest, b: Boards, u: int, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
-    ahead: Rates, s: Scratch,
+    ahead: Rates, keep: int, s: Scratch,
 ) -> None:  # fmt: skip
     """Sweep a unit and all below it, alone: `s.way_in` to `s.result` of its street."""
     street, leaves = b.street[u], f.roots[b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
-    arrive(f, b, u, p, mine, theirs, rates, ahead, s, me, threads)
+    arrive(f, b, u, p, mine, theirs, rates, ahead, keep, s, me, threads)
     if leaves > 0:
         for k in range(leaves):
             clear(b, u, k, s)
         for c in range(b.child_at[u], b.child_at[u + 1]):
             hand_down(f, b, c, 1 - p, s, s)
-            if mine.flags[0] > 0:
+            if keep == BOTH:
                 hand_down(f, b, c, p, s, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s)
             for k in range(leaves):
                 hand_up(b, c, p, k, s.result, s.result_at[street + 1], s.wide[street + 1], s)
         for k in range(leaves):
@@ -602,7 +621,7 @@ def visit(
 @njit(cache=True, error_model="numpy")
 def sweep(
     f: Forest, b: Boards, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
-    ahead: Rates, me: int, threads: int, team: Team, top: Scratch, s: Scratch,
+    ahead: Rates, keep: int, me: int, threads: int, team: Team, top: Scratch, s: Scratch,
 ) -> None:  # fmt: skip
     """Sweep the whole tree, together: `top` is shared, `s` is this thread's own.
 
@@ -613,16 +632,16 @@ def sweep(
     root = np.int64(0)
     if me == 0:
         team.counters[1] = 0
-    arrive(f, b, root, p, mine, theirs, rates, ahead, top, me, threads)
+    arrive(f, b, root, p, mine, theirs, rates, ahead, keep, top, me, threads)
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
             hand_down(f, b, c, 1 - p, top, s)
-            if mine.flags[0] > 0:
+            if keep == BOTH:
                 hand_down(f, b, c, p, top, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s)
             for j in range(size):
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
@@ -638,6 +657,18 @@ def sweep(
     wait(team.counters, threads)
 
 
+@njit(cache=True, error_model="numpy")
+def keeping(turn: int, count: int) -> int:
+    """Whose averages player p's sweep adds to on iteration t of `count`: ``turn = t + p``.
+
+    Player 1 sweeps against the strategy that player 0 plays on the next iteration, so that player
+    0's average is one iteration ahead until the last.
+    """
+    if turn == 0:
+        return BOTH
+    return NOBODY if turn == count else THEIRS
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_iterations(  # type: ignore[no-untyped-def]
     forest, boards, first, second, discounts, responder, me, threads, team, top, own
@@ -646,23 +677,26 @@ def run_iterations(  # type: ignore[no-untyped-def]
     f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
     both = (Mind(*views(first)), Mind(*views(second)))
-    for t in range(len(discounts) - 1):
+    count = len(discounts) - 1
+    for t in range(count):
         now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
         for p in range(2):
             next = discounts[t + p]
             ahead = (next[0], next[1], next[2], next[3])
             mode = RESPOND if responder == p else LEARN
-            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, me, threads, shared, up, s)
+            keep = keeping(t + p, count)
+            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, keep, me, threads, shared, up,
+                  s)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_sweep(  # type: ignore[no-untyped-def]
-    forest, boards, p, mode, mine, theirs, rates, ahead, me, threads, team, top, own
+    forest, boards, p, mode, mine, theirs, rates, ahead, keep, me, threads, team, top, own
 ) -> None:
     """One sweep; root values are in the shared scratch's `result`."""
     f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
     now = (rates[0], rates[1], rates[2], rates[3])
     then = (ahead[0], ahead[1], ahead[2], ahead[3])
-    sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, me, threads, shared,
-          up, s)  # fmt: skip
+    sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, keep, me, threads,
+          shared, up, s)  # fmt: skip

@@ -64,6 +64,13 @@ def _convert(builder: Any, value: Any, before: Any, after: Any, width: int) -> A
     return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
 
 
+def _vector_function(builder: Any, name: str, given: list[Any], out: Any) -> Any:
+    """An LLVM function of vectors of one kind, which llvmlite does not know how to spell."""
+    suffix = f"v{WIDTH}{'f32' if given[0].element == ir.FloatType() else 'f64'}"
+    kind = ir.FunctionType(out, given)
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+
+
 @intrinsic
 def views(typing: Any, arrays: Any) -> Any:
     """A tuple of arrays as a tuple of pointers to their first items."""
@@ -122,10 +129,11 @@ def splat(typing: Any, value: Any, like: Any) -> Any:
 
 @intrinsic
 def larger(typing: Any, a: Any, b: Any) -> Any:
-    """The larger of the two, number by number."""
+    """The larger of the two, number by number: one instruction, where a comparison takes two."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[0], args[1])
+        kind = args[0].type
+        return builder.call(_vector_function(builder, "maxnum", [kind, kind], kind), args)
 
     return a(a, b), codegen
 
@@ -180,13 +188,6 @@ def _halves(builder: Any, pointer: Any, index: Any) -> Any:
     return builder.bitcast(builder.gep(pointer, [index]), _HALVES.as_pointer())
 
 
-def _vector_function(builder: Any, name: str, given: Any, out: Any) -> Any:
-    """An LLVM function of one vector, which llvmlite does not know how to spell."""
-    suffix = f"v{WIDTH}{'f32' if given.element == ir.FloatType() else 'f64'}"
-    kind = ir.FunctionType(out, [given])
-    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
-
-
 @intrinsic
 def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -200,7 +201,7 @@ def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
 def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[2].type
-        lower = builder.call(_vector_function(builder, "floor", kind, kind), [args[2]])
+        lower = builder.call(_vector_function(builder, "floor", [kind], kind), [args[2]])
         builder.store(builder.fptosi(lower, _HALVES), _halves(builder, args[0], args[1]), align=2)
         return context.get_dummy_value()
 
@@ -251,8 +252,8 @@ def _greatest(typing: Any, value: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[0].type
-        sizes = builder.call(_vector_function(builder, "fabs", kind, kind), [args[0]])
-        most = _vector_function(builder, "vector.reduce.fmax", kind, kind.element)
+        sizes = builder.call(_vector_function(builder, "fabs", [kind], kind), [args[0]])
+        most = _vector_function(builder, "vector.reduce.fmax", [kind], kind.element)
         return builder.call(most, [sizes])
 
     return value.dtype(value), codegen
