@@ -107,7 +107,7 @@ class RangeEngine:
             wide = int(top.wide[1]) if len(top.wide) > 1 else 0
             results = np.zeros(children * int(f.roots[1]) * wide, dtype=dtype)
             team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
-            private = ("reach", "sigma", "value", "block", "sums")
+            private = ("reach", "value", "block", "sums")
             tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
             each = [(tuple(team), tuple(a), tuple(b)) for a, b in zip(tops, own, strict=True)]
             self._rooms[dtype] = (team, top, each)
@@ -128,13 +128,13 @@ class RangeEngine:
         way_out, way_out_at = _pack(both * np.repeat(f.roots[1:], 2))
         paid, paid_at = _pack(used * wide * f.roots[1:])
         result, result_at = _pack(used * wide * f.roots[:-1])
-        rows, most = int(f.rows.max()) * LANES, int(f.actions.max(initial=0)) * LANES
+        rows = int(f.rows.max()) * LANES
 
         def room(size: int) -> NDArray[Any]:
             return np.zeros(size, dtype=dtype)
 
         return self.kernels.Scratch(
-            reach=room(rows), sigma=room(most), value=room(rows), block=room(LANES * LANES),
+            reach=room(rows), value=room(rows), block=room(LANES * LANES),
             sums=room(self.tree.num_cards * LANES),
             lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
             way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),

@@ -69,7 +69,6 @@ class Scratch(NamedTuple):
     """What one thread works with. Levels are streets; [level] gives where each starts."""
 
     reach: Numbers  # rows of one tile
-    sigma: Numbers  # strategies of one decision
     value: Numbers  # rows of one tile
     block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
@@ -244,14 +243,24 @@ def learn_from(
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def weight_of(mind: Mind, e: int, positive: Any, negative: Any) -> Any:
+def weight_of(mind: Mind, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
     """What an action is played in proportion to: a regret, or what it will be if foreseen."""
     like = kind_of(positive)
     w = recall(mind.weights, mind.scale, e, like)
-    if mind.flags[1] != 0:
+    if foreseen:
         w = w * choose(w, splat(0.0, like), positive, negative)
         w = w + recall(mind.instant, mind.instant_scale, e, like)
     return larger(w, splat(TINY, like))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def share_of(mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+    """One by the weights of all actions: to read them again costs less than to keep them."""
+    like = kind_of(positive)
+    total = splat(0.0, like)
+    for k in range(n):
+        total = total + weight_of(mind, e + k * LANES, positive, negative, foreseen)
+    return splat(1.0, like) / total
 
 
 @njit(cache=True, error_model="numpy")
@@ -267,7 +276,7 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s
     scale, weigh = mind.scale, mind.average_scale
     like = reach[0]
     fading = splat(ahead[2], like)
-    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
+    one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen, seed = mind.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
@@ -299,14 +308,10 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s
                 add(average, weigh, e + LANES, fading, b, seed)
                 add(average, weigh, e + 2 * LANES, fading, c, seed)
             continue
-        total = zero
+        share = share_of(mind, e, n, positive, negative, foreseen)
         for k in range(n):
-            w = weight_of(mind, e + k * LANES, positive, negative)
-            total = total + w
-            store(reach, to + k * LANES, w)
-        share = one / total
-        for k in range(n):
-            a = here * (load(reach, to + k * LANES, like) * share)
+            w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+            a = here * (w * share)
             store(reach, to + k * LANES, a)
             if kept:
                 add(average, weigh, e + k * LANES, fading, a, seed)
@@ -318,9 +323,9 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
 
     Her strategy is matched to the regrets once more, as they are read anyway.
     """
-    weights, scale, value, sigma = mind.weights, mind.scale, s.value, s.sigma
+    weights, scale, value = mind.weights, mind.scale, s.value
     like = value[0]
-    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
+    one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
@@ -351,7 +356,7 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             continue
-        mean = played(mind, e, n, positive, negative, sigma, value, to)
+        mean = played(mind, e, n, positive, negative, foreseen, value, to)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
@@ -362,19 +367,15 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def played(
-    mind: Mind, e: int, n: int, positive: Any, negative: Any, sigma: Numbers, value: Numbers,
+    mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool, value: Numbers,
     to: int,
 ) -> Any:  # fmt: skip
     """The value of a decision with any number of actions, played as her weights have it."""
     like = kind_of(positive)
-    total, mean = splat(0.0, like), splat(0.0, like)
+    share, mean = share_of(mind, e, n, positive, negative, foreseen), splat(0.0, like)
     for k in range(n):
-        w = weight_of(mind, e + k * LANES, positive, negative)
-        total = total + w
-        store(sigma, k * LANES, w)
-    share = splat(1.0, like) / total
-    for k in range(n):
-        mean = mean + (load(sigma, k * LANES, like) * share) * load(value, to + k * LANES, like)
+        w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+        mean = mean + (w * share) * load(value, to + k * LANES, like)
     return mean
 
 
@@ -390,7 +391,7 @@ def follow(f: Forest, sp: int, mind: Mind, at: int, mode: int, s: Scratch) -> No
         best = load(value, first * LANES, like)
         if mode == FOLLOW:
             to = first * LANES
-            best = played(mind, at + to, last - first, one, one, s.sigma, value, to)
+            best = played(mind, at + to, last - first, one, one, False, value, to)
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
@@ -437,15 +438,16 @@ def bring(
 def face(f: Forest, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
     """The opponent's reach in one tile, laid out for the terminals: one lane per row that ends."""
     street = b.street[u]
-    so = 2 * street + o
+    so, like = 2 * street + o, s.reach[0]
     for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
         lane = (f.chunk_at[so] + c) * LANES
         into = s.lanes_at[street] + (c * s.tall[street] + tile * LANES) * LANES
-        for q in range(0, LANES, 4):
-            a0, a1 = f.lane_row[lane + q] * LANES, f.lane_row[lane + q + 1] * LANES
-            a2, a3 = f.lane_row[lane + q + 2] * LANES, f.lane_row[lane + q + 3] * LANES
-            for h in range(0, LANES, 4):
-                turn(s.reach, a0 + h, a1 + h, a2 + h, a3 + h, s.lanes, into + h * LANES + q)
+        for q in range(lane, lane + LANES, 4):
+            turn(load(s.reach, f.lane_row[q] * LANES, like),
+                 load(s.reach, f.lane_row[q + 1] * LANES, like),
+                 load(s.reach, f.lane_row[q + 2] * LANES, like),
+                 load(s.reach, f.lane_row[q + 3] * LANES, like),
+                 s.lanes, into + q - lane, LANES)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
@@ -489,11 +491,11 @@ def settle(
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
                 paid = s.shown if kind == 0 else s.folded
-                for q in range(0, LANES, 4):
-                    for h in range(0, LANES, 4):
-                        row = source + h * LANES + q
-                        turn(paid, row, row + LANES, row + 2 * LANES, row + 3 * LANES,
-                             s.block, q * LANES + h)  # fmt: skip
+                for h in range(0, LANES, 4):
+                    row = source + h * LANES
+                    turn(load(paid, row, like), load(paid, row + LANES, like),
+                         load(paid, row + 2 * LANES, like), load(paid, row + 3 * LANES, like),
+                         s.block, h, LANES)  # fmt: skip
                 for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
                     row = f.end_row[e] * LANES
                     chips = splat(f.end_scale[e], like)

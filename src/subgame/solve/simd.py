@@ -149,31 +149,29 @@ def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 
 @intrinsic
-def turn(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
-    """Transpose: four numbers each from `a`, `b`, `c`, `d` become four rows, `WIDTH` apart."""
+def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart: Any) -> Any:
+    """Transpose: `WIDTH` times four numbers, one of each vector, that start `apart` numbers apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def read(index: Any) -> Any:
-            pointer = _pointer(builder, source, args[0], index, 4)
-            return builder.load(pointer, align=_bytes(source.dtype))
-
         def mix(x: Any, y: Any, order: list[int]) -> Any:
             return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
 
-        rows = [read(index) for index in args[1:5]]
-        even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
-        odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
-        out = [
-            mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
-            mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
-        ]  # fmt: skip
-        for k, row in enumerate(out):
-            index = builder.add(args[6], ir.Constant(args[6].type, k * WIDTH))
-            pointer = _pointer(builder, into, args[5], index, 4)
-            builder.store(row, pointer, align=_bytes(into.dtype))
+        index, apart = args[5], args[6]
+        for q in range(0, WIDTH, 4):
+            rows = [mix(row, row, [q, q + 1, q + 2, q + 3]) for row in args[:4]]
+            even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
+            odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
+            out = [
+                mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
+                mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
+            ]  # fmt: skip
+            for row in out:
+                pointer = _pointer(builder, into, args[4], index, 4)
+                builder.store(row, pointer, align=_bytes(into.dtype))
+                index = builder.add(index, apart)
         return context.get_dummy_value()
 
-    return types.void(source, a, b, c, d, into, at), codegen
+    return types.void(a, b, c, d, into, types.int64, types.int64), codegen
 
 
 # Sixteen bits --------------------------------------------------------------------------------
