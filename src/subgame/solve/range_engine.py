@@ -102,10 +102,10 @@ class RangeEngine:
         if dtype not in self._rooms:
             top = self._scratch(dtype, shared=True)
             own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
-            f, b = self.tree.forest, self.tree.boards
+            b = self.tree.boards
             children = int(b.child_at[1] - b.child_at[0])
             wide = int(top.wide[1]) if len(top.wide) > 1 else 0
-            results = np.zeros(children * int(f.roots[1]) * wide, dtype=dtype)
+            results = np.zeros(children * int(top.ways[1]) * wide, dtype=dtype)
             team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
             private = ("reach", "value", "block", "sums")
             tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
@@ -114,7 +114,10 @@ class RangeEngine:
         return self._rooms[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
-        """Working arrays: those of the first street are shared, those of the others are not."""
+        """Working arrays: those of the first street are shared, those of the others are not.
+
+        What is by place and root has roots side by side, so that kernels move four at once.
+        """
         f, b = self.tree.forest, self.tree.boards
         levels = len(f.roots) - 1
         wide = np.zeros(levels, dtype=np.int64)
@@ -123,12 +126,14 @@ class RangeEngine:
         used = np.array([(level == 0) == shared for level in range(levels)])
         chunks = np.diff(f.chunk_at).reshape(-1, 2).max(1)
         lanes, lanes_at = _pack(used * chunks * tall * LANES)
-        both = np.repeat(used * wide, 2)
-        way_in, way_in_at = _pack(both * np.repeat(f.roots[:-1], 2))
-        way_out, way_out_at = _pack(both * np.repeat(f.roots[1:], 2))
-        paid, paid_at = _pack(used * wide * f.roots[1:])
-        result, result_at = _pack(used * wide * f.roots[:-1])
-        rows = int(f.rows.max()) * LANES
+        ways = -(-f.roots // 4) * 4
+        ways[0] = 1
+        above = np.append(wide[0], wide) + 1  # one more place, where nobody is
+        left = np.append(shared, used)  # reach into a street is left by the one above
+        way, way_at = _pack(np.repeat(left * above * ways, 2))
+        paid, paid_at = _pack(used * wide * ways[1:])
+        result, result_at = _pack(used * wide * ways[:-1])
+        rows = (int(f.rows.max()) + 3) * LANES
 
         def room(size: int) -> NDArray[Any]:
             return np.zeros(size, dtype=dtype)
@@ -137,9 +142,8 @@ class RangeEngine:
             reach=room(rows), value=room(rows), block=room(LANES * LANES),
             sums=room(self.tree.num_cards * LANES),
             lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
-            way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),
-            way_out_at=way_out_at, paid=room(paid), paid_at=paid_at, result=room(result),
-            result_at=result_at, wide=wide, tall=tall,
+            way=room(way), way_at=way_at, paid=room(paid), paid_at=paid_at, result=room(result),
+            result_at=result_at, ways=ways, wide=wide, tall=tall,
             deck=np.array([self.tree.num_cards]),
         )  # fmt: skip
 
@@ -160,9 +164,9 @@ class RangeEngine:
 
     def _enter(self, dtype: Any, p: int, slots: Floats) -> None:
         top = self._room(dtype)[1]
-        at = int(top.way_in_at[p])
-        top.way_in[at : at + int(top.wide[0])] = 0
-        top.way_in[at : at + len(self.stand[p])] = slots[self.stand[p]]
+        at = int(top.way_at[p])
+        top.way[at : at + int(top.wide[0])] = 0
+        top.way[at : at + len(self.stand[p])] = slots[self.stand[p]]
 
     # The operations --------------------------------------------------------------------------
     def memory(self, p: int, *, predictive: bool = False) -> Memory:

@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 from subgame.solve.simd import (
     choose,
     fetch_add,
+    gather,
     kind_of,
     larger,
     load,
     nap,
     note,
+    pay,
     peek,
     recall,
     splat,
@@ -76,15 +78,14 @@ class Scratch(NamedTuple):
     shown: Numbers  # values at showdowns, and after folds, the same shape
     folded: Numbers
     lanes_at: Ints  # [level]
-    way_in: Numbers  # [player][root, place] reach at the roots of a unit
-    way_in_at: Ints  # [2 level + player]
-    way_out: Numbers  # [player][leaf, place] reach at the leaves
-    way_out_at: Ints
-    paid: Numbers  # [leaf, place] the sweeping player's values at the leaves
+    way: Numbers  # [player][place, root] reach into a street, by places in the unit above it
+    way_at: Ints  # [2 level + player]
+    paid: Numbers  # [place, root of the next] the sweeping player's values at the leaves
     paid_at: Ints  # [level]
-    result: Numbers  # [root, place] her values at the roots
+    result: Numbers  # [place, root] her values at the roots
     result_at: Ints
-    wide: Ints  # [level] places per row: the widest unit's
+    ways: Ints  # [level + 1] roots, up to a multiple of four; the first street has one
+    wide: Ints  # [level] places of the widest unit
     tall: Ints  # [level] places per chunk, with one for the hand nobody holds
     deck: Ints  # [1] how many different cards it has
 
@@ -93,7 +94,7 @@ class Team(NamedTuple):
     """What threads share."""
 
     counters: Ints  # barrier, next board
-    results: Numbers  # [child of the top unit][root, place]
+    results: Numbers  # [child of the top unit][place, root]
 
 
 @njit(cache=True, error_model="numpy")
@@ -415,23 +416,47 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
     return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def enter(
+    b: Boards, u: int, p: int, place: int, ways: int, way: Numbers, at: int, nobody: int,
+    reach: Numbers,
+) -> None:  # fmt: skip
+    """Reach at the roots of a unit, for a tile from `place` on: from the unit above."""
+    hands, above = b.hands[2 * u + p], b.hand_at[2 * u + p]
+    for h in range(place, place + LANES, 4):
+        h0 = at + (np.int64(b.above[above + h]) if h < hands else nobody) * ways
+        h1 = at + (np.int64(b.above[above + h + 1]) if h + 1 < hands else nobody) * ways
+        h2 = at + (np.int64(b.above[above + h + 2]) if h + 2 < hands else nobody) * ways
+        h3 = at + (np.int64(b.above[above + h + 3]) if h + 3 < hands else nobody) * ways
+        for k in range(0, ways, 4):
+            gather(way, h0 + k, h1 + k, h2 + k, h3 + k, reach, k * LANES + h - place)
+
+
 @njit(cache=True, error_model="numpy")
 def bring(
     f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, kept: bool,
-    s: Scratch,
+    way: Numbers, way_at: Ints, s: Scratch,
 ) -> None:  # fmt: skip
-    """Reach of player `p` down through a unit, in one tile."""
+    """Reach of player `p` down through a unit, in one tile, from the `way` above it."""
     street = b.street[u]
-    sp, wide, place = 2 * street + p, s.wide[street], tile * LANES
-    like = s.reach[0]
-    for k in range(f.roots[street]):
-        entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
-        store(s.reach, k * LANES, entry)
+    sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
+    if street == 0:  # one root, and hands as they are
+        store(s.reach, 0, load(way, way_at[p] + place, like))
+    else:
+        nobody = s.wide[street - 1]
+        enter(b, u, p, place, s.ways[street], way, way_at[sp], nobody, s.reach)
     kept = kept and mind.flags[0] != 0
     descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
-    for k in range(f.roots[street + 1]):
-        row = f.leaf_row[f.leaf_at[sp] + k] * LANES
-        store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
+    if leaves == 0:
+        return
+    ways, row, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
+    into = s.way_at[sp + 2] + place * ways
+    for k in range(0, ways, 4):
+        turn(load(s.reach, f.leaf_row[row + k] * LANES, like),
+             load(s.reach, f.leaf_row[min(row + k + 1, last)] * LANES, like),
+             load(s.reach, f.leaf_row[min(row + k + 2, last)] * LANES, like),
+             load(s.reach, f.leaf_row[min(row + k + 3, last)] * LANES, like),
+             s.way, into + k, ways)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy")
@@ -458,15 +483,15 @@ def tiles(b: Boards, u: int, p: int) -> int:
 @njit(cache=True, error_model="numpy")
 def arrive(
     f: Forest, b: Boards, u: int, p: int, mine: Mind, theirs: Mind, rates: Rates, ahead: Rates,
-    keep: int, s: Scratch, me: int, threads: int,
+    keep: int, way: Numbers, way_at: Ints, s: Scratch, me: int, threads: int,
 ) -> None:  # fmt: skip
     """Reach down through a unit: the opponent's, and ours where our average is kept."""
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, keep != NOBODY, s)
+        bring(f, b, u, 1 - p, tile, theirs, ahead, keep != NOBODY, way, way_at, s)
         face(f, b, u, 1 - p, tile, s)
     if keep == BOTH:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, True, s)
+            bring(f, b, u, p, tile, mine, rates, True, way, way_at, s)
 
 
 @njit(cache=True, error_model="numpy")
@@ -478,7 +503,7 @@ def settle(
     street = b.street[u]
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
-    wide, tall = s.wide[street], s.tall[street]
+    tall, ways, below = s.tall[street], s.ways[street], s.ways[street + 1]
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
@@ -490,11 +515,11 @@ def settle(
             for kind in range(2):
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
-                paid = s.shown if kind == 0 else s.folded
+                won_at = s.shown if kind == 0 else s.folded
                 for h in range(0, LANES, 4):
                     row = source + h * LANES
-                    turn(load(paid, row, like), load(paid, row + LANES, like),
-                         load(paid, row + 2 * LANES, like), load(paid, row + 3 * LANES, like),
+                    turn(load(won_at, row, like), load(won_at, row + LANES, like),
+                         load(won_at, row + 2 * LANES, like), load(won_at, row + 3 * LANES, like),
                          s.block, h, LANES)  # fmt: skip
                 for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
                     row = f.end_row[e] * LANES
@@ -503,85 +528,90 @@ def settle(
                     if f.end_first[e] == 0:
                         won = won + load(s.value, row, like)
                     store(s.value, row, won)
-        for k in range(f.roots[street + 1]):
-            row = f.leaf_row[f.leaf_at[sp] + k] * LANES
-            below = load(s.paid, s.paid_at[street] + k * wide + place, like)
-            store(s.value, row, load(s.value, row, like) + below)
+        for k in range(0, below, 4):
+            for h in range(0, LANES, 4):
+                paid = s.paid_at[street] + (place + h) * below + k
+                gather(s.paid, paid, paid + below, paid + 2 * below, paid + 3 * below, s.block, h)
+            for j in range(k, min(k + 4, f.roots[street + 1])):
+                row = f.leaf_row[f.leaf_at[sp] + j] * LANES
+                more = load(s.block, (j - k) * LANES, like)
+                store(s.value, row, load(s.value, row, like) + more)
         at = tile_of(f, b, u, p, tile)
         if mode == LEARN:
             learn(f, sp, mind, at, rates, s)
         else:
             follow(f, sp, mind, at, mode, s)
-        for k in range(f.roots[street]):
-            store(s.result, s.result_at[street] + k * wide + place, load(s.value, k * LANES, like))
+        if street == 0:
+            store(s.result, s.result_at[0] + place, load(s.value, 0, like))
+            continue
+        for k in range(0, ways, 4):
+            row, into = k * LANES, s.result_at[street] + place * ways + k
+            turn(load(s.value, row, like), load(s.value, row + LANES, like),
+                 load(s.value, row + 2 * LANES, like), load(s.value, row + 3 * LANES, like),
+                 s.result, into, ways)  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
-def hand_down(f: Forest, b: Boards, c: int, p: int, up: Scratch, s: Scratch) -> None:
-    """Reach at the leaves of the unit above child `c` becomes that at its roots."""
-    street = b.street[c]
-    sp = 2 * street + p
-    above, here = up.wide[street - 1], s.wide[street]
-    hands, at = b.hands[2 * c + p], b.hand_at[2 * c + p]
-    full = (hands + LANES - 1) // LANES * LANES
-    for k in range(f.roots[street]):
-        source = up.way_out_at[sp - 2] + k * above
-        into = s.way_in_at[sp] + k * here
-        for h in range(hands):
-            s.way_in[into + h] = up.way_out[source + np.int64(b.above[at + h])]
-        for h in range(hands, full):
-            s.way_in[into + h] = 0
+@njit(cache=True, error_model="numpy", forceinline=True)
+def pay_all(
+    s: Scratch, into: int, result: Numbers, source: int, begin: int, stop: int, times: float
+) -> None:
+    """Values of one hand at some roots, so many times."""
+    for k in range(begin, stop, 4):
+        pay(s.paid, into + k, result, source + k, times)
 
 
 @njit(cache=True, error_model="numpy")
 def hand_up(
-    b: Boards, c: int, p: int, k: int, result: Numbers, source: int, wide: int, s: Scratch
+    b: Boards, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
 ) -> None:
-    """Values at root `k` of child `c` are added to the leaf of the unit above.
+    """Values at some roots of child `c` are added to the leaves of the unit above.
 
     Of the cards that the one dealt stands for, a hand meets those that it does not hold.
     """
     street = b.street[c]
     at, weight, dealt = b.hand_at[2 * c + p], b.weight[c], b.dealt[c]
     less = weight * b.share[c]
-    into = s.paid_at[street - 1] + k * s.wide[street - 1]
-    source += k * wide
+    into, ways = s.paid_at[street - 1], s.ways[street]
     if b.size_at[c] < 0:  # every card is there once, and no hand holds the one dealt
         for h in range(b.hands[2 * c + p]):
-            s.paid[into + np.int64(b.above[at + h])] += weight * result[source + h]
+            up = into + np.int64(b.above[at + h]) * ways
+            pay_all(s, up, result, source + h * ways, begin, stop, weight)
         return
     first = b.run_at[2 * c + p]
     for r in range(first, first + np.int64(b.group_run[b.group_at[2 * c + p] + b.groups[c]])):
         often = weight - less if np.int64(b.run_card[r]) == dealt else weight
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
             times = often - less if np.int64(b.other[at + h]) == dealt else often
-            s.paid[into + np.int64(b.above[at + h])] += times * result[source + h]
+            up = into + np.int64(b.above[at + h]) * ways
+            pay_all(s, up, result, source + h * ways, begin, stop, times)
 
 
 @njit(cache=True, error_model="numpy")
-def even_out(b: Boards, u: int, p: int, k: int, s: Scratch) -> None:
-    """Average the values at leaf `k` over hands that suits exchange."""
+def even_out(b: Boards, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
+    """Average the values at some leaves over hands that suits exchange."""
     street = b.street[u]
-    into = s.paid_at[street] + k * s.wide[street]
+    into, ways = s.paid_at[street], s.ways[street + 1]
     at = b.orbit_at[2 * u + p]
     for o in range(at, at + b.orbits[2 * u + p]):
         first, last = b.orbit_start[o], b.orbit_start[o + 1]
         if last - first > 1:
-            total = s.paid[into] * 0
-            for j in range(first, last):
-                total += s.paid[into + np.int64(b.orbit_hand[j])]
-            total /= last - first
-            for j in range(first, last):
-                s.paid[into + np.int64(b.orbit_hand[j])] = total
+            for k in range(into + begin, into + stop):
+                total = s.paid[k] * 0
+                for j in range(first, last):
+                    total += s.paid[k + np.int64(b.orbit_hand[j]) * ways]
+                total /= last - first
+                for j in range(first, last):
+                    s.paid[k + np.int64(b.orbit_hand[j]) * ways] = total
 
 
 @njit(cache=True, error_model="numpy")
-def clear(b: Boards, u: int, k: int, s: Scratch) -> None:
-    """Nothing is paid at leaf `k` yet."""
+def clear(b: Boards, u: int, begin: int, stop: int, s: Scratch) -> None:
+    """Nothing is paid at some leaves yet."""
     street = b.street[u]
-    into = s.paid_at[street] + k * s.wide[street]
+    into, ways = s.paid_at[street], s.ways[street + 1]
     for h in range(s.wide[street]):
-        s.paid[into + h] = 0
+        for k in range(begin, stop):
+            s.paid[into + h * ways + k] = 0
 
 
 @njit(cache=True, error_model="numpy")
@@ -598,24 +628,18 @@ def end(f: Forest, b: Boards, u: int, p: int, s: Scratch, me: int, threads: int)
 @njit(cache=True, error_model="numpy")
 def visit(
     f: Forest, b: Boards, u: int, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
-    ahead: Rates, keep: int, s: Scratch,
+    ahead: Rates, keep: int, way: Numbers, way_at: Ints, s: Scratch,
 ) -> None:  # fmt: skip
-    """Sweep a unit and all below it, alone: `s.way_in` to `s.result` of its street."""
-    street, leaves = b.street[u], f.roots[b.street[u] + 1]
+    """Sweep a unit and all below it, alone: from the `way` above it to `s.result`."""
+    street, leaves = b.street[u], s.ways[b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
-    arrive(f, b, u, p, mine, theirs, rates, ahead, keep, s, me, threads)
+    arrive(f, b, u, p, mine, theirs, rates, ahead, keep, way, way_at, s, me, threads)
     if leaves > 0:
-        for k in range(leaves):
-            clear(b, u, k, s)
+        clear(b, u, me, leaves, s)
         for c in range(b.child_at[u], b.child_at[u + 1]):
-            hand_down(f, b, c, 1 - p, s, s)
-            if keep == BOTH:
-                hand_down(f, b, c, p, s, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s)
-            for k in range(leaves):
-                hand_up(b, c, p, k, s.result, s.result_at[street + 1], s.wide[street + 1], s)
-        for k in range(leaves):
-            even_out(b, u, p, k, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s.way, s.way_at, s)
+            hand_up(b, c, p, me, leaves, s.result, s.result_at[street + 1], s)
+        even_out(b, u, p, me, leaves, s)
     end(f, b, u, p, s, me, threads)
     settle(f, b, u, p, mode, mine, rates, s, me, threads)
 
@@ -630,29 +654,28 @@ def sweep(
     Threads share the first board's tiles and chunks, and hand out the boards below one by one. As
     their values are kept apart and added in order, results do not depend on who did what.
     """
-    leaves, first, last = f.roots[1], b.child_at[0], b.child_at[1]
+    leaves, first, last = top.ways[1], b.child_at[0], b.child_at[1]
     root = np.int64(0)
     if me == 0:
         team.counters[1] = 0
-    arrive(f, b, root, p, mine, theirs, rates, ahead, keep, top, me, threads)
+    arrive(f, b, root, p, mine, theirs, rates, ahead, keep, top.way, top.way_at, top, me,
+           threads)  # fmt: skip
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
-            hand_down(f, b, c, 1 - p, top, s)
-            if keep == BOTH:
-                hand_down(f, b, c, p, top, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, top.way, top.way_at, s)
             for j in range(size):
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
-        for k in range(me, leaves, threads):
-            clear(b, root, k, top)
+        for k in range(me * LANES, leaves, threads * LANES):  # no two write to the same line
+            stop = min(k + LANES, leaves)
+            clear(b, root, k, stop, top)
             for c in range(first, last):
-                hand_up(b, c, p, k, team.results, (c - first) * size, s.wide[1], top)
-            even_out(b, root, p, k, top)
+                hand_up(b, c, p, k, stop, team.results, (c - first) * size, top)
+            even_out(b, root, p, k, stop, top)
     end(f, b, root, p, top, me, threads)
     wait(team.counters, threads)
     settle(f, b, root, p, mode, mine, rates, top, me, threads)

@@ -148,30 +148,75 @@ def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
     return yes(a, b, yes, no), codegen
 
 
+def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Four vectors of four numbers."""
+
+    def mix(x: Any, y: Any, order: list[int]) -> Any:
+        return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
+
+    even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
+    odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
+    return [
+        mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
+        mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
+    ]  # fmt: skip
+
+
 @intrinsic
 def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart: Any) -> Any:
     """Transpose: `WIDTH` times four numbers, one of each vector, that start `apart` numbers apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def mix(x: Any, y: Any, order: list[int]) -> Any:
-            return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
-
-        index, apart = args[5], args[6]
+        index, step = args[5], args[6]
         for q in range(0, WIDTH, 4):
-            rows = [mix(row, row, [q, q + 1, q + 2, q + 3]) for row in args[:4]]
-            even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
-            odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
-            out = [
-                mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
-                mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
-            ]  # fmt: skip
-            for row in out:
+            some = ir.Constant(ir.VectorType(_INT32, 4), [q, q + 1, q + 2, q + 3])
+            rows = [builder.shuffle_vector(row, row, some) for row in args[:4]]
+            for row in _transposed(builder, rows):
                 pointer = _pointer(builder, into, args[4], index, 4)
                 builder.store(row, pointer, align=_bytes(into.dtype))
-                index = builder.add(index, apart)
+                index = builder.add(index, step)
         return context.get_dummy_value()
 
     return types.void(a, b, c, d, into, types.int64, types.int64), codegen
+
+
+@intrinsic
+def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
+    """The other way round: four numbers each from four places become four rows, `WIDTH` apart."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def read(index: Any) -> Any:
+            pointer = _pointer(builder, source, args[0], index, 4)
+            return builder.load(pointer, align=_bytes(source.dtype))
+
+        for k, row in enumerate(_transposed(builder, [read(index) for index in args[1:5]])):
+            index = builder.add(args[6], ir.Constant(args[6].type, k * WIDTH))
+            pointer = _pointer(builder, into, args[5], index, 4)
+            builder.store(row, pointer, align=_bytes(into.dtype))
+        return context.get_dummy_value()
+
+    return types.void(source, a, b, c, d, into, at), codegen
+
+
+@intrinsic
+def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) -> Any:
+    """Add four numbers, so many times, to four others of their type."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        here = _pointer(builder, into, args[0], args[1], 4)
+        there = _pointer(builder, source, args[2], args[3], 4)
+        align = _bytes(into.dtype)
+        number = context.cast(builder, args[4], times, into.dtype)
+        vector = ir.VectorType(_element(into.dtype), 4)
+        nothing = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
+        zeros = ir.Constant(ir.VectorType(_INT32, 4), [0] * 4)
+        each = builder.shuffle_vector(first, nothing, zeros)
+        more = builder.fmul(each, builder.load(there, align=align), flags=FAST)
+        builder.store(builder.fadd(builder.load(here, align=align), more, flags=FAST), here, align)
+        return context.get_dummy_value()
+
+    return types.void(into, at, source, start, times), codegen
 
 
 # Sixteen bits --------------------------------------------------------------------------------
