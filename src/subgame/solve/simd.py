@@ -164,7 +164,7 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 @intrinsic
 def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart: Any) -> Any:
-    """Transpose: `WIDTH` times four numbers, one of each vector, that start `apart` numbers apart."""
+    """Transpose: `WIDTH` times four numbers, one of each vector, `apart` from the next four."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         index, step = args[5], args[6]
