@@ -32,8 +32,8 @@ SCHEDULE = "hs-dcfr"
 TARGETS = (0.5, 0.1)
 """Per cent of the pot."""
 MOVED = 20
-"""Bytes per action and hand in an iteration: regrets and average read and written when it is its
-player's turn, regrets read when it is the other's."""
+"""Bytes per action and hand in an iteration: regrets read and written when it is its player's turn,
+regrets read, average read and written when it is the other's."""
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
 IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
 

@@ -18,6 +18,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from subgame.solve.range_terminals import evaluate
 from subgame.solve.simd import (
     choose,
     fetch_add,
@@ -109,119 +110,6 @@ def wait(counters: Ints, threads: int) -> None:
         spins += 1
         if spins > 100_000:  # whoever is missing may be waiting for this very core
             nap(20)
-
-
-# Terminals -----------------------------------------------------------------------------------
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def pour(
-    b: Boards, size: int, first: int, last: int, hands: int, x: Numbers, at: int, sums: Numbers,
-    total: Any,
-) -> Any:  # fmt: skip
-    """Add the reach of some runs of hands to the sums per card and to the total.
-
-    Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
-    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A. Where every card
-    is there once (`size` is negative), that need not be counted.
-    """
-    like = sums[0]
-    for r in range(first, last):
-        run = splat(0.0, like)
-        card = np.int64(b.run_card[r])
-        if size < 0:
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                a = load(x, at + h * LANES, like)
-                c = np.int64(b.other[hands + h]) * LANES
-                store(sums, c, load(sums, c, like) + a)
-                run = run + a
-            c = card * LANES
-            store(sums, c, load(sums, c, like) + run)
-            total = total + run
-            continue
-        often = b.size[size + card]
-        times = splat(often, like)
-        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-            a = load(x, at + h * LANES, like)
-            other = np.int64(b.other[hands + h])
-            c = other * LANES
-            if other == card:
-                a = splat((often - 1) / 2, like) * a
-                store(sums, c, load(sums, c, like) + a)
-                run = run + a
-            else:
-                store(sums, c, load(sums, c, like) + times * a)
-                run = run + splat(b.size[size + other], like) * a
-        c = card * LANES
-        store(sums, c, load(sums, c, like) + run)
-        total = total + times * run
-    return total
-
-
-@njit(cache=True, error_model="numpy")
-def evaluate(
-    b: Boards, u: int, p: int, kind: int, x: Numbers, shown: Numbers, folded: Numbers, at: int,
-    sums: Numbers, deck: int,
-) -> None:  # fmt: skip
-    """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
-
-    With w(h) the reach of weaker hands that share no card with h, and s(h) of stronger ones, a
-    showdown pays w - s. Going up through the ranks with sums per card, ``all - card - card`` is w
-    just before h's group is added and ``w + ties`` just after; starting the sums at minus half of
-    their end makes the two add up to w - s at once. The hand h itself cancels out.
-    """
-    like = sums[0]
-    o = 1 - p
-    n = b.hands[2 * u + o]
-    theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
-    run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
-    group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
-    groups, size = b.groups[u], b.size_at[u]
-    zero = splat(0.0, like)
-    ours = b.hands[2 * u + p]
-    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
-        if kind & 1:
-            store(shown, at + h * LANES, zero)
-        if kind & 2:
-            store(folded, at + h * LANES, zero)
-    for c in range(deck):
-        store(sums, c * LANES, zero)
-    total = zero
-    last = run_o + np.int64(b.group_run[group_o + groups])
-    total = pour(b, size, run_o, last, theirs, x, at, sums, total)
-    if kind & 2:
-        store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
-        for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, rest - load(sums, c, like) + own)
-    if not kind & 1:
-        return
-    half = splat(-0.5, like)
-    for c in range(deck):
-        store(sums, c * LANES, half * load(sums, c * LANES, like))
-    total = half * total
-    for g in range(groups):
-        begin, end = np.int64(b.group_run[group_p + g]), np.int64(b.group_run[group_p + g + 1])
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                store(shown, at + h * LANES, rest - load(sums, c, like))
-        first = run_o + np.int64(b.group_run[group_o + g])
-        last = run_o + np.int64(b.group_run[group_o + g + 1])
-        total = pour(b, size, first, last, theirs, x, at, sums, total)
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                before = load(shown, at + h * LANES, like)
-                store(shown, at + h * LANES, before + rest - load(sums, c, like))
 
 
 # One tile of one player ----------------------------------------------------------------------
@@ -417,6 +305,16 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
+def across(
+    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, apart: int
+) -> None:
+    """Transpose four rows of `LANES` numbers, to where four numbers each are `apart`."""
+    like = source[0]
+    turn(load(source, a, like), load(source, b, like), load(source, c, like),
+         load(source, d, like), into, at, apart)  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
 def enter(
     b: Boards, u: int, p: int, place: int, ways: int, way: Numbers, at: int, nobody: int,
     reach: Numbers,
@@ -449,30 +347,26 @@ def bring(
     descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
     if leaves == 0:
         return
-    ways, row, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
+    ways, leaf, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
     into = s.way_at[sp + 2] + place * ways
-    for k in range(0, ways, 4):
-        turn(load(s.reach, f.leaf_row[row + k] * LANES, like),
-             load(s.reach, f.leaf_row[min(row + k + 1, last)] * LANES, like),
-             load(s.reach, f.leaf_row[min(row + k + 2, last)] * LANES, like),
-             load(s.reach, f.leaf_row[min(row + k + 3, last)] * LANES, like),
-             s.way, into + k, ways)  # fmt: skip
+    for k in range(leaf, leaf + leaves, 4):  # what is no root any more repeats the last
+        row0, row1 = f.leaf_row[k] * LANES, f.leaf_row[min(k + 1, last)] * LANES
+        row2, row3 = f.leaf_row[min(k + 2, last)] * LANES, f.leaf_row[min(k + 3, last)] * LANES
+        across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
 
 
 @njit(cache=True, error_model="numpy")
 def face(f: Forest, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
     """The opponent's reach in one tile, laid out for the terminals: one lane per row that ends."""
     street = b.street[u]
-    so, like = 2 * street + o, s.reach[0]
+    so = 2 * street + o
     for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
         lane = (f.chunk_at[so] + c) * LANES
         into = s.lanes_at[street] + (c * s.tall[street] + tile * LANES) * LANES
         for q in range(lane, lane + LANES, 4):
-            turn(load(s.reach, f.lane_row[q] * LANES, like),
-                 load(s.reach, f.lane_row[q + 1] * LANES, like),
-                 load(s.reach, f.lane_row[q + 2] * LANES, like),
-                 load(s.reach, f.lane_row[q + 3] * LANES, like),
-                 s.lanes, into + q - lane, LANES)  # fmt: skip
+            row0, row1 = f.lane_row[q] * LANES, f.lane_row[q + 1] * LANES
+            row2, row3 = f.lane_row[q + 2] * LANES, f.lane_row[q + 3] * LANES
+            across(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
@@ -515,12 +409,11 @@ def settle(
             for kind in range(2):
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
-                won_at = s.shown if kind == 0 else s.folded
+                lanes = s.shown if kind == 0 else s.folded
                 for h in range(0, LANES, 4):
                     row = source + h * LANES
-                    turn(load(won_at, row, like), load(won_at, row + LANES, like),
-                         load(won_at, row + 2 * LANES, like), load(won_at, row + 3 * LANES, like),
-                         s.block, h, LANES)  # fmt: skip
+                    across(lanes, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.block, h,
+                           LANES)  # fmt: skip
                 for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
                     row = f.end_row[e] * LANES
                     chips = splat(f.end_scale[e], like)
@@ -546,9 +439,8 @@ def settle(
             continue
         for k in range(0, ways, 4):
             row, into = k * LANES, s.result_at[street] + place * ways + k
-            turn(load(s.value, row, like), load(s.value, row + LANES, like),
-                 load(s.value, row + 2 * LANES, like), load(s.value, row + 3 * LANES, like),
-                 s.result, into, ways)  # fmt: skip
+            across(s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into,
+                   ways)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
