@@ -33,8 +33,8 @@ SCHEDULE = "hs-dcfr"
 TARGETS = (0.5, 0.1)
 """Per cent of the pot."""
 MOVED = 5
-"""Numbers per action and hand in an iteration: regrets and average read and written when it is its
-player's turn, regrets read when it is the other's."""
+"""Numbers per action and hand in an iteration: regrets read and written when it is its player's
+turn, regrets read, average read and written when it is the other's."""
 BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
 """Per number; 16 bits have a scale for every vector."""
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"

@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 Stored = NDArray[np.float32]
 _NONE: Stored = np.zeros(1, dtype=np.float32)
 _STILL: Floats = np.ones(4)
+LINE = 64
+"""Bytes of a line of the cache. Scratch starts a quarter into one, as large arrays mostly do by
+themselves: where sums and lanes both started with a line, a river took a seventh longer."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 
@@ -102,19 +105,22 @@ class RangeEngine:
         if dtype not in self._rooms:
             top = self._scratch(dtype, shared=True)
             own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
-            f, b = self.tree.forest, self.tree.boards
+            b = self.tree.boards
             children = int(b.child_at[1] - b.child_at[0])
             wide = int(top.wide[1]) if len(top.wide) > 1 else 0
-            results = np.zeros(children * int(f.roots[1]) * wide, dtype=dtype)
+            results = np.zeros(children * int(top.ways[1]) * wide, dtype=dtype)
             team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
-            private = ("reach", "sigma", "value", "block", "sums")
+            private = ("reach", "value", "block", "sums")
             tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
             each = [(tuple(team), tuple(a), tuple(b)) for a, b in zip(tops, own, strict=True)]
             self._rooms[dtype] = (team, top, each)
         return self._rooms[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
-        """Working arrays: those of the first street are shared, those of the others are not."""
+        """Working arrays: those of the first street are shared, those of the others are not.
+
+        What is by place and root has roots side by side, so that kernels move four at once.
+        """
         f, b = self.tree.forest, self.tree.boards
         levels = len(f.roots) - 1
         wide = np.zeros(levels, dtype=np.int64)
@@ -123,23 +129,26 @@ class RangeEngine:
         used = np.array([(level == 0) == shared for level in range(levels)])
         chunks = np.diff(f.chunk_at).reshape(-1, 2).max(1)
         lanes, lanes_at = _pack(used * chunks * tall * LANES)
-        both = np.repeat(used * wide, 2)
-        way_in, way_in_at = _pack(both * np.repeat(f.roots[:-1], 2))
-        way_out, way_out_at = _pack(both * np.repeat(f.roots[1:], 2))
-        paid, paid_at = _pack(used * wide * f.roots[1:])
-        result, result_at = _pack(used * wide * f.roots[:-1])
-        rows = int(f.rows.max()) * LANES
+        ways = -(-f.roots // 4) * 4
+        ways[0] = 1
+        above = np.append(wide[0], wide) + 1  # one more place, where nobody is
+        left = np.append(shared, used)  # reach into a street is left by the one above
+        way, way_at = _pack(np.repeat(left * above * ways, 2))
+        paid, paid_at = _pack(used * wide * ways[1:])
+        result, result_at = _pack(used * wide * ways[:-1])
+        rows = (int(f.rows.max()) + 3) * LANES
 
         def room(size: int) -> NDArray[Any]:
-            return np.zeros(size, dtype=dtype)
+            whole = np.zeros(size + LINE, dtype=dtype)
+            first = (LINE // 4 - whole.ctypes.data) % LINE // whole.itemsize
+            return whole[first : first + size]
 
         return self.kernels.Scratch(
-            reach=room(rows), sigma=room(rows), value=room(rows), block=room(LANES * LANES),
+            reach=room(rows), value=room(rows), block=room(LANES * LANES),
             sums=room(self.tree.num_cards * LANES),
             lanes=room(lanes), shown=room(lanes), folded=room(lanes), lanes_at=lanes_at,
-            way_in=room(way_in), way_in_at=way_in_at, way_out=room(way_out),
-            way_out_at=way_out_at, paid=room(paid), paid_at=paid_at, result=room(result),
-            result_at=result_at, wide=wide, tall=tall,
+            way=room(way), way_at=way_at, paid=room(paid), paid_at=paid_at, result=room(result),
+            result_at=result_at, ways=ways, wide=wide, tall=tall,
             deck=np.array([self.tree.num_cards]),
         )  # fmt: skip
 
@@ -160,9 +169,9 @@ class RangeEngine:
 
     def _enter(self, dtype: Any, p: int, slots: Floats) -> None:
         top = self._room(dtype)[1]
-        at = int(top.way_in_at[p])
-        top.way_in[at : at + int(top.wide[0])] = 0
-        top.way_in[at : at + len(self.stand[p])] = slots[self.stand[p]]
+        at = int(top.way_at[p])
+        top.way[at : at + int(top.wide[0])] = 0
+        top.way[at : at + len(self.stand[p])] = slots[self.stand[p]]
 
     # The operations --------------------------------------------------------------------------
     def memory(self, p: int, *, predictive: bool = False) -> Memory:
@@ -195,10 +204,11 @@ class RangeEngine:
             self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
         if responder == 1:  # she answers player 0's first strategy before it is played
             blind = memories[1]._replace(average=_none_like(memories[1].average))
-            self._half(1, self.kernels.RESPOND, blind, memories[0], discounts[0], discounts[0])
+            mode, keep, still = self.kernels.RESPOND, self.kernels.NOBODY, discounts[0]
+            self._half(1, mode, blind, memories[0], still, still, keep)
         if not alternating or (root and root.player >= 0):
             for t in range(len(discounts) - 1):
-                self._turns(memories, discounts[t : t + 2], alternating, root, responder)
+                self._turns(memories, discounts, t, alternating, root, responder)
             return
         first, second = (_mind(m.regret, m.average, m.instant) for m in memories)
 
@@ -211,17 +221,19 @@ class RangeEngine:
         self._together(np.float32, call)
 
     def _turns(
-        self, memories: tuple[Memory, Memory], rates: Floats, alternating: bool,
+        self, memories: tuple[Memory, Memory], discounts: Floats, t: int, alternating: bool,
         root: Door | None, responder: int,
     ) -> None:  # fmt: skip
-        """One iteration, half by half: simultaneous, or with somebody at the door."""
+        """Iteration `t`, half by half: simultaneous, or with somebody at the door."""
+        rates, count, kernels = discounts[t : t + 2], len(discounts) - 1, self.kernels
         before, chooser = memories[0], root.player if root else -1
         if not alternating:
             before = before._replace(regret=before.regret.copy(), instant=before.instant.copy())
         for p in (0, 1):
-            mode = self.kernels.RESPOND if responder == p else self.kernels.LEARN
+            mode = kernels.RESPOND if responder == p else kernels.LEARN
+            keep = kernels.keeping(t + p, count) if alternating else kernels.THEIRS
             theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
-            self._half(p, mode, memories[p], theirs, rates[0], ahead)
+            self._half(p, mode, memories[p], theirs, rates[0], ahead, keep)
             if root and p == chooser:
                 root.observe(self._paid(np.float32, p), rates[:, :3])
                 if alternating:
@@ -237,15 +249,16 @@ class RangeEngine:
         return out
 
     def _half(
-        self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats
-    ) -> None:
+        self, p: int, mode: int, mine: Memory, theirs: Memory, now: Floats, ahead: Floats,
+        keep: int,
+    ) -> None:  # fmt: skip
         """One player's half of an iteration."""
         own, other = (_mind(m.regret, m.average, m.instant) for m in (mine, theirs))
 
         def call(me: int, threads: int, team: Any, top: Any, scratch: Any) -> None:
             self.kernels.run_sweep(
-                self.forest, self.boards, p, mode, own, other, now, ahead, me, threads, team, top,
-                scratch,
+                self.forest, self.boards, p, mode, own, other, now, ahead, keep, me, threads, team,
+                top, scratch,
             )  # fmt: skip
 
         self._together(np.float32, call)
@@ -274,12 +287,12 @@ class RangeEngine:
     def _sweep(self, p: int, mode: int, sigma: Numbers, against: Plan) -> Floats:
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.slots)
-        mine, theirs = _mind(sigma), _mind(against.sigma)
+        mine, theirs, keep = _mind(sigma), _mind(against.sigma), self.kernels.NOBODY
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             self.kernels.run_sweep(
-                self.forest, self.boards, p, mode, mine, theirs, _STILL, _STILL, me, threads, team,
-                top, own,
+                self.forest, self.boards, p, mode, mine, theirs, _STILL, _STILL, keep, me, threads,
+                team, top, own,
             )  # fmt: skip
 
         self._together(np.float64, call)

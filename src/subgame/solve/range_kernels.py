@@ -18,14 +18,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from subgame.solve.range_terminals import evaluate
 from subgame.solve.simd import (
     choose,
     fetch_add,
+    gather,
     give_way,
     kind_of,
     larger,
     load,
     note,
+    pay,
     peek,
     recall,
     splat,
@@ -46,10 +49,11 @@ REGRET, AVERAGE, INSTANT = 0, 1, 2
 
 LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
 """What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
-THEIRS, OWN, KEPT = np.int64(0), np.int64(1), np.int64(2)
-"""Whose strategy `descend` is working on, and whether her average is kept."""
 PATIENCE = 1000
 """How often a barrier is looked at before the core is given to somebody else."""
+NOBODY, THEIRS, BOTH = 0, 1, 2
+"""Whose averages a sweep adds to. A player's reach is needed when her opponent sweeps, and is what
+her next own sweep would add; only before the first of them there was no such sweep."""
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 
@@ -70,7 +74,6 @@ class Scratch(NamedTuple):
     """What one thread works with. Levels are streets; [level] gives where each starts."""
 
     reach: Numbers  # rows of one tile
-    sigma: Numbers  # rows of one tile
     value: Numbers  # rows of one tile
     block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
@@ -78,15 +81,14 @@ class Scratch(NamedTuple):
     shown: Numbers  # values at showdowns, and after folds, the same shape
     folded: Numbers
     lanes_at: Ints  # [level]
-    way_in: Numbers  # [player][root, place] reach at the roots of a unit
-    way_in_at: Ints  # [2 level + player]
-    way_out: Numbers  # [player][leaf, place] reach at the leaves
-    way_out_at: Ints
-    paid: Numbers  # [leaf, place] the sweeping player's values at the leaves
+    way: Numbers  # [player][place, root] reach into a street, by places in the unit above it
+    way_at: Ints  # [2 level + player]
+    paid: Numbers  # [place, root of the next] the sweeping player's values at the leaves
     paid_at: Ints  # [level]
-    result: Numbers  # [root, place] her values at the roots
+    result: Numbers  # [place, root] her values at the roots
     result_at: Ints
-    wide: Ints  # [level] places per row: the widest unit's
+    ways: Ints  # [level + 1] roots, up to a multiple of four; the first street has one
+    wide: Ints  # [level] places of the widest unit
     tall: Ints  # [level] places per chunk, with one for the hand nobody holds
     deck: Ints  # [1] how many different cards it has
 
@@ -95,7 +97,7 @@ class Team(NamedTuple):
     """What threads share."""
 
     counters: Ints  # barrier, next board
-    results: Numbers  # [child of the top unit][root, place]
+    results: Numbers  # [child of the top unit][place, root]
 
 
 @njit(cache=True, error_model="numpy")
@@ -110,119 +112,6 @@ def wait(counters: Ints, threads: int) -> None:
         spins += 1
         if spins > PATIENCE:  # whoever is missing may be waiting for this very core
             give_way()
-
-
-# Terminals -----------------------------------------------------------------------------------
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def pour(
-    b: Boards, size: int, first: int, last: int, hands: int, x: Numbers, at: int, sums: Numbers,
-    total: Any,
-) -> Any:  # fmt: skip
-    """Add the reach of some runs of hands to the sums per card and to the total.
-
-    Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
-    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A. Where every card
-    is there once (`size` is negative), that need not be counted.
-    """
-    like = sums[0]
-    for r in range(first, last):
-        run = splat(0.0, like)
-        card = np.int64(b.run_card[r])
-        if size < 0:
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                a = load(x, at + h * LANES, like)
-                c = np.int64(b.other[hands + h]) * LANES
-                store(sums, c, load(sums, c, like) + a)
-                run = run + a
-            c = card * LANES
-            store(sums, c, load(sums, c, like) + run)
-            total = total + run
-            continue
-        often = b.size[size + card]
-        times = splat(often, like)
-        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-            a = load(x, at + h * LANES, like)
-            other = np.int64(b.other[hands + h])
-            c = other * LANES
-            if other == card:
-                a = splat((often - 1) / 2, like) * a
-                store(sums, c, load(sums, c, like) + a)
-                run = run + a
-            else:
-                store(sums, c, load(sums, c, like) + times * a)
-                run = run + splat(b.size[size + other], like) * a
-        c = card * LANES
-        store(sums, c, load(sums, c, like) + run)
-        total = total + times * run
-    return total
-
-
-@njit(cache=True, error_model="numpy")
-def evaluate(
-    b: Boards, u: int, p: int, kind: int, x: Numbers, shown: Numbers, folded: Numbers, at: int,
-    sums: Numbers, deck: int,
-) -> None:  # fmt: skip
-    """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
-
-    With w(h) the reach of weaker hands that share no card with h, and s(h) of stronger ones, a
-    showdown pays w - s. Going up through the ranks with sums per card, ``all - card - card`` is w
-    just before h's group is added and ``w + ties`` just after; starting the sums at minus half of
-    their end makes the two add up to w - s at once. The hand h itself cancels out.
-    """
-    like = sums[0]
-    o = 1 - p
-    n = b.hands[2 * u + o]
-    theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
-    run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
-    group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
-    groups, size = b.groups[u], b.size_at[u]
-    zero = splat(0.0, like)
-    ours = b.hands[2 * u + p]
-    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
-        if kind & 1:
-            store(shown, at + h * LANES, zero)
-        if kind & 2:
-            store(folded, at + h * LANES, zero)
-    for c in range(deck):
-        store(sums, c * LANES, zero)
-    total = zero
-    last = run_o + np.int64(b.group_run[group_o + groups])
-    total = pour(b, size, run_o, last, theirs, x, at, sums, total)
-    if kind & 2:
-        store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
-        for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, rest - load(sums, c, like) + own)
-    if not kind & 1:
-        return
-    half = splat(-0.5, like)
-    for c in range(deck):
-        store(sums, c * LANES, half * load(sums, c * LANES, like))
-    total = half * total
-    for g in range(groups):
-        begin, end = np.int64(b.group_run[group_p + g]), np.int64(b.group_run[group_p + g + 1])
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                store(shown, at + h * LANES, rest - load(sums, c, like))
-        first = run_o + np.int64(b.group_run[group_o + g])
-        last = run_o + np.int64(b.group_run[group_o + g + 1])
-        total = pour(b, size, first, last, theirs, x, at, sums, total)
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                before = load(shown, at + h * LANES, like)
-                store(shown, at + h * LANES, before + rest - load(sums, c, like))
 
 
 # One tile of one player ----------------------------------------------------------------------
@@ -244,21 +133,41 @@ def learn_from(
     note(numbers, scales, at, old * kept + gain, seed)
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def weight_of(mind: Mind, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+    """What an action is played in proportion to: a regret, or what it will be if foreseen."""
+    like = kind_of(positive)
+    w = recall(mind.weights, mind.scale, e, like)
+    if foreseen:
+        w = w * choose(w, splat(0.0, like), positive, negative)
+        w = w + recall(mind.instant, mind.instant_scale, e, like)
+    return larger(w, splat(TINY, like))
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def share_of(mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+    """One by the weights of all actions: to read them again costs less than to keep them."""
+    like = kind_of(positive)
+    total = splat(0.0, like)
+    for k in range(n):
+        total = total + weight_of(mind, e + k * LANES, positive, negative, foreseen)
+    return splat(1.0, like) / total
+
+
 @njit(cache=True, error_model="numpy")
-def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s: Scratch) -> None:
-    """Strategy and reach of every row of a tile; `at` is where its weights start.
+def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s: Scratch) -> None:
+    """Reach of every row of a tile; `at` is where its weights start.
 
     Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
     With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
-    `whose` it is decides what else is done: `OWN` strategy is kept for `learn`, `KEPT` reach is
-    also added to the average, ``S <- kept S + reach``. Two and three actions, nearly all there
-    are, stay in registers.
+    Where it is `kept`, reach is also added to the average, ``S <- kept S + reach``. Two and three
+    actions, nearly all there are, stay in registers.
     """
-    weights, average, reach, sigma = mind.weights, mind.average, s.reach, s.sigma
+    weights, average, reach = mind.weights, mind.average, s.reach
     scale, weigh = mind.scale, mind.average_scale
     like = reach[0]
     fading = splat(ahead[2], like)
-    zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
+    one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen, seed = mind.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
@@ -269,14 +178,10 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (a + b)
-            a, b = a * share, b * share
-            if whose > THEIRS:
-                store(sigma, to, a)
-                store(sigma, to + LANES, b)
-            a, b = here * a, here * b
+            a, b = here * (a * share), here * (b * share)
             store(reach, to, a)
             store(reach, to + LANES, b)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e, fading, a, seed)
                 add(average, weigh, e + LANES, fading, b, seed)
             continue
@@ -285,45 +190,33 @@ def descend(f: Forest, sp: int, mind: Mind, at: int, ahead: Rates, whose: int, s
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
             share = one / (a + b + c)
-            a, b, c = a * share, b * share, c * share
-            if whose > THEIRS:
-                store(sigma, to, a)
-                store(sigma, to + LANES, b)
-                store(sigma, to + 2 * LANES, c)
-            a, b, c = here * a, here * b, here * c
+            a, b, c = here * (a * share), here * (b * share), here * (c * share)
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e, fading, a, seed)
                 add(average, weigh, e + LANES, fading, b, seed)
                 add(average, weigh, e + 2 * LANES, fading, c, seed)
             continue
-        total = zero
+        share = share_of(mind, e, n, positive, negative, foreseen)
         for k in range(n):
-            w = recall(weights, scale, e + k * LANES, like)
-            if foreseen:
-                w = w * choose(w, zero, positive, negative)
-                w = w + recall(mind.instant, mind.instant_scale, e + k * LANES, like)
-            w = larger(w, tiny)
-            total = total + w
-            store(sigma, to + k * LANES, w)
-        share = one / total
-        for k in range(n):
-            a = load(sigma, to + k * LANES, like) * share
-            store(sigma, to + k * LANES, a)
-            a = here * a
+            w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+            a = here * (w * share)
             store(reach, to + k * LANES, a)
-            if whose == KEPT:
+            if kept:
                 add(average, weigh, e + k * LANES, fading, a, seed)
 
 
 @njit(cache=True, error_model="numpy")
 def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
-    """Values of every row from those of the leaves and ends; regrets, discounted and increased."""
-    weights, scale, sigma, value = mind.weights, mind.scale, s.sigma, s.value
+    """Values of every row from those of the leaves and ends; regrets, discounted and increased.
+
+    Her strategy is matched to the regrets once more, as they are read anyway.
+    """
+    weights, scale, value = mind.weights, mind.scale, s.value
     like = value[0]
-    zero = splat(0.0, like)
+    one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
     foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
@@ -331,25 +224,30 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
         if n == 3 and not foreseen:
+            u = larger(recall(weights, scale, e, like), tiny)
+            v = larger(recall(weights, scale, e + LANES, like), tiny)
+            w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
+            share = one / (u + v + w)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
-            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
-            mean = mean + load(sigma, to + 2 * LANES, like) * c
+            mean = (u * share) * a + (v * share) * b
+            mean = mean + (w * share) * c
             store(value, up, load(value, up, like) + mean)
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
             continue
         if n == 2 and not foreseen:
+            u = larger(recall(weights, scale, e, like), tiny)
+            v = larger(recall(weights, scale, e + LANES, like), tiny)
+            share = one / (u + v)
             a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = load(sigma, to, like) * a + load(sigma, to + LANES, like) * b
+            mean = (u * share) * a + (v * share) * b
             store(value, up, load(value, up, like) + mean)
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             continue
-        mean = zero
-        for k in range(n):
-            mean = mean + load(sigma, to + k * LANES, like) * load(value, to + k * LANES, like)
+        mean = played(mind, e, n, positive, negative, foreseen, value, to)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
@@ -358,11 +256,24 @@ def learn(f: Forest, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> 
                 note(mind.instant, mind.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def played(
+    mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool, value: Numbers,
+    to: int,
+) -> Any:  # fmt: skip
+    """The value of a decision with any number of actions, played as her weights have it."""
+    like = kind_of(positive)
+    share, mean = share_of(mind, e, n, positive, negative, foreseen), splat(0.0, like)
+    for k in range(n):
+        w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+        mean = mean + (w * share) * load(value, to + k * LANES, like)
+    return mean
+
+
 @njit(cache=True, error_model="numpy")
-def follow(
-    f: Forest, sp: int, mind: Mind, at: int, mode: int, sigma: Numbers, value: Numbers
-) -> None:
+def follow(f: Forest, sp: int, mind: Mind, at: int, mode: int, s: Scratch) -> None:
     """Values of every row under the player's strategy, or her best response to the opponent's."""
+    value = s.value
     like = value[0]
     zero, one = splat(0.0, like), splat(1.0, like)
     at -= f.roots[sp // 2] * LANES
@@ -370,9 +281,8 @@ def follow(
         first, last = f.first[i], f.first[i] + f.actions[i]
         best = load(value, first * LANES, like)
         if mode == FOLLOW:
-            best = zero
-            for row in range(first, last):
-                best = best + load(sigma, row * LANES, like) * load(value, row * LANES, like)
+            to = first * LANES
+            best = played(mind, at + to, last - first, one, one, False, value, to)
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
@@ -396,22 +306,55 @@ def tile_of(f: Forest, b: Boards, u: int, p: int, tile: int) -> int:
     return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def across(
+    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, apart: int
+) -> None:
+    """Transpose four rows of `LANES` numbers, to where four numbers each are `apart`."""
+    like = source[0]
+    turn(load(source, a, like), load(source, b, like), load(source, c, like),
+         load(source, d, like), into, at, apart)  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def enter(
+    b: Boards, u: int, p: int, place: int, ways: int, way: Numbers, at: int, nobody: int,
+    reach: Numbers,
+) -> None:  # fmt: skip
+    """Reach at the roots of a unit, for a tile from `place` on: from the unit above."""
+    hands, above = b.hands[2 * u + p], b.hand_at[2 * u + p]
+    for h in range(place, place + LANES, 4):
+        h0 = at + (np.int64(b.above[above + h]) if h < hands else nobody) * ways
+        h1 = at + (np.int64(b.above[above + h + 1]) if h + 1 < hands else nobody) * ways
+        h2 = at + (np.int64(b.above[above + h + 2]) if h + 2 < hands else nobody) * ways
+        h3 = at + (np.int64(b.above[above + h + 3]) if h + 3 < hands else nobody) * ways
+        for k in range(0, ways, 4):
+            gather(way, h0 + k, h1 + k, h2 + k, h3 + k, reach, k * LANES + h - place)
+
+
 @njit(cache=True, error_model="numpy")
 def bring(
-    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, whose: int,
-    s: Scratch,
+    f: Forest, b: Boards, u: int, p: int, tile: int, mind: Mind, ahead: Rates, kept: bool,
+    way: Numbers, way_at: Ints, s: Scratch,
 ) -> None:  # fmt: skip
-    """Reach of player `p` down through a unit, in one tile."""
+    """Reach of player `p` down through a unit, in one tile, from the `way` above it."""
     street = b.street[u]
-    sp, wide, place = 2 * street + p, s.wide[street], tile * LANES
-    like = s.reach[0]
-    for k in range(f.roots[street]):
-        entry = load(s.way_in, s.way_in_at[sp] + k * wide + place, like)
-        store(s.reach, k * LANES, entry)
-    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, whose, s)
-    for k in range(f.roots[street + 1]):
-        row = f.leaf_row[f.leaf_at[sp] + k] * LANES
-        store(s.way_out, s.way_out_at[sp] + k * wide + place, load(s.reach, row, like))
+    sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
+    if street == 0:  # one root, and hands as they are
+        store(s.reach, 0, load(way, way_at[p] + place, like))
+    else:
+        nobody = s.wide[street - 1]
+        enter(b, u, p, place, s.ways[street], way, way_at[sp], nobody, s.reach)
+    kept = kept and mind.flags[0] != 0
+    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
+    if leaves == 0:
+        return
+    ways, leaf, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
+    into = s.way_at[sp + 2] + place * ways
+    for k in range(leaf, leaf + leaves, 4):  # what is no root any more repeats the last
+        row0, row1 = f.leaf_row[k] * LANES, f.leaf_row[min(k + 1, last)] * LANES
+        row2, row3 = f.leaf_row[min(k + 2, last)] * LANES, f.leaf_row[min(k + 3, last)] * LANES
+        across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
 
 
 @njit(cache=True, error_model="numpy")
@@ -422,11 +365,10 @@ def face(f: Forest, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
     for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
         lane = (f.chunk_at[so] + c) * LANES
         into = s.lanes_at[street] + (c * s.tall[street] + tile * LANES) * LANES
-        for q in range(0, LANES, 4):
-            a0, a1 = f.lane_row[lane + q] * LANES, f.lane_row[lane + q + 1] * LANES
-            a2, a3 = f.lane_row[lane + q + 2] * LANES, f.lane_row[lane + q + 3] * LANES
-            for h in range(0, LANES, 4):
-                turn(s.reach, a0 + h, a1 + h, a2 + h, a3 + h, s.lanes, into + h * LANES + q)
+        for q in range(lane, lane + LANES, 4):
+            row0, row1 = f.lane_row[q] * LANES, f.lane_row[q + 1] * LANES
+            row2, row3 = f.lane_row[q + 2] * LANES, f.lane_row[q + 3] * LANES
+            across(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
@@ -437,15 +379,15 @@ def tiles(b: Boards, u: int, p: int) -> int:
 @njit(cache=True, error_model="numpy")
 def arrive(
     f: Forest, b: Boards, u: int, p: int, mine: Mind, theirs: Mind, rates: Rates, ahead: Rates,
-    s: Scratch, me: int, threads: int,
+    keep: int, way: Numbers, way_at: Ints, s: Scratch, me: int, threads: int,
 ) -> None:  # fmt: skip
-    """Both players' reach down through a unit: the opponent's always, ours where cards follow."""
+    """Reach down through a unit: the opponent's, and ours where our average is kept."""
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, THEIRS, s)
+        bring(f, b, u, 1 - p, tile, theirs, ahead, keep != NOBODY, way, way_at, s)
         face(f, b, u, 1 - p, tile, s)
-    if f.roots[b.street[u] + 1] > 0 and mine.flags[0] > 0:
+    if keep == BOTH:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, OWN, s)
+            bring(f, b, u, p, tile, mine, rates, True, way, way_at, s)
 
 
 @njit(cache=True, error_model="numpy")
@@ -457,11 +399,9 @@ def settle(
     street = b.street[u]
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
-    wide, tall = s.wide[street], s.tall[street]
+    tall, ways, below = s.tall[street], s.ways[street], s.ways[street + 1]
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
-        if mode != BEST:
-            bring(f, b, u, p, tile, mind, rates, OWN + mind.flags[0], s)
         place = tile * LANES
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
@@ -471,12 +411,11 @@ def settle(
             for kind in range(2):
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
-                paid = s.shown if kind == 0 else s.folded
-                for q in range(0, LANES, 4):
-                    for h in range(0, LANES, 4):
-                        row = source + h * LANES + q
-                        turn(paid, row, row + LANES, row + 2 * LANES, row + 3 * LANES,
-                             s.block, q * LANES + h)  # fmt: skip
+                lanes = s.shown if kind == 0 else s.folded
+                for h in range(0, LANES, 4):
+                    row = source + h * LANES
+                    across(lanes, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.block, h,
+                           LANES)  # fmt: skip
                 for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
                     row = f.end_row[e] * LANES
                     chips = splat(f.end_scale[e], like)
@@ -484,85 +423,89 @@ def settle(
                     if f.end_first[e] == 0:
                         won = won + load(s.value, row, like)
                     store(s.value, row, won)
-        for k in range(f.roots[street + 1]):
-            row = f.leaf_row[f.leaf_at[sp] + k] * LANES
-            below = load(s.paid, s.paid_at[street] + k * wide + place, like)
-            store(s.value, row, load(s.value, row, like) + below)
+        for k in range(0, below, 4):
+            for h in range(0, LANES, 4):
+                paid = s.paid_at[street] + (place + h) * below + k
+                gather(s.paid, paid, paid + below, paid + 2 * below, paid + 3 * below, s.block, h)
+            for j in range(k, min(k + 4, f.roots[street + 1])):
+                row = f.leaf_row[f.leaf_at[sp] + j] * LANES
+                more = load(s.block, (j - k) * LANES, like)
+                store(s.value, row, load(s.value, row, like) + more)
         at = tile_of(f, b, u, p, tile)
         if mode == LEARN:
             learn(f, sp, mind, at, rates, s)
         else:
-            follow(f, sp, mind, at, mode, s.sigma, s.value)
-        for k in range(f.roots[street]):
-            store(s.result, s.result_at[street] + k * wide + place, load(s.value, k * LANES, like))
+            follow(f, sp, mind, at, mode, s)
+        if street == 0:
+            store(s.result, s.result_at[0] + place, load(s.value, 0, like))
+            continue
+        for k in range(0, ways, 4):
+            row, into = k * LANES, s.result_at[street] + place * ways + k
+            across(s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into,
+                   ways)  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
-def hand_down(f: Forest, b: Boards, c: int, p: int, up: Scratch, s: Scratch) -> None:
-    """Reach at the leaves of the unit above child `c` becomes that at its roots."""
-    street = b.street[c]
-    sp = 2 * street + p
-    above, here = up.wide[street - 1], s.wide[street]
-    hands, at = b.hands[2 * c + p], b.hand_at[2 * c + p]
-    full = (hands + LANES - 1) // LANES * LANES
-    for k in range(f.roots[street]):
-        source = up.way_out_at[sp - 2] + k * above
-        into = s.way_in_at[sp] + k * here
-        for h in range(hands):
-            s.way_in[into + h] = up.way_out[source + np.int64(b.above[at + h])]
-        for h in range(hands, full):
-            s.way_in[into + h] = 0
+@njit(cache=True, error_model="numpy", forceinline=True)
+def pay_all(
+    s: Scratch, into: int, result: Numbers, source: int, begin: int, stop: int, times: float
+) -> None:
+    """Values of one hand at some roots, so many times."""
+    for k in range(begin, stop, 4):
+        pay(s.paid, into + k, result, source + k, times)
 
 
 @njit(cache=True, error_model="numpy")
 def hand_up(
-    b: Boards, c: int, p: int, k: int, result: Numbers, source: int, wide: int, s: Scratch
+    b: Boards, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
 ) -> None:
-    """Values at root `k` of child `c` are added to the leaf of the unit above.
+    """Values at some roots of child `c` are added to the leaves of the unit above.
 
     Of the cards that the one dealt stands for, a hand meets those that it does not hold.
     """
     street = b.street[c]
     at, weight, dealt = b.hand_at[2 * c + p], b.weight[c], b.dealt[c]
     less = weight * b.share[c]
-    into = s.paid_at[street - 1] + k * s.wide[street - 1]
-    source += k * wide
+    into, ways = s.paid_at[street - 1], s.ways[street]
     if b.size_at[c] < 0:  # every card is there once, and no hand holds the one dealt
         for h in range(b.hands[2 * c + p]):
-            s.paid[into + np.int64(b.above[at + h])] += weight * result[source + h]
+            up = into + np.int64(b.above[at + h]) * ways
+            pay_all(s, up, result, source + h * ways, begin, stop, weight)
         return
     first = b.run_at[2 * c + p]
     for r in range(first, first + np.int64(b.group_run[b.group_at[2 * c + p] + b.groups[c]])):
         often = weight - less if np.int64(b.run_card[r]) == dealt else weight
         for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
             times = often - less if np.int64(b.other[at + h]) == dealt else often
-            s.paid[into + np.int64(b.above[at + h])] += times * result[source + h]
+            up = into + np.int64(b.above[at + h]) * ways
+            pay_all(s, up, result, source + h * ways, begin, stop, times)
 
 
 @njit(cache=True, error_model="numpy")
-def even_out(b: Boards, u: int, p: int, k: int, s: Scratch) -> None:
-    """Average the values at leaf `k` over hands that suits exchange."""
+def even_out(b: Boards, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
+    """Average the values at some leaves over hands that suits exchange."""
     street = b.street[u]
-    into = s.paid_at[street] + k * s.wide[street]
+    into, ways = s.paid_at[street], s.ways[street + 1]
     at = b.orbit_at[2 * u + p]
     for o in range(at, at + b.orbits[2 * u + p]):
         first, last = b.orbit_start[o], b.orbit_start[o + 1]
         if last - first > 1:
-            total = s.paid[into] * 0
-            for j in range(first, last):
-                total += s.paid[into + np.int64(b.orbit_hand[j])]
-            total /= last - first
-            for j in range(first, last):
-                s.paid[into + np.int64(b.orbit_hand[j])] = total
+            for k in range(into + begin, into + stop):
+                total = s.paid[k] * 0
+                for j in range(first, last):
+                    total += s.paid[k + np.int64(b.orbit_hand[j]) * ways]
+                total /= last - first
+                for j in range(first, last):
+                    s.paid[k + np.int64(b.orbit_hand[j]) * ways] = total
 
 
 @njit(cache=True, error_model="numpy")
-def clear(b: Boards, u: int, k: int, s: Scratch) -> None:
-    """Nothing is paid at leaf `k` yet."""
+def clear(b: Boards, u: int, begin: int, stop: int, s: Scratch) -> None:
+    """Nothing is paid at some leaves yet."""
     street = b.street[u]
-    into = s.paid_at[street] + k * s.wide[street]
+    into, ways = s.paid_at[street], s.ways[street + 1]
     for h in range(s.wide[street]):
-        s.paid[into + h] = 0
+        for k in range(begin, stop):
+            s.paid[into + h * ways + k] = 0
 
 
 @njit(cache=True, error_model="numpy")
@@ -579,24 +522,18 @@ def end(f: Forest, b: Boards, u: int, p: int, s: Scratch, me: int, threads: int)
 @njit(cache=True, error_model="numpy")
 def visit(
     f: Forest, b: Boards, u: int, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
-    ahead: Rates, s: Scratch,
+    ahead: Rates, keep: int, way: Numbers, way_at: Ints, s: Scratch,
 ) -> None:  # fmt: skip
-    """Sweep a unit and all below it, alone: `s.way_in` to `s.result` of its street."""
-    street, leaves = b.street[u], f.roots[b.street[u] + 1]
+    """Sweep a unit and all below it, alone: from the `way` above it to `s.result`."""
+    street, leaves = b.street[u], s.ways[b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
-    arrive(f, b, u, p, mine, theirs, rates, ahead, s, me, threads)
+    arrive(f, b, u, p, mine, theirs, rates, ahead, keep, way, way_at, s, me, threads)
     if leaves > 0:
-        for k in range(leaves):
-            clear(b, u, k, s)
+        clear(b, u, me, leaves, s)
         for c in range(b.child_at[u], b.child_at[u + 1]):
-            hand_down(f, b, c, 1 - p, s, s)
-            if mine.flags[0] > 0:
-                hand_down(f, b, c, p, s, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
-            for k in range(leaves):
-                hand_up(b, c, p, k, s.result, s.result_at[street + 1], s.wide[street + 1], s)
-        for k in range(leaves):
-            even_out(b, u, p, k, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s.way, s.way_at, s)
+            hand_up(b, c, p, me, leaves, s.result, s.result_at[street + 1], s)
+        even_out(b, u, p, me, leaves, s)
     end(f, b, u, p, s, me, threads)
     settle(f, b, u, p, mode, mine, rates, s, me, threads)
 
@@ -604,40 +541,51 @@ def visit(
 @njit(cache=True, error_model="numpy")
 def sweep(
     f: Forest, b: Boards, p: int, mode: int, mine: Mind, theirs: Mind, rates: Rates,
-    ahead: Rates, me: int, threads: int, team: Team, top: Scratch, s: Scratch,
+    ahead: Rates, keep: int, me: int, threads: int, team: Team, top: Scratch, s: Scratch,
 ) -> None:  # fmt: skip
     """Sweep the whole tree, together: `top` is shared, `s` is this thread's own.
 
     Threads share the first board's tiles and chunks, and hand out the boards below one by one. As
     their values are kept apart and added in order, results do not depend on who did what.
     """
-    leaves, first, last = f.roots[1], b.child_at[0], b.child_at[1]
+    leaves, first, last = top.ways[1], b.child_at[0], b.child_at[1]
     root = np.int64(0)
     if me == 0:
         team.counters[1] = 0
-    arrive(f, b, root, p, mine, theirs, rates, ahead, top, me, threads)
+    arrive(f, b, root, p, mine, theirs, rates, ahead, keep, top.way, top.way_at, top, me,
+           threads)  # fmt: skip
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
-            hand_down(f, b, c, 1 - p, top, s)
-            if mine.flags[0] > 0:
-                hand_down(f, b, c, p, top, s)
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, s)
+            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, top.way, top.way_at, s)
             for j in range(size):
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
-        for k in range(me, leaves, threads):
-            clear(b, root, k, top)
+        for k in range(me * LANES, leaves, threads * LANES):  # no two write to the same line
+            stop = min(k + LANES, leaves)
+            clear(b, root, k, stop, top)
             for c in range(first, last):
-                hand_up(b, c, p, k, team.results, (c - first) * size, s.wide[1], top)
-            even_out(b, root, p, k, top)
+                hand_up(b, c, p, k, stop, team.results, (c - first) * size, top)
+            even_out(b, root, p, k, stop, top)
     end(f, b, root, p, top, me, threads)
     wait(team.counters, threads)
     settle(f, b, root, p, mode, mine, rates, top, me, threads)
     wait(team.counters, threads)
+
+
+@njit(cache=True, error_model="numpy")
+def keeping(turn: int, count: int) -> int:
+    """Whose averages player p's sweep adds to on iteration t of `count`: ``turn = t + p``.
+
+    Player 1 sweeps against the strategy that player 0 plays on the next iteration, so that player
+    0's average is one iteration ahead until the last.
+    """
+    if turn == 0:
+        return BOTH
+    return NOBODY if turn == count else THEIRS
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -648,23 +596,26 @@ def run_iterations(  # type: ignore[no-untyped-def]
     f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
     both = (Mind(*views(first)), Mind(*views(second)))
-    for t in range(len(discounts) - 1):
+    count = len(discounts) - 1
+    for t in range(count):
         now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
         for p in range(2):
             next = discounts[t + p]
             ahead = (next[0], next[1], next[2], next[3])
             mode = RESPOND if responder == p else LEARN
-            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, me, threads, shared, up, s)
+            keep = keeping(t + p, count)
+            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, keep, me, threads, shared, up,
+                  s)  # fmt: skip
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_sweep(  # type: ignore[no-untyped-def]
-    forest, boards, p, mode, mine, theirs, rates, ahead, me, threads, team, top, own
+    forest, boards, p, mode, mine, theirs, rates, ahead, keep, me, threads, team, top, own
 ) -> None:
     """One sweep; root values are in the shared scratch's `result`."""
     f, b, shared = Forest(*views(forest)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
     now = (rates[0], rates[1], rates[2], rates[3])
     then = (ahead[0], ahead[1], ahead[2], ahead[3])
-    sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, me, threads, shared,
-          up, s)  # fmt: skip
+    sweep(f, b, p, mode, Mind(*views(mine)), Mind(*views(theirs)), now, then, keep, me, threads,
+          shared, up, s)  # fmt: skip

@@ -64,6 +64,13 @@ def _convert(builder: Any, value: Any, before: Any, after: Any, width: int) -> A
     return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
 
 
+def _vector_function(builder: Any, name: str, given: list[Any], out: Any) -> Any:
+    """An LLVM function of vectors of one kind, which llvmlite does not know how to spell."""
+    suffix = f"v{WIDTH}{'f32' if given[0].element == ir.FloatType() else 'f64'}"
+    kind = ir.FunctionType(out, given)
+    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+
+
 @intrinsic
 def views(typing: Any, arrays: Any) -> Any:
     """A tuple of arrays as a tuple of pointers to their first items."""
@@ -122,10 +129,11 @@ def splat(typing: Any, value: Any, like: Any) -> Any:
 
 @intrinsic
 def larger(typing: Any, a: Any, b: Any) -> Any:
-    """The larger of the two, number by number."""
+    """The larger of the two, number by number: one instruction, where a comparison takes two."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[0], args[1])
+        kind = args[0].type
+        return builder.call(_vector_function(builder, "maxnum", [kind, kind], kind), args)
 
     return a(a, b), codegen
 
@@ -140,32 +148,75 @@ def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
     return yes(a, b, yes, no), codegen
 
 
+def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
+    """Four vectors of four numbers."""
+
+    def mix(x: Any, y: Any, order: list[int]) -> Any:
+        return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
+
+    even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
+    odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
+    return [
+        mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
+        mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
+    ]  # fmt: skip
+
+
 @intrinsic
-def turn(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
-    """Transpose: four numbers each from `a`, `b`, `c`, `d` become four rows, `WIDTH` apart."""
+def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart: Any) -> Any:
+    """Transpose: `WIDTH` times four numbers, one of each vector, `apart` from the next four."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index, step = args[5], args[6]
+        for q in range(0, WIDTH, 4):
+            some = ir.Constant(ir.VectorType(_INT32, 4), [q, q + 1, q + 2, q + 3])
+            rows = [builder.shuffle_vector(row, row, some) for row in args[:4]]
+            for row in _transposed(builder, rows):
+                pointer = _pointer(builder, into, args[4], index, 4)
+                builder.store(row, pointer, align=_bytes(into.dtype))
+                index = builder.add(index, step)
+        return context.get_dummy_value()
+
+    return types.void(a, b, c, d, into, types.int64, types.int64), codegen
+
+
+@intrinsic
+def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
+    """The other way round: four numbers each from four places become four rows, `WIDTH` apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def read(index: Any) -> Any:
             pointer = _pointer(builder, source, args[0], index, 4)
             return builder.load(pointer, align=_bytes(source.dtype))
 
-        def mix(x: Any, y: Any, order: list[int]) -> Any:
-            return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
-
-        rows = [read(index) for index in args[1:5]]
-        even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
-        odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
-        out = [
-            mix(even[0], even[1], [0, 1, 4, 5]), mix(odd[0], odd[1], [0, 1, 4, 5]),
-            mix(even[0], even[1], [2, 3, 6, 7]), mix(odd[0], odd[1], [2, 3, 6, 7]),
-        ]  # fmt: skip
-        for k, row in enumerate(out):
+        for k, row in enumerate(_transposed(builder, [read(index) for index in args[1:5]])):
             index = builder.add(args[6], ir.Constant(args[6].type, k * WIDTH))
             pointer = _pointer(builder, into, args[5], index, 4)
             builder.store(row, pointer, align=_bytes(into.dtype))
         return context.get_dummy_value()
 
     return types.void(source, a, b, c, d, into, at), codegen
+
+
+@intrinsic
+def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) -> Any:
+    """Add four numbers, so many times, to four others of their type."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        here = _pointer(builder, into, args[0], args[1], 4)
+        there = _pointer(builder, source, args[2], args[3], 4)
+        align = _bytes(into.dtype)
+        number = context.cast(builder, args[4], times, into.dtype)
+        vector = ir.VectorType(_element(into.dtype), 4)
+        nothing = ir.Constant(vector, ir.Undefined)
+        first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
+        zeros = ir.Constant(ir.VectorType(_INT32, 4), [0] * 4)
+        each = builder.shuffle_vector(first, nothing, zeros)
+        more = builder.fmul(each, builder.load(there, align=align), flags=FAST)
+        builder.store(builder.fadd(builder.load(here, align=align), more, flags=FAST), here, align)
+        return context.get_dummy_value()
+
+    return types.void(into, at, source, start, times), codegen
 
 
 # Sixteen bits --------------------------------------------------------------------------------
@@ -178,13 +229,6 @@ _HALVES = ir.VectorType(ir.IntType(16), WIDTH)
 
 def _halves(builder: Any, pointer: Any, index: Any) -> Any:
     return builder.bitcast(builder.gep(pointer, [index]), _HALVES.as_pointer())
-
-
-def _vector_function(builder: Any, name: str, given: Any, out: Any) -> Any:
-    """An LLVM function of one vector, which llvmlite does not know how to spell."""
-    suffix = f"v{WIDTH}{'f32' if given.element == ir.FloatType() else 'f64'}"
-    kind = ir.FunctionType(out, [given])
-    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
 
 
 @intrinsic
@@ -200,7 +244,7 @@ def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
 def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[2].type
-        lower = builder.call(_vector_function(builder, "floor", kind, kind), [args[2]])
+        lower = builder.call(_vector_function(builder, "floor", [kind], kind), [args[2]])
         builder.store(builder.fptosi(lower, _HALVES), _halves(builder, args[0], args[1]), align=2)
         return context.get_dummy_value()
 
@@ -251,8 +295,8 @@ def _greatest(typing: Any, value: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[0].type
-        sizes = builder.call(_vector_function(builder, "fabs", kind, kind), [args[0]])
-        most = _vector_function(builder, "vector.reduce.fmax", kind, kind.element)
+        sizes = builder.call(_vector_function(builder, "fabs", [kind], kind), [args[0]])
+        most = _vector_function(builder, "vector.reduce.fmax", [kind], kind.element)
         return builder.call(most, [sizes])
 
     return value.dtype(value), codegen
