@@ -185,3 +185,14 @@ def test_a_schedule_that_moves_starts_and_ends_as_those_that_stay() -> None:
         sg.CFRPlus(ramp=10, last_alpha=2.0)
     with pytest.raises(sg.SubgameError, match="at least 0"):
         sg.DCFR(ramp=-1)
+
+
+@pytest.mark.parametrize("name", ["cfr+", "dcfr", "hs-dcfr", "pcfr+"])
+def test_discounts_are_the_same_however_they_are_asked_for(name: str) -> None:
+    plan = parse(name)
+    whole = plan.discounts(1, 600)
+    for first, count in ((1, 256), (250, 6), (250, 7), (257, 2), (512, 1), (513, 80)):
+        part = plan.discounts(first, count)
+        np.testing.assert_array_equal(part, whole[first - 1 : first - 1 + count])
+        part[:] = -1  # theirs to change
+    np.testing.assert_array_equal(plan.discounts(1, 256), whole[:256])

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +28,8 @@ from subgame.errors import SubgameError, did_you_mean
 INF = float("inf")
 Floats = NDArray[np.float64]
 Sampling = Literal["none", "chance", "external", "public"]
+AHEAD = 256
+"""Iterations whose discounts are made at a time."""
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
@@ -94,6 +97,12 @@ class Schedule:
 
     def discounts(self, first: int, count: int) -> Floats:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
+        block, at = divmod(first - 1, AHEAD)
+        if at + count <= AHEAD:
+            return _ahead(self, block)[at : at + count].copy()
+        return self._discounts(first, count)
+
+    def _discounts(self, first: int, count: int) -> Floats:
         t = np.arange(first, first + count, dtype=np.float64)[:, None]
         powers = np.array([self._first])
         if self.ramp:
@@ -133,6 +142,12 @@ class Schedule:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@lru_cache(maxsize=64)
+def _ahead(schedule: Schedule, block: int) -> Floats:
+    """Some iterations' discounts: a tiny game's iteration takes less time than they do."""
+    return schedule._discounts(block * AHEAD + 1, AHEAD)
 
 
 def _plain(value: object) -> str:
