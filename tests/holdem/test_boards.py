@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.solve import range_engine
 from subgame.solve.engine import engine
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
@@ -33,6 +36,12 @@ def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
         for i, name in enumerate(side.names):
             out.set_row(p, i, rows[p, name])
     return out
+
+
+@pytest.fixture(autouse=True)
+def threads_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little there is for each."""
+    monkeypatch.setattr(range_engine, "SHARE", 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -119,14 +128,25 @@ def test_suits_that_nothing_tells_apart_are_one_board() -> None:
 
 
 def test_threads_change_nothing() -> None:
-    strategies = []
+    strategies: list[Any] = []
     for threads in (1, 2, 3):
         tree = compiled("flop")
         result = sg.solve(tree, "dcfr", iterations=20, threads=threads)
+        run = engine(tree)
+        assert isinstance(run, range_engine.RangeEngine)
+        assert run.threads == threads
         strategies.append(result.strategy.probs)
     for other in strategies[1:]:
         for p in (0, 1):
             np.testing.assert_array_equal(other[p], strategies[0][p])
+
+
+def test_a_tiny_tree_wakes_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = compiled("river")
+    monkeypatch.setattr(range_engine, "SHARE", tree.stored(0) + tree.stored(1))
+    run = engine(tree, 2)
+    assert isinstance(run, range_engine.RangeEngine)
+    assert run.threads == 1
 
 
 def test_a_strategy_is_saved_and_read_back(tmp_path: object) -> None:

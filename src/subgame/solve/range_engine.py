@@ -27,6 +27,8 @@ LINE = 64
 themselves: where sums and lanes both started with a line, a river took a seventh longer."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
+SHARE = 8_000
+"""Actions times hands that a thread is worth waking for, also where more threads are asked for."""
 
 
 Numbers = Stored | Halves
@@ -87,17 +89,21 @@ class RangeEngine:
         self.forest, self.boards = tuple(tree.forest), tuple(tree.boards)
         self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [slot]
         self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
-        small = tree.stored(0) + tree.stored(1) < ALONE
-        self.threads = threads or (1 if small else os.cpu_count() or 1)
+        self.size = tree.stored(0) + tree.stored(1)
+        self.threads = self._worth(threads or (1 if self.size < ALONE else os.cpu_count() or 1))
         self._rooms: dict[Any, tuple[Team, Scratch, list[tuple[Any, ...]]]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def set_threads(self, threads: int) -> None:
-        """Use that many threads from now on."""
+        """Use that many threads from now on, if there is work for them."""
+        threads = self._worth(threads)
         if threads != self.threads:
             if self._pool is not None:
                 self._pool.shutdown()
             self.threads, self._pool, self._rooms = threads, None, {}
+
+    def _worth(self, threads: int) -> int:
+        return min(threads, max(1, self.size // SHARE))
 
     # Scratch ---------------------------------------------------------------------------------
     def _room(self, dtype: Any) -> tuple[Team, Scratch, list[tuple[Any, ...]]]:
