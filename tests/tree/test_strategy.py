@@ -201,6 +201,9 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
+WANTED = "; wanted here is a strategy saved by solve --out."
+
+
 def refusal(path: Path, tree: sg.PublicTree | None = None) -> str:
     """With what sentence a file is refused."""
     with pytest.raises(sg.SubgameError) as error:
@@ -319,7 +322,7 @@ def test_truncated_files_are_refused(saved: Path, tmp_path: Path) -> None:
     whole, cut = saved.read_bytes(), tmp_path / "cut"
     for size in range(len(whole)):
         cut.write_bytes(whole[:size])
-        assert refusal(cut) == f"{cut} is not a safetensors file, or was cut short."
+        assert refusal(cut) == f"{cut} is not a safetensors file, or was cut short{WANTED}"
 
 
 def test_random_bytes_are_refused(tmp_path: Path) -> None:
@@ -327,7 +330,7 @@ def test_random_bytes_are_refused(tmp_path: Path) -> None:
     for size in (1, 7, 8, 9, 100, 5000):
         for _ in range(20):
             path.write_bytes(rng.randbytes(size))
-            assert refusal(path) == f"{path} is not a safetensors file, or was cut short."
+            assert refusal(path) == f"{path} is not a safetensors file, or was cut short{WANTED}"
 
 
 @pytest.mark.parametrize(
@@ -342,7 +345,7 @@ def test_random_bytes_are_refused(tmp_path: Path) -> None:
 def test_malformed_headers_are_refused(header: str, tmp_path: Path) -> None:
     path = tmp_path / "odd"
     path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(16))
-    assert refusal(path) == f"{path} is not a safetensors file, or was cut short."
+    assert refusal(path) == f"{path} is not a safetensors file, or was cut short{WANTED}"
 
 
 def test_damaged_headers_are_refused_or_harmless(saved: Path, tmp_path: Path) -> None:
@@ -359,8 +362,8 @@ def test_damaged_headers_are_refused_or_harmless(saved: Path, tmp_path: Path) ->
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none") == f"There is no file {tmp_path / 'none'}."
-    assert refusal(tmp_path) == f"{tmp_path} is a folder, not a file."
+    assert refusal(tmp_path / "none") == f"There is no file {tmp_path / 'none'}{WANTED}"
+    assert refusal(tmp_path) == f"{tmp_path} is a folder, not a file{WANTED}"
     (tmp_path / "file").touch()
     assert refusal(tmp_path / "file" / "below").startswith(f"{tmp_path / 'file' / 'below'} cannot")
 

@@ -4,7 +4,7 @@
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
-    libratus-endgames
+    brown2018-fig2-one-bet libratus-endgames
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
