@@ -49,7 +49,8 @@ NOTES = (
     "history on small decks (tests/refine/test_nested_boards.py).",
     "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
     "her first decision (tests/refine/test_nested.py); later, what Resolve makes small is a bound. "
-    "So the paper's order, Maxmargin below Resolve, is hardly one of exact solutions. Where a bet of 3/4 is better for some hand than every "
+    "So the paper's order, Maxmargin below Resolve, is hardly one of exact solutions. Where a bet "
+    "of 3/4 is better for some hand than every "
     "bet that was known, the smallest margin is negative, and Maxmargin holds no other hand "
     "better.",
     "Per seat the value of the larger game is taken off, which lies between what the best "
