@@ -93,9 +93,8 @@ def run(
     torch, tell = load_torch(), progress or (lambda what, share: None)
     where = device(key, quick)
     effort, plan = (QUICK if quick else FULL), parse("dcfr")
-    before, flop = bets.split(";")
-    small = f"{before};{flop[:-1]}1"
-    game = nlfh(bets=small, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
+    few = f"{bets.rpartition(' ')[0]} 1"  # on the flop, the last clause
+    game = nlfh(bets=few, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
     engine = TorchEngine(compile_boards(game), where)
     tell("Solving the blueprint", 0.02)
@@ -281,7 +280,7 @@ def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict
             "label": name,
             "x": list(curve),
             "y": list(curve.values()),
-            "line": "-" if "own" in name else ":",
+            "line": "-" if WAYS[name][0] == OWN else ":",
         }
         for name, curve in curves.items()
     ]

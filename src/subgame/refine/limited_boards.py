@@ -201,7 +201,7 @@ class LimitedStreet:
         worth = ops.climb(place, o, BEST, Mind(None), rates, None, paid)
         weight = reliable(ops.opposing(place, o, leaf))
         left = alternative * reliable(ops.opposing(place, o, entry)) - worth[: sides[o].roots]
-        gift = given_up((place, ops), self.street, o, worth, rows, ratio(left, weight.sum(0)))
+        gift = given_up(place, self.street, o, worth, rows, ratio(left, weight.sum(0)))
         return Allowances(leaf, weight, ratio(below, weight) + gift[sides[o].leaves])
 
 

@@ -211,8 +211,8 @@ class BoardNest:
         sweeps, entry = part.sweeps, part.gift
         for s, street in enumerate(part.streets):
             scale = 0.0 if self.gadget.gifts == "none" else self.gadget.scale
-            gift = given_up((sweeps.places[s], TorchOps(sweeps.device)), street, o, part.worth[s],
-                            ours[s], sweeps.enter(o, entry, s), scale)  # fmt: skip
+            gift = given_up(sweeps.places[s], street, o, part.worth[s], ours[s],
+                            sweeps.enter(o, entry, s), scale)  # fmt: skip
             out.append(gift)
             entry = gift[sweeps.levels[s].bets[o].leaves]
         return out
@@ -364,14 +364,14 @@ def _heard(
 
 
 def given_up(
-    where: tuple[Place, TorchOps], street: Street, o: int, worth: Tensor, ours: Tensor,
-    entry: Tensor, scale: float = 1.0,
+    place: Place, street: Street, o: int, worth: Tensor, ours: Tensor, entry: Tensor,
+    scale: float = 1.0,
 ) -> Tensor:  # fmt: skip
     """[row, unit, hand] what player `o` gave up on the way to each of her rows of a street.
 
     `worth` are her rows' values, `ours` is our reach of our rows, `entry` what she gave up before.
     """
-    place, ops = where
+    ops = TorchOps(worth.device)
     gift = worth.new_zeros(worth.shape)
     gift[: len(street.roots)] = entry
     for j, parent in enumerate(street.parent[o]):
