@@ -11,9 +11,16 @@ import subgame as sg
 from oracle import Oracle, Profile
 
 SMALL = [
-    "coin-toss", "coin-toss-two", "rps", "rps-plus", "kuhn", "leduc",
-    "liars-dice(dice=1, faces=3)", "goofspiel(cards=3)", "goofspiel(cards=3, order=random)",
-]  # fmt: skip
+    "coin-toss",
+    "coin-toss-two",
+    "rps",
+    "rps-plus",
+    "kuhn",
+    "leduc",
+    "liars-dice(dice=1, faces=3)",
+    "goofspiel(cards=3)",
+    "goofspiel(cards=3, order=random)",
+]
 RANDOM = [f"random(seed={seed})" for seed in range(200)]
 
 

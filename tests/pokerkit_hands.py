@@ -23,9 +23,18 @@ def their_state(pokerkit: Any, rules: NoLimit, holes: Sequence[str] = ()) -> Any
     automatic = tuple(each for each in pokerkit.Automation if each.name not in by_hand)
     game = pokerkit.NoLimitTexasHoldem(automatic, True, 0, rules.blinds, rules.blinds[1])
     state = pokerkit.State(
-        game.automations, game.deck, game.hand_types, game.streets[: rules.last_street + 1],
-        game.betting_structure, True, 0, rules.blinds, 0, rules.stacks, 2,
-    )  # fmt: skip
+        game.automations,
+        game.deck,
+        game.hand_types,
+        game.streets[: rules.last_street + 1],
+        game.betting_structure,
+        True,
+        0,
+        rules.blinds,
+        0,
+        rules.stacks,
+        2,
+    )
     for hole in holes:
         state.deal_hole(hole)
     return state

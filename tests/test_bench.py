@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from subgame import bench
+from subgame.bench import small_games as bench
 from subgame.errors import SubgameError
 
 KEYS = {"work", "ours", "unit", "peers", "best_peer", "ratio", "bar", "bar_met", "notes"}

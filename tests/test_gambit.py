@@ -10,10 +10,10 @@ from typing import Self
 
 import pytest
 
-from subgame import gambit
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.kuhn import Kuhn
+from subgame.interop import gambit
 
 HEAD = 'EFG 2 R "title" { "A" "B" }\n'
 ENDS = 't "" 1 "win" { 1, -1 }\nt "" 2 "loss" { -1, 1 }\n'

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from subgame import openspiel
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
+from subgame.interop import openspiel
 
 pyspiel: Any = pytest.importorskip("pyspiel")
 

@@ -13,13 +13,28 @@ subgame) and `Agent` (something that acts).
 
 from __future__ import annotations
 
-from subgame import gambit, games, openspiel
+from subgame import games
 from subgame.errors import MemoryLimitError, SubgameError
 from subgame.games import holdem
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.refine.continuations import Continuations, all_pure, biased
+from subgame.interop import gambit, openspiel
 from subgame.refine.decompose import Compact, cfr_d, compact, trunk_of
-from subgame.refine.depth import DepthLimited, depth_limited
+from subgame.refine.depth.continuations import Continuations, all_pure, biased
+from subgame.refine.depth.leaf_network import (
+    LeafNetwork,
+    load_leaf_networks,
+    save_leaf_networks,
+    train_leaf_network,
+)
+from subgame.refine.depth.leaves import Rollouts, exact
+from subgame.refine.depth.limit import DepthLimited, depth_limited
+from subgame.refine.depth.play import LimitedPlay, play_limited
+from subgame.refine.depth.solve import (
+    LimitedSolution,
+    best_completion,
+    self_generated,
+    solve_limited,
+)
 from subgame.refine.gadgets import (
     Distributional,
     Estimate,
@@ -31,22 +46,12 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.leaf_network import (
-    LeafNetwork,
-    load_leaf_networks,
-    save_leaf_networks,
-    train_leaf_network,
-)
-from subgame.refine.leaves import Rollouts, exact
-from subgame.refine.limited import LimitedSolution, best_completion, self_generated, solve_limited
-from subgame.refine.nested import Nested, nest
-from subgame.refine.nested_limited import LimitedPlay, play_limited
+from subgame.refine.nested.answers import Nested, nest
+from subgame.refine.nested.translation import ActionMapping, translate
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
-from subgame.refine.translation import ActionMapping, translate
 from subgame.solve.endgame import Endgame
-from subgame.solve.engine import register as _register
-from subgame.solve.judge import (
+from subgame.solve.evaluate import (
     BestResponse,
     Exploitability,
     best_response,
@@ -55,7 +60,7 @@ from subgame.solve.judge import (
     head_to_head,
 )
 from subgame.solve.lp import solve_lp
-from subgame.solve.result import Point, Result, Step
+from subgame.solve.results import Point, Result, Step
 from subgame.solve.schedule import (
     CFR,
     CFRBR,
@@ -151,14 +156,3 @@ __all__ = [
     "trunk_of",
 ]
 __version__ = "0.1.0"
-
-
-def _on_a_device(tree: PublicTree, device: str, storage: str) -> object:
-    """The engine of a tree on a GPU; only whoever asks for one loads what that takes."""
-    from subgame.gpu import engine_on
-
-    return engine_on(tree, device, storage)
-
-
-for _kind in ("cuda", "torch"):
-    _register(_kind, _on_a_device)

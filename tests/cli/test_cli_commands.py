@@ -20,16 +20,31 @@ import subgame as sg
 from subgame.cli import bench, common, demo
 from subgame.cli.common import Meter
 from subgame.cli.solve import sparkline
-from subgame.solve.result import Step
+from subgame.solve.results import Step
 
 SOLVE_KEYS = {
-    "game", "schedule", "iterations", "seconds", "value", "exploitability",
-    "exploitability_per_seat", "stopped", "seed",
-}  # fmt: skip
+    "game",
+    "schedule",
+    "iterations",
+    "seconds",
+    "value",
+    "exploitability",
+    "exploitability_per_seat",
+    "stopped",
+    "seed",
+}
 COMMANDS = (
-    "games", "solve", "exploit", "endgame", "refine", "limit", "train", "reproduce", "demo",
+    "games",
+    "solve",
+    "exploit",
+    "endgame",
+    "refine",
+    "limit",
+    "train",
+    "reproduce",
+    "demo",
     "bench",
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -228,7 +243,7 @@ def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bench_hands_over(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    import subgame.bench
+    import subgame.bench.small_games
 
     asked: list[tuple[Any, ...]] = []
 
@@ -242,8 +257,8 @@ def test_bench_hands_over(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         made.add_row(rows[0]["work"])
         return made
 
-    monkeypatch.setattr(subgame.bench, "run", run)
-    monkeypatch.setattr(subgame.bench, "table", table)
+    monkeypatch.setattr(subgame.bench.small_games, "run", run)
+    monkeypatch.setattr(subgame.bench.small_games, "table", table)
     answer = cli("bench", "--quick", "--only", "leduc", "--json")
     assert answer.json()["benchmarks"] == [{"work": "leduc", "ratio": None}]
     assert "python" in answer.json()["machine"]

@@ -10,8 +10,22 @@ from cli_helpers import Cli, runner
 pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 KUHN = ("solve", "kuhn", "--iterations", "20", "--json")
-RIVER = ("endgame", "--board", "QsJh2h8d3c", "--pot", "100", "--stack", "200", "--oop", "AA,KK,76s",
-         "--ip", "QQ,AK", "--iterations", "300", "--json")  # fmt: skip
+RIVER = (
+    "endgame",
+    "--board",
+    "QsJh2h8d3c",
+    "--pot",
+    "100",
+    "--stack",
+    "200",
+    "--oop",
+    "AA,KK,76s",
+    "--ip",
+    "QQ,AK",
+    "--iterations",
+    "300",
+    "--json",
+)
 
 
 @pytest.fixture

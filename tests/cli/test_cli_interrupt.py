@@ -103,8 +103,19 @@ def test_an_interrupted_refinement_shows_what_it_has(
 
     monkeypatch.setattr(sg, "refine", interrupted)
     cli = runner(capsys, monkeypatch)
-    answer = cli("refine", "coin-toss", "--blueprint", "paper", "--at", "Play", "--iterations", "5",
-                 "--technique", "unsafe,resolve", "--json")  # fmt: skip
+    answer = cli(
+        "refine",
+        "coin-toss",
+        "--blueprint",
+        "paper",
+        "--at",
+        "Play",
+        "--iterations",
+        "5",
+        "--technique",
+        "unsafe,resolve",
+        "--json",
+    )
     assert answer.code == 130
     assert [each["technique"] for each in answer.json()["techniques"]] == ["unsafe"]
     spot = tmp_path / "spot.safetensors"

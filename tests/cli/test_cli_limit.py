@@ -12,11 +12,22 @@ import subgame as sg
 from helpers import tree_of
 
 LIMIT_KEYS = {
-    "game", "limit", "players", "leaves", "continuations", "schedule", "infosets",
-    "infosets_limited", "standard_error", "strategy", "exploitability_before",
-    "exploitability_after", "exploitability_per_seat_before", "exploitability_per_seat_after",
+    "game",
+    "limit",
+    "players",
+    "leaves",
+    "continuations",
+    "schedule",
+    "infosets",
+    "infosets_limited",
+    "standard_error",
+    "strategy",
+    "exploitability_before",
+    "exploitability_after",
+    "exploitability_per_seat_before",
+    "exploitability_per_seat_after",
     "seconds",
-}  # fmt: skip
+}
 ROUND = "after round 1"
 MOVES = ("limit", "rps-plus", "--blueprint", "equilibrium", "--at", "P2 to move")
 SMALL = ("--layers", "16,16", "--epochs", "5", "--rollouts", "20")
@@ -63,8 +74,17 @@ def test_one_value_is_not_enough_and_several_are(cli: Cli) -> None:
 def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks")
     out = tmp_path / "limited.safetensors"
-    found = cli("limit", "leduc-ranks", str(folder / "leduc-ranks.safetensors"), "--at", ROUND,
-                "--weaken", "--out", str(out), "--json").json()  # fmt: skip
+    found = cli(
+        "limit",
+        "leduc-ranks",
+        str(folder / "leduc-ranks.safetensors"),
+        "--at",
+        ROUND,
+        "--weaken",
+        "--out",
+        str(out),
+        "--json",
+    ).json()
     assert set(found) == LIMIT_KEYS | {"out"}
     assert found["limit"] == ["cc", "crc", "crrc", "rc", "rrc"]
     assert max(found["infosets_limited"]) < found["infosets"] / 2
@@ -72,9 +92,13 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
     assert sg.exploitability(tree, saved).mean == pytest.approx(found["exploitability_after"])
     for p in (0, 1):
         limited = sg.depth_limited(
-            tree, blueprint, at=ROUND, player=p, continuations=sg.biased(blueprint, 1 - p),
+            tree,
+            blueprint,
+            at=ROUND,
+            player=p,
+            continuations=sg.biased(blueprint, 1 - p),
             weaken=True,
-        )  # fmt: skip
+        )
         solved = sg.solve_limited(limited)
         worth = sg.exploitability(tree, solved.strategy).per_seat[p]
         assert found["exploitability_per_seat_after"][p] == pytest.approx(worth, abs=1e-9)
@@ -96,9 +120,16 @@ def test_limit_tells_people(cli: Cli, folder: Path) -> None:
     file = str(folder / "leduc-ranks.safetensors")
     answer = cli("limit", "leduc-ranks", file, "--at", ROUND, "--best-below")
     assert (answer.code, answer.err) == (0, "")
-    for words in ("solved down to 5 public states", "exploitability after", "with the best play",
-                  "continuations of player 1", "10 x f", "instead of", "infosets more above it",
-                  f"subgame train leduc-ranks {file} --at 'after round 1'"):  # fmt: skip
+    for words in (
+        "solved down to 5 public states",
+        "exploitability after",
+        "with the best play",
+        "continuations of player 1",
+        "10 x f",
+        "instead of",
+        "infosets more above it",
+        f"subgame train leduc-ranks {file} --at 'after round 1'",
+    ):
         assert words in answer.out
     assert all(len(line) <= 100 or "  # " in line for line in answer.out.splitlines())
 
@@ -108,8 +139,18 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     out, file = tmp_path / "leaves.safetensors", str(folder / "leduc-ranks.safetensors")
     train = ("train", "leduc-ranks", file, "--at", ROUND, "--out", str(out))
-    options = ("--layers", "64,64", "--epochs", "200", "--batch", "8", "--rate", "0.003",
-               "--rollouts", "2000")  # fmt: skip
+    options = (
+        "--layers",
+        "64,64",
+        "--epochs",
+        "200",
+        "--batch",
+        "8",
+        "--rate",
+        "0.003",
+        "--rollouts",
+        "2000",
+    )
     made = cli(*train, *options, "--json").json()
     assert (made["game"], made["out"], made["layers"]) == ("leduc-ranks", str(out), [64, 64])
     assert [each["player"] for each in made["networks"]] == [0, 1]
@@ -137,11 +178,30 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
 def test_train_tells_people(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     out = tmp_path / "kuhn.safetensors"
-    answer = cli("train", "kuhn", "uniform", "--at", "depth 1", "--out", str(out), *SMALL,
-                 "--holdout", "0.3", "--continuations", "all", "--player", "0")  # fmt: skip
+    answer = cli(
+        "train",
+        "kuhn",
+        "uniform",
+        "--at",
+        "depth 1",
+        "--out",
+        str(out),
+        *SMALL,
+        "--holdout",
+        "0.3",
+        "--continuations",
+        "all",
+        "--player",
+        "0",
+    )
     assert (answer.code, answer.err) == (0, "")
-    for words in ("learned from rollouts", "held out", "parameters", f"Saved as {out}",
-                  f"subgame limit kuhn uniform --leaves {out}"):  # fmt: skip
+    for words in (
+        "learned from rollouts",
+        "held out",
+        "parameters",
+        f"Saved as {out}",
+        f"subgame limit kuhn uniform --leaves {out}",
+    ):
         assert words in answer.out
     refused = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--player", "1")
     assert (refused.code, refused.out) == (2, "")

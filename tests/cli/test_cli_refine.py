@@ -14,10 +14,20 @@ from subgame.cli.common import Meter
 from subgame.refine.gadgets import TECHNIQUES
 
 KEYS = {
-    "game", "technique", "schedule", "strategy", "margins", "alternatives", "gifts",
-    "exploitability_before", "exploitability_after", "exploitability_per_seat_before",
-    "exploitability_per_seat_after", "bound", "seconds",
-}  # fmt: skip
+    "game",
+    "technique",
+    "schedule",
+    "strategy",
+    "margins",
+    "alternatives",
+    "gifts",
+    "exploitability_before",
+    "exploitability_after",
+    "exploitability_per_seat_before",
+    "exploitability_per_seat_after",
+    "bound",
+    "seconds",
+}
 PAPER = ("refine", "coin-toss", "--blueprint", "paper", "--at", "Play")
 
 
@@ -58,8 +68,22 @@ def test_every_technique(cli: Cli, name: str) -> None:
 
 def test_refine_a_file_and_save(cli: Cli, rough: Path, tmp_path: Path) -> None:
     out, plot = tmp_path / "fine.safetensors", tmp_path / "margins.png"
-    answer = cli("refine", "leduc", str(rough), "--at", "after round 1", "--technique", "maxmargin",
-                 "--schedule", "lp", "--out", str(out), "--plot", str(plot), "--json")  # fmt: skip
+    answer = cli(
+        "refine",
+        "leduc",
+        str(rough),
+        "--at",
+        "after round 1",
+        "--technique",
+        "maxmargin",
+        "--schedule",
+        "lp",
+        "--out",
+        str(out),
+        "--plot",
+        str(plot),
+        "--json",
+    )
     found = answer.json()
     assert found["exploitability_after"] < 0.5 * found["exploitability_before"]
     assert plot.stat().st_size > 0
@@ -68,12 +92,42 @@ def test_refine_a_file_and_save(cli: Cli, rough: Path, tmp_path: Path) -> None:
 
 
 def test_refine_one_player_in_several_subgames(cli: Cli) -> None:
-    found = cli("refine", "coin-toss-two", "--blueprint", "paper", "--at", "Play S1", "--at",
-                "Play S2", "--player", "1", "--technique", "reach-maxmargin", "--no-split",
-                "--scale", "0.5", "--schedule", "lp", "--json").json()  # fmt: skip
+    found = cli(
+        "refine",
+        "coin-toss-two",
+        "--blueprint",
+        "paper",
+        "--at",
+        "Play S1",
+        "--at",
+        "Play S2",
+        "--player",
+        "1",
+        "--technique",
+        "reach-maxmargin",
+        "--no-split",
+        "--scale",
+        "0.5",
+        "--schedule",
+        "lp",
+        "--json",
+    ).json()
     assert found["gifts"]["Play S1 | Heads Play S1"] == pytest.approx(0.5)
-    split = cli("refine", "coin-toss-two", "--blueprint", "paper", "--at", "after Play", "--player",
-                "1", "--technique", "reach-maxmargin", "--schedule", "lp", "--json")  # fmt: skip
+    split = cli(
+        "refine",
+        "coin-toss-two",
+        "--blueprint",
+        "paper",
+        "--at",
+        "after Play",
+        "--player",
+        "1",
+        "--technique",
+        "reach-maxmargin",
+        "--schedule",
+        "lp",
+        "--json",
+    )
     assert split.json()["alternatives"]["Play S1 | Heads Play S1"] == pytest.approx(0.5)
 
 
@@ -90,8 +144,15 @@ def test_refine_by_number_form_and_tremble(cli: Cli) -> None:
 def test_refine_tells_people(cli: Cli, rough: Path) -> None:
     answer = cli("refine", "leduc", str(rough), "--at", "after round 1", "--technique", "unsafe")
     assert answer.code == 0
-    for words in ("exploitability after", "higher", "smallest margin", "cbv + gift - value",
-                  "with larger margins", "Where to go next", "--technique maxmargin"):  # fmt: skip
+    for words in (
+        "exploitability after",
+        "higher",
+        "smallest margin",
+        "cbv + gift - value",
+        "with larger margins",
+        "Where to go next",
+        "--technique maxmargin",
+    ):
         assert words in answer.out
     assert "[" not in answer.err
 

@@ -20,8 +20,17 @@ from subgame.solve.endgame import Endgame, decision
 SPOT = ("endgame", "--board", "QsJh2h8d3c", "--pot", "100", "--stack", "200")
 RANGES = ("--oop", "66+,A8s+,KQo:0.5,T9s,54s", "--ip", "QQ-22,ATo+,KJ:0.25")
 DATA = Path(__file__).parents[3] / "shared" / "data" / "libratus_endgames"
-NUMBERS = ("ev", "equity", "exploitability", "exploitability_percent", "iterations", "seconds",
-           "nodes", "memory_bytes", "root")  # fmt: skip
+NUMBERS = (
+    "ev",
+    "equity",
+    "exploitability",
+    "exploitability_percent",
+    "iterations",
+    "seconds",
+    "nodes",
+    "memory_bytes",
+    "root",
+)
 
 
 @pytest.fixture
@@ -44,8 +53,12 @@ def test_json_has_every_number(cli: Cli) -> None:
     assert (found["nodes"], found["stopped"]) == (45, "target")
     assert found["memory_bytes"] > 10_000
     assert len(found["root"]) == len(found["ip"]) == 1081
-    assert found["actions"] == {"c": "check", "r50": "bet 50", "r100": "bet 100",
-                                "r200": "all-in 200"}  # fmt: skip
+    assert found["actions"] == {
+        "c": "check",
+        "r50": "bet 50",
+        "r100": "bet 100",
+        "r200": "all-in 200",
+    }
     for row in itertools.chain(found["root"].values(), found["ip"].values()):
         assert list(row) == list(found["actions"])
         assert sum(row.values()) == pytest.approx(1)
@@ -72,9 +85,18 @@ def test_the_grids_and_figures_without_colours(cli: Cli) -> None:
     assert max(len(line) for line in lines if "  # " not in line) <= 100
     assert lines[0].startswith("Q♠ J♥ 2♥ 8♦ 3♣   pot 100, 200 behind")
     assert sum(line.startswith("AA ") for line in lines) == 1  # IP has no aces
-    for words in ("OOP first to act on the river", "IP after OOP check", "EV", "equity",
-                  "exploitability", "iterations", "time", "memory", "x check",
-                  "a all-in 200 (200 %)"):  # fmt: skip
+    for words in (
+        "OOP first to act on the river",
+        "IP after OOP check",
+        "EV",
+        "equity",
+        "exploitability",
+        "iterations",
+        "time",
+        "memory",
+        "x check",
+        "a all-in 200 (200 %)",
+    ):
         assert words in answer.out
     assert "nodes; solving takes" in answer.err
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from cli_helpers import Cli, runner
 
-SPOT = ("endgame --board QsJh2h8d3c --pot 100 --stack 300 --oop AA,KK,76s --ip QQ,AK "
-        "--bets '0.5x a' --iterations 30")  # fmt: skip
+SPOT = (
+    "endgame --board QsJh2h8d3c --pot 100 --stack 300 --oop AA,KK,76s --ip QQ,AK "
+    "--bets '0.5x a' --iterations 30"
+)
 ROUND = "--at 'after round 1'"
 
 
@@ -27,40 +29,63 @@ def steps(out: str) -> list[str]:
 
 # What is typed, and what is said to come next.
 LINES = [
-    ("solve 'liars-dice(faces=2)' --schedule dcfr --iterations 20 --memory-limit 1GB", [
-        "solve 'liars-dice(faces=2)' --schedule dcfr --iterations 20 --memory-limit 1GB "
-        "--out strategy.safetensors",
-        "solve 'liars-dice(faces=2)' --schedule dcfr --memory-limit 1GB --target 1e-",
-        "solve 'liars-dice(faces=2)' --memory-limit 1GB --schedule lp",
-    ]),
-    ("solve kuhn --iterations 9 --memory-limit 1GB --out 'my own.safetensors'", [
-        "exploit kuhn 'my own.safetensors' --memory-limit 1GB", "solve kuhn", "solve kuhn",
-    ]),
-    ("exploit kuhn random --seed 3 --memory-limit 1GB", [
-        "solve kuhn --memory-limit 1GB --out strategy.safetensors",
-        "exploit kuhn strategy.safetensors --memory-limit 1GB",
-    ]),
-    (f"refine leduc-ranks random --seed 3 {ROUND} --technique reach-resolve --no-split --player 0 "
-     "--gap 0.5", [
-        f"refine leduc-ranks random {ROUND} --gap 0.5 --player 0 --seed 3 --technique maxmargin",
-        f"refine leduc-ranks random {ROUND} --player 0 --seed 3 --technique all",
-        f"refine leduc-ranks random {ROUND} --technique reach-resolve --gap 0.5 --player 0 "
-        "--no-split --seed 3 --out refined.safetensors",
-    ]),
-    ("refine coin-toss --blueprint paper --at Play --schedule lp --out x.safetensors", [
-        "refine coin-toss --blueprint paper --at Play --schedule lp --technique maxmargin",
-        "refine coin-toss --blueprint paper --at Play --technique all",
-        "exploit coin-toss x.safetensors",
-    ]),
-    (f"limit leduc-ranks random --seed 3 {ROUND} --player 0 --weaken", [
-        f"limit leduc-ranks random --player 0 --weaken --seed 3 {ROUND} --continuations self "
-        "--best-below",
-        f"train leduc-ranks random {ROUND} --player 0 --seed 3 --out leaves.safetensors",
-    ]),
+    (
+        "solve 'liars-dice(faces=2)' --schedule dcfr --iterations 20 --memory-limit 1GB",
+        [
+            "solve 'liars-dice(faces=2)' --schedule dcfr --iterations 20 --memory-limit 1GB "
+            "--out strategy.safetensors",
+            "solve 'liars-dice(faces=2)' --schedule dcfr --memory-limit 1GB --target 1e-",
+            "solve 'liars-dice(faces=2)' --memory-limit 1GB --schedule lp",
+        ],
+    ),
+    (
+        "solve kuhn --iterations 9 --memory-limit 1GB --out 'my own.safetensors'",
+        [
+            "exploit kuhn 'my own.safetensors' --memory-limit 1GB",
+            "solve kuhn",
+            "solve kuhn",
+        ],
+    ),
+    (
+        "exploit kuhn random --seed 3 --memory-limit 1GB",
+        [
+            "solve kuhn --memory-limit 1GB --out strategy.safetensors",
+            "exploit kuhn strategy.safetensors --memory-limit 1GB",
+        ],
+    ),
+    (
+        f"refine leduc-ranks random --seed 3 {ROUND} --technique reach-resolve --no-split "
+        "--player 0 --gap 0.5",
+        [
+            f"refine leduc-ranks random {ROUND} --gap 0.5 --player 0 --seed 3 "
+            "--technique maxmargin",
+            f"refine leduc-ranks random {ROUND} --player 0 --seed 3 --technique all",
+            f"refine leduc-ranks random {ROUND} --technique reach-resolve --gap 0.5 --player 0 "
+            "--no-split --seed 3 --out refined.safetensors",
+        ],
+    ),
+    (
+        "refine coin-toss --blueprint paper --at Play --schedule lp --out x.safetensors",
+        [
+            "refine coin-toss --blueprint paper --at Play --schedule lp --technique maxmargin",
+            "refine coin-toss --blueprint paper --at Play --technique all",
+            "exploit coin-toss x.safetensors",
+        ],
+    ),
+    (
+        f"limit leduc-ranks random --seed 3 {ROUND} --player 0 --weaken",
+        [
+            f"limit leduc-ranks random --player 0 --weaken --seed 3 {ROUND} --continuations self "
+            "--best-below",
+            f"train leduc-ranks random {ROUND} --player 0 --seed 3 --out leaves.safetensors",
+        ],
+    ),
     (SPOT, [f"{SPOT} --line r50", f"{SPOT} --out spot.safetensors"]),
-    (f"{SPOT} --line r50 --out spot.safetensors --threads 1",
-     ["endgame spot.safetensors --threads 1"]),
-]  # fmt: skip
+    (
+        f"{SPOT} --line r50 --out spot.safetensors --threads 1",
+        ["endgame spot.safetensors --threads 1"],
+    ),
+]
 
 
 @pytest.mark.parametrize(("line", "wanted"), LINES, ids=[line[:40] for line, _ in LINES])
@@ -76,8 +101,18 @@ def test_they_keep_what_was_asked_for(cli: Cli, line: str, wanted: list[str]) ->
 
 
 def test_a_comparison_leads_to_the_best_in_full(cli: Cli) -> None:
-    answer = cli("refine", "coin-toss", "--blueprint", "paper", "--at", "Play", "--technique",
-                 "all", "--iterations", "50")  # fmt: skip
+    answer = cli(
+        "refine",
+        "coin-toss",
+        "--blueprint",
+        "paper",
+        "--at",
+        "Play",
+        "--technique",
+        "all",
+        "--iterations",
+        "50",
+    )
     for command in steps(answer.out):
         assert " --iterations 50 --technique " in command
         assert cli(*shlex.split(command)[1:]).code == 0

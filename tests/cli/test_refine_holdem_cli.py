@@ -75,8 +75,19 @@ def test_parts_of_a_spot(cli: Cli, folder: Path, at: str) -> None:
 
 def test_a_refined_spot_is_saved_with_its_game(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out, plot = tmp_path / "better.safetensors", tmp_path / "margins.png"
-    found = cli("refine", str(folder / "river.safetensors"), "--technique", "unsafe",
-                "--iterations", "30", "--out", str(out), "--plot", str(plot), "--json")  # fmt: skip
+    found = cli(
+        "refine",
+        str(folder / "river.safetensors"),
+        "--technique",
+        "unsafe",
+        "--iterations",
+        "30",
+        "--out",
+        str(out),
+        "--plot",
+        str(plot),
+        "--json",
+    )
     again = load(out)
     assert sg.exploitability(again.tree, again).mean == found.json()["exploitability_after"]
     assert again.notes["refined"] == "unsafe at root"
@@ -122,9 +133,17 @@ def test_a_thousand_hands_are_told_in_a_few_lines(cli: Cli, tmp_path: Path) -> N
     lines = answer.out.splitlines()
     assert len(lines) < 60
     assert max(map(len, lines[:-5])) <= 100  # commands to copy are not wrapped
-    for words in ("1,081", "below 0", "median", "% of the pot", "OOP first to act on the river",
-                  "IP after OOP check", "all-in 100", "--json has them all",
-                  "--technique reach-maxmargin"):  # fmt: skip
+    for words in (
+        "1,081",
+        "below 0",
+        "median",
+        "% of the pot",
+        "OOP first to act on the river",
+        "IP after OOP check",
+        "all-in 100",
+        "--json has them all",
+        "--technique reach-maxmargin",
+    ):
         assert words in answer.out
     found = cli("refine", str(spot), "--technique", "maxmargin", "--iterations", "100", "--json")
     margins = np.array(list(found.json()["margins"].values()))
@@ -144,11 +163,33 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
     found = cli(*options, "unsafe,maxmargin", "--json").json()
     assert [each["technique"] for each in found["techniques"]] == ["unsafe", "maxmargin"]
     assert all(set(each) == KEYS for each in found["techniques"])
-    every = cli("refine", "coin-toss", "--blueprint", "paper", "--at", "Play", "--technique", "all",
-                "--iterations", "20", "--json").json()["techniques"]  # fmt: skip
+    every = cli(
+        "refine",
+        "coin-toss",
+        "--blueprint",
+        "paper",
+        "--at",
+        "Play",
+        "--technique",
+        "all",
+        "--iterations",
+        "20",
+        "--json",
+    ).json()["techniques"]
     assert len(every) == 9
-    alone = cli("refine", "coin-toss", "--blueprint", "paper", "--at", "Play", "--technique",
-                "maxmargin", "--iterations", "20", "--json").json()  # fmt: skip
+    alone = cli(
+        "refine",
+        "coin-toss",
+        "--blueprint",
+        "paper",
+        "--at",
+        "Play",
+        "--technique",
+        "maxmargin",
+        "--iterations",
+        "20",
+        "--json",
+    ).json()
     same = next(each for each in every if each["technique"] == "maxmargin")
     assert same["exploitability_after"] == alone["exploitability_after"]
 

@@ -44,8 +44,11 @@ def test_sizes_and_payoffs() -> None:
     bet = root.child("r2")
     assert bet.legal_actions() == ("f", "c", "r8", "r11")  # 2 to call makes a pot of 6
     assert [bet.bet(a) for a in bet.legal_actions()] == [
-        None, Bet(0.0), Bet(1.0), Bet(1.5, all_in=True)
-    ]  # fmt: skip
+        None,
+        Bet(0.0),
+        Bet(1.0),
+        Bet(1.5, all_in=True),
+    ]
     assert bet.child("f").returns() == (1.0, -1.0)
     board = bet.child("c")
     assert board.current_player() == sg.CHANCE

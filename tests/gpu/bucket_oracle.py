@@ -16,13 +16,13 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.solve.schedule import Schedule
-from subgame.tree.buckets import Buckets
-from subgame.tree.forest import decisions
+from subgame.tree.ranges.betting_tree import decisions
+from subgame.tree.ranges.buckets import Buckets
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu.buckets import Bucketed  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch.buckets import Bucketed  # noqa: E402
 
 
 class Cards:
@@ -31,8 +31,10 @@ class Cards:
     def __init__(self, buckets: Buckets) -> None:
         self.tree, self.buckets = buckets.tree, buckets
         self.units = {tuple(unit.cards): unit.number for unit in self.tree.units}
-        self.first = [int(np.flatnonzero(self.tree.boards.street == s)[0])
-                      for s in range(len(self.tree.streets))]  # fmt: skip
+        self.first = [
+            int(np.flatnonzero(self.tree.boards.street == s)[0])
+            for s in range(len(self.tree.streets))
+        ]
 
     def of(self, hand: int, board: tuple[int, ...], s: int) -> int:
         deck, top = self.tree.holdem.deck, len(self.tree.holdem.board)
@@ -153,8 +155,9 @@ class Slow:
         for t in range(many):
             now, old = discounts[t], copy.deepcopy((self.regret, self.instant))
 
-            def sigma(q: int, key: Any, actions: int, p: int, now: Any = now, t: int = t,
-                      old: Any = old) -> list[float]:  # fmt: skip
+            def sigma(
+                q: int, key: Any, actions: int, p: int, now: Any = now, t: int = t, old: Any = old
+            ) -> list[float]:
                 if q == p or p == 0:
                     return self.match(q, key, now, actions)
                 if plan.alternating:
@@ -178,7 +181,7 @@ class Slow:
 class Device:
     """An engine whose numbers are read and written by bucket, also where it has none."""
 
-    def __init__(self, engine: TorchEngine, buckets: Buckets, plan: Schedule) -> None:
+    def __init__(self, engine: TorchRangeEngine, buckets: Buckets, plan: Schedule) -> None:
         self.engine, self.every = engine, all_streets(buckets)
         self.memories: Any = tuple(engine.memory(p, predictive=plan.predictive) for p in (0, 1))
 

@@ -86,12 +86,27 @@ def common(a: Any, b: Any) -> Any:
 
 def operator(name: str) -> None:
     """Give `Value` an operator, from either side."""
-    compute: Callable[[Any, Any], Any] = getattr(np, {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide",
-        "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-        "lshift": "left_shift", "rshift": "right_shift", "lt": "less", "le": "less_equal",
-        "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-    }[name])  # fmt: skip
+    compute: Callable[[Any, Any], Any] = getattr(
+        np,
+        {
+            "add": "add",
+            "sub": "subtract",
+            "mul": "multiply",
+            "truediv": "divide",
+            "floordiv": "floor_divide",
+            "and": "bitwise_and",
+            "or": "bitwise_or",
+            "xor": "bitwise_xor",
+            "lshift": "left_shift",
+            "rshift": "right_shift",
+            "lt": "less",
+            "le": "less_equal",
+            "gt": "greater",
+            "ge": "greater_equal",
+            "eq": "equal",
+            "ne": "not_equal",
+        }[name],
+    )
 
     def apply(a: Any, b: Any) -> Any:
         if isinstance(a, Pointer) or isinstance(b, Pointer):
@@ -108,8 +123,24 @@ def operator(name: str) -> None:
         setattr(Value, f"__r{name}__", lambda self, other: apply(other, self))
 
 
-for each in ("add", "sub", "mul", "truediv", "floordiv", "and", "or", "xor", "lshift", "rshift",
-             "lt", "le", "gt", "ge", "eq", "ne"):  # fmt: skip
+for each in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+):
     operator(each)
 
 
@@ -242,7 +273,7 @@ def installed() -> Iterator[None]:
     triton: Any = ModuleType("triton")
     triton.language = _language(programs)
     triton.jit = lambda function: Kernel(function, programs)
-    ours = ("subgame.gpu.fused", "subgame.gpu.triton_kernels")
+    ours = ("subgame.engines.torch.fused", "subgame.engines.torch.triton_kernels")
     names = ("triton", "triton.language", *ours)
     before = {name: sys.modules.pop(name, None) for name in names}
     sys.modules.update({"triton": triton, "triton.language": triton.language})

@@ -20,40 +20,46 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.boards import BoardTree, compile_boards
-from subgame.tree.buckets import Buckets, strengths
-from subgame.tree.forest import grow
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.buckets import Buckets, strengths
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 import numpy_triton  # noqa: E402
 from bucket_oracle import BlurredGame, Cards, Device, Slow  # noqa: E402
 
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu import buckets as bucketing  # noqa: E402
-from subgame.gpu import storage as keeping  # noqa: E402
-from subgame.gpu.buckets import Bucketed, Sums  # noqa: E402
-from subgame.gpu.doors import Doors  # noqa: E402
-from subgame.gpu.hosted import Hosted  # noqa: E402
-from subgame.gpu.torch_ops import TorchOps  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch import buckets as bucketing  # noqa: E402
+from subgame.engines.torch import storage as keeping  # noqa: E402
+from subgame.engines.torch.buckets import Bucketed, Sums  # noqa: E402
+from subgame.engines.torch.doors import Doors  # noqa: E402
+from subgame.engines.torch.offload import Hosted  # noqa: E402
+from subgame.engines.torch.torch_ops import TorchOps  # noqa: E402
 
 SCHEDULES = [
-    "cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+", "cfr(alternating=true)",
+    "cfr",
+    "cfr+",
+    "lcfr",
+    "dcfr",
+    "pcfr+",
+    "pdcfr+",
+    "cfr(alternating=true)",
     "pcfr+(alternating=false)",
-]  # fmt: skip
+]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 FRESH = int(np.random.SeedSequence().generate_state(1)[0])
 FIRST, MANY = 11, 2
 """Iterations that are compared: from random regrets, for rounding would break exact ties."""
 
 
-def compiled(name: str) -> BoardTree:
+def compiled(name: str) -> RangeTree:
     tree = sg.compile(GAMES[name], merge="boards")
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
-def names_of(tree: BoardTree) -> list[str]:
+def names_of(tree: RangeTree) -> list[str]:
     return [STREETS[street.index] for street in tree.streets]
 
 
@@ -64,7 +70,7 @@ def merged(fine: Buckets, s: int, rng: np.random.Generator) -> Any:
     return np.where(found.of < 0, -1, rng.integers(many, size=found.count)[found.of])
 
 
-def coarse(tree: BoardTree, rng: np.random.Generator) -> Buckets:
+def coarse(tree: RangeTree, rng: np.random.Generator) -> Buckets:
     """Some buckets on one street at least."""
     fine, names = Buckets.lossless(tree), names_of(tree)
     chosen = rng.permutation(len(names))[: rng.integers(1, 1 + len(names))]
@@ -79,7 +85,7 @@ def test_iterations_are_those_of_a_slow_oracle(name: str, schedule: str, device:
     rng = np.random.default_rng([FRESH, len(schedule), len(name)])
     plan, buckets = parse(schedule), coarse(compiled(name), rng)
     scratch = int(rng.choice([1, 1 << 30]))
-    engine = TorchEngine(buckets.tree, device, buckets=buckets, scratch=scratch)
+    engine = TorchRangeEngine(buckets.tree, device, buckets=buckets, scratch=scratch)
     slow, fast = Slow(buckets), Device(engine, buckets, plan)
     fast.write(rng, slow)
     slow.run(plan, FIRST, MANY)
@@ -96,7 +102,7 @@ def test_iterations_are_those_of_a_slow_oracle(name: str, schedule: str, device:
 
 
 # The explicit engine -------------------------------------------------------------------------
-def remembered(tree: BoardTree, rng: np.random.Generator) -> Buckets:
+def remembered(tree: RangeTree, rng: np.random.Generator) -> Buckets:
     """Random buckets on every street, each within one bucket of the street above."""
     fine, out, above = Buckets.lossless(tree), {}, None
     units: Any = tree.units
@@ -115,7 +121,7 @@ def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedu
     rng = np.random.default_rng([FRESH, 1, len(schedule), len(name)])
     plan, buckets = parse(schedule), remembered(compiled(name), rng)
     game = BlurredGame(buckets)
-    tree, engine = sg.compile(game), TorchEngine(buckets.tree, "cpu", buckets=buckets)
+    tree, engine = sg.compile(game), TorchRangeEngine(buckets.tree, "cpu", buckets=buckets)
     slow, fast, explicit = game.slow, Device(engine, buckets, plan), Run(tree, plan)
     fast.write(rng, slow)
     deals = buckets.tree.deals
@@ -169,7 +175,7 @@ def test_lossless_buckets_lose_nothing(name: str, schedule: str, device: str) ->
     buckets = Buckets.lossless(tree)
     found = []
     for given in (buckets, None):
-        one = Device(TorchEngine(tree, device, buckets=given), buckets, plan)
+        one = Device(TorchRangeEngine(tree, device, buckets=given), buckets, plan)
         one.write(np.random.default_rng(FRESH))
         one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
         assert isinstance(one.memories[0].regret.blocks[0], Bucketed) == (given is not None)
@@ -185,24 +191,27 @@ def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
     """The same game with every board a unit of its own: buckets have the very same numbers."""
     rng, plan = np.random.default_rng([FRESH, 2]), parse(schedule)
     tree = compiled(name)
-    few = Buckets(tree, {
-        street: merged(Buckets.lossless(tree), s, rng) for s, street in enumerate(names_of(tree))
-    })  # fmt: skip
+    few = Buckets(
+        tree,
+        {street: merged(Buckets.lossless(tree), s, rng) for s, street in enumerate(names_of(tree))},
+    )
     cards, plain = Cards(few), copy.copy(GAMES[name])
     vars(plain)["symmetries"] = np.zeros(1, dtype=np.int64)  # as if no suits could be exchanged
-    every = compile_boards(plain)
+    every = compile_range_tree(plain)
     assert len(every.units) > len(tree.units)
     maps: dict[str, Any] = {street: [] for street in names_of(tree)}
     for unit in every.units:
         held = {hand for hands in unit.hands for hand in hands.tolist()}
-        maps[names_of(tree)[unit.street]].append([
-            cards.of(hand, unit.cards, unit.street) if hand in held else -1
-            for hand in range(tree.holdem.deck.num_hands)
-        ])  # fmt: skip
+        maps[names_of(tree)[unit.street]].append(
+            [
+                cards.of(hand, unit.cards, unit.street) if hand in held else -1
+                for hand in range(tree.holdem.deck.num_hands)
+            ]
+        )
     many = Buckets(every, {street: np.array(rows) for street, rows in maps.items()})
     found = []
     for buckets in (few, many):
-        one = Device(TorchEngine(buckets.tree, "cpu", buckets=buckets), buckets, plan)
+        one = Device(TorchRangeEngine(buckets.tree, "cpu", buckets=buckets), buckets, plan)
         one.write(np.random.default_rng(FRESH))
         one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
         found.append(one)
@@ -218,7 +227,7 @@ def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
     """What the device says of it, the judge of the CPU says of its copy."""
     rng, plan, tree = np.random.default_rng([FRESH, 3]), parse("dcfr"), compiled(name)
     buckets = coarse(tree, rng)
-    engine = TorchEngine(tree, device, buckets=buckets)
+    engine = TorchRangeEngine(tree, device, buckets=buckets)
     memories = (engine.memory(0), engine.memory(1))
     engine.iterate(memories, plan.discounts(1, 51), plan.alternating)
     first, second = (engine.behaviour(p, memories[p].average) for p in (0, 1))
@@ -239,15 +248,18 @@ def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
     for p in (0, 1):
         whole = engine.from_cpu(p, strategy.probs[p])
         assert not any(isinstance(block, Bucketed) for block in plain.memory(p).regret.blocks)
-        pairs = zip(engine.reaches(p, memories[p].average, reach[p]),
-                    plain.reaches(p, whole, reach[p]), strict=True)  # fmt: skip
+        pairs = zip(
+            engine.reaches(p, memories[p].average, reach[p]),
+            plain.reaches(p, whole, reach[p]),
+            strict=True,
+        )
         for a, b in pairs:
             torch.testing.assert_close(a, b)
 
 
 def test_memories_survive_the_way_to_the_host_and_back() -> None:
     tree, rng = compiled("nlfh"), np.random.default_rng([FRESH, 4])
-    engine = TorchEngine(tree, "cpu", buckets=coarse(tree, rng))
+    engine = TorchRangeEngine(tree, "cpu", buckets=coarse(tree, rng))
     memory, again = engine.memory(0), engine.memory(0)
     for block in memory.regret.blocks:
         block.copy_(block.clone())
@@ -269,11 +281,12 @@ def test_a_best_response_need_not_see_buckets(learner: int) -> None:
     tree, responder = compiled("turn"), 1 - learner
     plan, lost = parse(f"cfr-br(responder={responder})"), []
     for buckets in (None, Buckets.lossless(tree)):
-        engine = TorchEngine(tree, "cpu", buckets=buckets)
+        engine = TorchRangeEngine(tree, "cpu", buckets=buckets)
         one, two = (engine.memory(p, bucketed=p == learner) for p in (0, 1))
         for first, count in ((1, 2), (2, 81)):  # one iteration, then eighty
-            engine.iterate((one, two), plan.discounts(first, count), plan.alternating, None,
-                           responder)  # fmt: skip
+            engine.iterate(
+                (one, two), plan.discounts(first, count), plan.alternating, None, responder
+            )
             against = engine.plan(learner, (one, two)[learner].average)
             lost.append(engine.respond(responder, against).slots @ tree.players[responder].reach)
     assert lost[2] == pytest.approx(lost[0], abs=1e-6)
@@ -290,8 +303,8 @@ def test_roots_do_not_meet(door: bool) -> None:
     """Buckets below one root are weighed by the reach at that root alone."""
     rng, plan = np.random.default_rng([FRESH, 5]), parse("dcfr")
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "hs")
-    tree = compile_boards(game)
-    engine, roots = TorchEngine(tree, "cpu"), grow(game)[0].leaves
+    tree = compile_range_tree(game)
+    engine, roots = TorchRangeEngine(tree, "cpu"), grow(game)[0].leaves
     buckets = Buckets(tree, {"flop": merged(Buckets.lossless(tree), 1, rng)})
     real = torch.from_numpy(engine.levels[1].hands[0].above >= 0)
     reach = [torch.from_numpy(rng.random((len(roots), *real.shape))).float() * real for _ in "01"]
@@ -307,8 +320,10 @@ def test_roots_do_not_meet(door: bool) -> None:
         return [memory.regret.blocks[0].values for memory in memories]
 
     bets = engine.stage(grow(game, roots), buckets=buckets).levels[0].bets
-    start = [torch.from_numpy(100 * rng.random((bet.edges, buckets.groupings[1].count))).float()
-             for bet in bets]  # fmt: skip
+    start = [
+        torch.from_numpy(100 * rng.random((bet.edges, buckets.groupings[1].count))).float()
+        for bet in bets
+    ]
     together = run(list(range(len(roots))), start)
     homes = [bucketing._homes(engine.stage(grow(game, roots)).levels, p)[0] for p in (0, 1)]
     for k in range(len(roots)):
@@ -324,7 +339,7 @@ def test_sums_by_bucket(fused: bool) -> None:
     """Of any size: buckets with thousands of places are added up in two steps."""
     rng = np.random.default_rng([FRESH, 6])
     with numpy_triton.installed():
-        from subgame.gpu.fused import FusedOps
+        from subgame.engines.torch.fused import FusedOps
 
         ops: Any = (FusedOps if fused else TorchOps)(torch.device("cpu"))
         for places, count in ((1, 1), (700, 900), (5000, 2), (9000, 40)):
@@ -353,15 +368,22 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
     with numpy_triton.installed():
         found = []
         for fused, scratch in ((False, 1 << 30), (True, 1 << 30), (True, 1 << 12)):
-            engine = TorchEngine(tree, "cpu", buckets=buckets, fused=fused, graphs=False,
-                                 scratch=scratch)  # fmt: skip
+            engine = TorchRangeEngine(
+                tree, "cpu", buckets=buckets, fused=fused, graphs=False, scratch=scratch
+            )
             one = Device(engine, buckets, plan)
             one.write(np.random.default_rng(FRESH))
             engine.iterate(one.memories, plan.discounts(FIRST, 2), plan.alternating)
-            judged = [engine.respond(p, engine.plan(1 - p, one.memories[1 - p].average)).slots
-                      for p in (0, 1)]  # fmt: skip
-            numbers = [got for p in (0, 1) for field in ("regret", "average")
-                       for _, got in one.read(field, p)]  # fmt: skip
+            judged = [
+                engine.respond(p, engine.plan(1 - p, one.memories[1 - p].average)).slots
+                for p in (0, 1)
+            ]
+            numbers = [
+                got
+                for p in (0, 1)
+                for field in ("regret", "average")
+                for _, got in one.read(field, p)
+            ]
             found.append(numbers + judged)
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
@@ -372,7 +394,7 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
 def test_strength_is_the_chance_to_win() -> None:
     """Against all hands and boards, one by one; a game with cards to come and suits to exchange."""
     deck = Deck("QKA", "chs")
-    tree = compile_boards(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
+    tree = compile_range_tree(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
     assert len(tree.units[0].symmetries) > 1
 
     def won(board: tuple[int, ...], hand: int) -> float:
@@ -381,8 +403,11 @@ def test_strength_is_the_chance_to_win() -> None:
         scores = []
         for cards in itertools.combinations(sorted(left), more):
             ranks = rank_hands((*board, *cards), deck)
-            others = [other for other in range(deck.num_hands)
-                      if ranks[other] >= 0 and deck.disjoint[hand, other]]  # fmt: skip
+            others = [
+                other
+                for other in range(deck.num_hands)
+                if ranks[other] >= 0 and deck.disjoint[hand, other]
+            ]
             scores += [(ranks[hand] > ranks[o]) + (ranks[hand] == ranks[o]) / 2 for o in others]
         return float(np.mean(scores))
 
@@ -397,7 +422,7 @@ def test_strength_is_the_chance_to_win() -> None:
 
 def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
-    tree = compile_boards(game)
+    tree = compile_range_tree(game)
     found, strength = Buckets.by_strength(tree, "flop", 10).groupings[1], strengths(tree, "flop")
     held = found.of >= 0
     mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
@@ -431,14 +456,14 @@ def test_bad_maps_are_refused() -> None:
     with pytest.raises(sg.SubgameError, match="of the same tree"):
         Buckets.lossless(tree) | other
     with pytest.raises(sg.SubgameError, match="these are of another"):
-        TorchEngine(tree, "cpu", buckets=other)
+        TorchRangeEngine(tree, "cpu", buckets=other)
     with pytest.raises(sg.SubgameError, match="boards, not for"):
-        TorchEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)
+        TorchRangeEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)
 
 
 def test_merged_hands_have_no_buckets() -> None:
     game = sg.holdem.endgame("QsJhTdKs", 4, 6, bets="all: a / cap 1", deck=Deck("TJQKA", "dhs"))
-    one, plain = compile_boards(game, merge=True), compile_boards(game)
+    one, plain = compile_range_tree(game, merge=True), compile_range_tree(game)
     assert one.merged
     assert not plain.merged
     buckets = Buckets.by_strength(plain, "river", 3)
@@ -447,24 +472,26 @@ def test_merged_hands_have_no_buckets() -> None:
         lambda: Buckets.lossless(one),
         lambda: Buckets.by_strength(one, "river", 3),
         lambda: strengths(one, "river"),
-        lambda: TorchEngine(one, "cpu", buckets=buckets),
+        lambda: TorchRangeEngine(one, "cpu", buckets=buckets),
     ):
         with pytest.raises(sg.SubgameError, match="compile it with merge="):
             refused()
-    TorchEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has hands apart
+    TorchRangeEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has hands apart
 
 
 def test_a_quote_knows_of_buckets() -> None:
     """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
     game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
-    tree = compile_boards(game)
+    tree = compile_range_tree(game)
     few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
-    quotes = [TorchEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote().device
-              for each in (None, few, every)]  # fmt: skip
+    quotes = [
+        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote().device
+        for each in (None, few, every)
+    ]
     assert quotes[1] < quotes[0] < quotes[2] * 1.5
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
-        TorchEngine(tree, "cpu", memory_limit=quotes[1] / 2, buckets=few)
-    engine = TorchEngine(tree, "cpu", buckets=few, storage="int16")
+        TorchRangeEngine(tree, "cpu", memory_limit=quotes[1] / 2, buckets=few)
+    engine = TorchRangeEngine(tree, "cpu", buckets=few, storage="int16")
     blocks = engine.memory(0, predictive=True).regret.blocks
     assert blocks[1].values.dtype == torch.float32
     assert keeping.kind_of(blocks[1]) == "float32"
@@ -484,14 +511,17 @@ def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None
     found: list[Any] = []
     homes: tuple[Any, Any] = ("device", "host")
     for home in homes:
-        engine = TorchEngine(tree, device, buckets=buckets, home=home, graphs=False)
+        engine = TorchRangeEngine(tree, device, buckets=buckets, home=home, graphs=False)
         one = Device(engine, buckets, plan)
         one.write(np.random.default_rng(FRESH))
         for first in (FIRST, FIRST + 2):
             engine.iterate(one.memories, plan.discounts(first, 3), plan.alternating)
         strategies = [memory.average.numpy() for memory in one.memories]
-        plans = [engine.plan(p, sigma) for p in (0, 1)
-                 for sigma in (one.memories[p].average, strategies[p])]  # fmt: skip
+        plans = [
+            engine.plan(p, sigma)
+            for p in (0, 1)
+            for sigma in (one.memories[p].average, strategies[p])
+        ]
         judged = [engine.respond(1 - k // 2, each).slots for k, each in enumerate(plans)]
         regrets = [memory.regret.numpy() for memory in one.memories]
         found.append([*strategies, *regrets, *judged])
@@ -509,7 +539,7 @@ def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None
 def test_copies_are_of_the_kind_that_is_played() -> None:
     """Where player 0's memory is copied to the same place again and again."""
     plan, tree = parse("cfr(alternating=false)"), compiled("turn")
-    engine = TorchEngine(tree, "cpu", buckets=Buckets.lossless(tree, ["turn"]), home="host")
+    engine = TorchRangeEngine(tree, "cpu", buckets=Buckets.lossless(tree, ["turn"]), home="host")
     for bucketed in (True, False, True):
         memories = tuple(engine.memory(p, bucketed=bucketed) for p in (0, 1))
         engine.iterate(memories, plan.discounts(1, 3), plan.alternating)  # type: ignore[arg-type]
@@ -521,12 +551,12 @@ def test_a_last_street_in_buckets_stays_on_the_device() -> None:
     tree = compiled("turn")
     buckets = Buckets.lossless(tree, ["river"])
     with pytest.raises(sg.SubgameError, match="has its home on the device"):
-        TorchEngine(tree, "cpu", buckets=buckets, home="host")
-    need = TorchEngine(tree, "cpu", buckets=buckets).quote().device
-    assert TorchEngine(tree, "cpu", buckets=buckets, memory_limit=need).home == "device"
+        TorchRangeEngine(tree, "cpu", buckets=buckets, home="host")
+    need = TorchRangeEngine(tree, "cpu", buckets=buckets).quote().device
+    assert TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need).home == "device"
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
-        TorchEngine(tree, "cpu", buckets=buckets, memory_limit=need - 1)
-    outside = TorchEngine(tree, "cpu", home="host")
+        TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need - 1)
+    outside = TorchRangeEngine(tree, "cpu", home="host")
     stage = outside.stage(tree.streets, buckets=buckets)
     assert (outside.home, stage.home, stage.quote().device) == ("host", "device", need)
     assert isinstance(stage.memory(0).regret.blocks[-1], Bucketed)

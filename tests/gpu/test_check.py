@@ -8,22 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from subgame.bench.gpu import buckets as check_buckets
+from subgame.bench.gpu import check, measure
+from subgame.bench.gpu import games as check_games
+from subgame.bench.gpu import larger as check_larger
+from subgame.bench.gpu.measure import Spot
+from subgame.engines import factory as engines
+from subgame.engines import torch as torch_engines
+from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.gpu import (
-    ExplicitEngine,
-    TorchEngine,
-    check,
-    check_buckets,
-    check_games,
-    check_larger,
-    measure,
-)
-from subgame.gpu.measure import Spot
-from subgame.solve import engine as engines
 from subgame.solve.schedule import parse
-from subgame.tree.boards import compile_boards
-from subgame.tree.buckets import Buckets
+from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
@@ -43,7 +40,7 @@ def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
     plan, rng, bets = parse("dcfr"), np.random.default_rng(1), "all: 1x / cap 2"
     boards = [tuple(rng.choice(SHORT.size, 5, replace=False).tolist()) for _ in range(3)]
     game = holdem.endgame(boards[0], 100, 400, bets=bets, deck=SHORT)
-    engine = TorchEngine(compile_boards(game, boards=boards), "cpu")
+    engine = TorchRangeEngine(compile_range_tree(game, boards=boards), "cpu")
     weights = 0.9 * rng.random((2, 3, SHORT.num_hands)) + 0.1
     hands = np.stack([unit.hands[0] for unit in engine.tree.units])
     one, two = (torch.from_numpy(np.take_along_axis(w, hands, 1))[None] for w in weights)
@@ -59,8 +56,8 @@ def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
     gaps = together.gaps(memories)
     for k, board in enumerate(boards):
         ranges = weights[0, k], weights[1, k]
-        alone = TorchEngine(
-            compile_boards(holdem.endgame(board, 100, 400, ranges, bets, deck=SHORT)), "cpu"
+        alone = TorchRangeEngine(
+            compile_range_tree(holdem.endgame(board, 100, 400, ranges, bets, deck=SHORT)), "cpu"
         )
         assert alone.tree.units[0].hands[0].tolist() == hands[k].tolist()
         spot, single = Spot.of(alone), (alone.memory(0), alone.memory(1))
@@ -69,8 +66,9 @@ def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
         spot.run(single, plan, 11, 5)
         won = [
             alone.respond(1 - p, alone.plan(p, single[p].average)).slots
-            @ alone.tree.players[1 - p].reach for p in (0, 1)
-        ]  # fmt: skip
+            @ alone.tree.players[1 - p].reach
+            for p in (0, 1)
+        ]
         assert float(spot.gaps(single)[0]) == pytest.approx(sum(won) / 2, rel=1e-9)
         assert gaps[k] == pytest.approx(sum(won) / 2, rel=1e-4)
 
@@ -129,20 +127,23 @@ def test_larger_trees() -> None:
     flop = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
     turn = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
     limit = check.turn_holdem("cpu", turn)[0].quote().device - 1
-    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
-                                     sample=1 << 20)  # fmt: skip
+    found = check_larger.part_larger(
+        BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6), sample=1 << 20
+    )
     assert found["flop hold'em, greatest difference"] == 0
     assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
-        "device", "host",
-    ]  # fmt: skip
+        "device",
+        "host",
+    ]
     case = found["turn hold'em, float32"]
     assert case["home"] == "host"
     assert case["quoted GiB on the device"] <= limit / 2**30
     assert case["iterations"] == 6
     assert case["GB up"] > case["GB down"] > 0
     json.dumps(found)
-    found = check_larger.part_larger(BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6),
-                                     seconds=0.0, sample=1 << 20)  # fmt: skip
+    found = check_larger.part_larger(
+        BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6), seconds=0.0, sample=1 << 20
+    )
     assert "skipped" in found["turn hold'em, float32"]
 
 
@@ -157,7 +158,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["time"]["kuhn, cfr+"]["ms per iteration"] > 0
     json.dumps(found)
 
-    class Off(ExplicitEngine):
+    class Off(TorchSequenceEngine):
         def _learn(self, p: int, m: Any, rates: Any, root: Any) -> None:
             super()._learn(p, m, rates, root)
             m.regret.data[-1] += 1e-3
@@ -168,12 +169,13 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def on(tree: Any, device: str, storage: str = "float32") -> Any:
         if tree.weighted:
-            return TorchEngine(tree, "cpu")
-        return (Off if device == "worse" else ExplicitEngine)(tree, "cpu")
+            return TorchRangeEngine(tree, "cpu")
+        return (Off if device == "worse" else TorchSequenceEngine)(tree, "cpu")
 
     monkeypatch.setattr(check_games, "on", on)
     monkeypatch.setattr(check_games, "engine_on", on)
-    monkeypatch.setitem(engines._makers, "worse", on)
+    monkeypatch.setattr(engines, "DEVICES", (*engines.DEVICES, "worse"))
+    monkeypatch.setattr(torch_engines, "engine_on", on)
     found = check_games.check("worse", names, ("kuhn",), at)
     doors = found["gadgets before hold'em, in float32"]
     assert all(value > 1e-9 for name, value in doors.items() if name.startswith("resolve"))
@@ -196,9 +198,9 @@ def test_buckets() -> None:
 
 def test_bucketed_kernels_beside_plain_pytorch() -> None:
     game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-    tree = compile_boards(game)
+    tree = compile_range_tree(game)
     with numpy_triton.installed():
-        plain, fused = (TorchEngine(tree, "cpu", fused=fused) for fused in (False, True))
+        plain, fused = (TorchRangeEngine(tree, "cpu", fused=fused) for fused in (False, True))
         buckets = Buckets.by_strength(tree, "flop", 5)
         assert fused.fused
         assert not plain.fused

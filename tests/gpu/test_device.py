@@ -19,10 +19,10 @@ import pytest
 import subgame as sg
 from helpers import SMALL, tree_of
 from holdem_games import GAMES
+from subgame.engines.factory import engine
 from subgame.refine.doors import Door
 from subgame.refine.gadgets import gadget_form, least_entry
 from subgame.refine.payoffs import Trunk
-from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.compile import assemble
@@ -30,16 +30,27 @@ from subgame.tree.compile import assemble
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 pytest.importorskip("numba", reason="the CPU engine needs Numba")
 
-from subgame.gpu import ExplicitEngine, TorchEngine, rows  # noqa: E402
-from subgame.gpu.explicit import Vector  # noqa: E402
-from subgame.gpu.sweeps import Blocks  # noqa: E402
-from subgame.gpu.tape import Tape  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine  # noqa: E402
+from subgame.engines.torch import sums as rows  # noqa: E402
+from subgame.engines.torch.batch import Blocks  # noqa: E402
+from subgame.engines.torch.cuda_graph import Tape  # noqa: E402
+from subgame.engines.torch.sequence import Vector  # noqa: E402
 
 SCHEDULES = [
-    "cfr", "cfr(alternating=true)", "cfr+", "cfr+(alternating=false)", "lcfr", "dcfr", "pcfr+",
-    "pcfr+(alternating=false)", "pdcfr+", "cfr-br(responder=0)", "cfr-br(responder=1)",
-    "cfr+(average=last)", "cfr+(average=exponential)",
-]  # fmt: skip
+    "cfr",
+    "cfr(alternating=true)",
+    "cfr+",
+    "cfr+(alternating=false)",
+    "lcfr",
+    "dcfr",
+    "pcfr+",
+    "pcfr+(alternating=false)",
+    "pdcfr+",
+    "cfr-br(responder=0)",
+    "cfr-br(responder=1)",
+    "cfr+(average=last)",
+    "cfr+(average=exponential)",
+]
 DEVICES = ["torch", pytest.param("cuda", marks=pytest.mark.gpu)]
 GAMES_AND_FRESH = [*SMALL, "a random game"]
 TIGHT = 1e-9
@@ -144,7 +155,10 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
     if dense:
         monkeypatch.setattr(rows, "DENSE", 0)
         monkeypatch.setattr(rows, "FILL", 0.0)
-    want_by, got_by = engine(tree), ExplicitEngine(tree, "cpu" if device == "torch" else device)
+    want_by, got_by = (
+        engine(tree),
+        TorchSequenceEngine(tree, "cpu" if device == "torch" else device),
+    )
     assert bool(got_by.payoffs[0].products) == dense
     rng, probs = np.random.default_rng(seed), sg.Strategy.random(tree, seed).probs
     for p in (0, 1):
@@ -213,13 +227,13 @@ def test_a_recorded_iteration_can_be_replayed(
     schedule: str, kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that changes between iterations and calls comes through places that stay."""
-    monkeypatch.setattr("subgame.gpu.explicit.Tape", Replay)
+    monkeypatch.setattr("subgame.engines.torch.sequence.Tape", Replay)
     tree, plan, sides = sg.cut(tree_of("leduc"), "after round 1")[0].tree, parse(schedule), []
     start, slots = drawn(tree, plan, seed), len(tree.players[0].slots)
     rng = np.random.default_rng(seed)
     mean, weight = rng.normal(size=slots), rng.random(slots)
     for graphs in (False, True):
-        run = ExplicitEngine(tree, "cpu", graphs=graphs)
+        run = TorchSequenceEngine(tree, "cpu", graphs=graphs)
         made, fixed = memories(run, plan, start), None
         if kind in ("respond", "hedge"):
             fixed = run.root(0, rule=kind, mean=mean, spread=weight, weight=weight)
@@ -249,7 +263,7 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
     for where in ("cpu", device):
         trunk = Trunk.of(rough, o, gadget, guess, where)
         values = trunk.value_of(subgame, guess) if gadget.estimate else None
-        told.append(trunk.stakes(subgame, gadget, values)[0])
+        told.append(trunk.inputs(subgame, gadget, values)[0])
     for key, want in vars(told[0]).items():
         close(getattr(told[1], key), want, f"{key}, seed {seed}")
     made = shaken(assemble(gadget_form(gadget, subgame.form, told[0])), seed)
@@ -259,8 +273,13 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
         run: Any = engine(made, device=where)
         root = None
         if gadget.door == "random":
-            root = run.root(o, rule=gadget.form, mean=told[0].alternative,
-                            spread=np.abs(told[0].cbv), weight=told[0].weight)  # fmt: skip
+            root = run.root(
+                o,
+                rule=gadget.form,
+                mean=told[0].alternative,
+                spread=np.abs(told[0].cbv),
+                weight=told[0].weight,
+            )
         elif least:
             root = run.root(o, tremble=least / np.sqrt(np.arange(11, 15)))
         both = memories(run, plan, start)
@@ -280,9 +299,11 @@ def test_refining(technique: str, device: str) -> None:
     rough, guess = (sg.Strategy.random(tree, seed) for seed in (6, 7))
     subgames = sg.cut(tree, "after round 1")[:2]
     want, got = (
-        sg.refine(tree, rough, at=subgames, technique=gadget, iterations=8, estimate=guess,
-                  device=d) for d in (None, device)
-    )  # fmt: skip
+        sg.refine(
+            tree, rough, at=subgames, technique=gadget, iterations=8, estimate=guess, device=d
+        )
+        for d in (None, device)
+    )
     for here, there in zip(want.parts, got.parts, strict=True):
         for field in ("weight", "cbv", "gifts", "alternatives", "values", "sigma"):
             close(getattr(there, field), getattr(here, field), field, 1e-7)
@@ -294,8 +315,14 @@ def test_refining(technique: str, device: str) -> None:
 
 def test_a_linear_program_is_judged_on_the_device() -> None:
     tree = tree_of("coin-toss")
-    found = sg.refine(tree, sg.blueprint(tree, "paper"), at="Play", technique="maxmargin",
-                      schedule="lp", device="torch")  # fmt: skip
+    found = sg.refine(
+        tree,
+        sg.blueprint(tree, "paper"),
+        at="Play",
+        technique="maxmargin",
+        schedule="lp",
+        device="torch",
+    )
     assert found.strategy["Play"]["Heads"] == pytest.approx(0.625)
     assert "torch" in tree.engines
 
@@ -322,9 +349,9 @@ def test_gadgets_before_holdem(technique: str, schedule: str, device: str, seed:
     results = []
     for where in ("cpu", device):
         subgame = sg.cut(tree, "root")[0]
-        stakes, _ = Trunk.of(rough, o, gadget, None, where).stakes(subgame, gadget)
-        spread = 1 + np.abs(stakes.cbv)
-        door = Door(gadget, tree, stakes, spread, plan.predictive, where)
+        inputs, _ = Trunk.of(rough, o, gadget, None, where).inputs(subgame, gadget)
+        spread = 1 + np.abs(inputs.cbv)
+        door = Door(gadget, tree, inputs, spread, plan.predictive, where)
         if door.tree.players[o].names:
             outer = np.random.default_rng(seed + 1).random(len(door.memories[o].regret))
             door.memories[o].regret[:] = 100 * outer
@@ -335,9 +362,10 @@ def test_gadgets_before_holdem(technique: str, schedule: str, device: str, seed:
         gap = door.judge(run, tuple(run.behaviour(p, made[p].average) for p in (0, 1)))
         kept = [
             np.asarray(getattr(made[p], field))[hands(tree, p)]
-            for p in (0, 1) for field in ("regret", "average")
-        ]  # fmt: skip
-        results.append([stakes.cbv, door.enter(o), np.array(gap.per_seat), *kept])
+            for p in (0, 1)
+            for field in ("regret", "average")
+        ]
+        results.append([inputs.cbv, door.enter(o), np.array(gap.per_seat), *kept])
     for k, (want, got) in enumerate(zip(*results, strict=True)):
         close(got, want, f"number {k}, seed {seed}", 1e-5)
 
@@ -372,11 +400,11 @@ def test_a_holdem_endgame(schedule: str, device: str, seed: int, tmp_path: Path)
 
 def test_measuring_copies_no_holdem_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(sg.compile(GAMES["turn"]), parse("dcfr"), device="torch")
-    assert isinstance(run.engine, TorchEngine)
+    assert isinstance(run.engine, TorchRangeEngine)
     run.advance(5)
     want = sg.exploitability(run.tree, run.strategy())
     monkeypatch.setattr(Blocks, "numpy", None)
-    monkeypatch.setattr(TorchEngine, "from_cpu", None)
+    monkeypatch.setattr(TorchRangeEngine, "from_cpu", None)
     assert run.measure() == pytest.approx(want, rel=1e-9)
 
 
@@ -390,8 +418,14 @@ def test_checkpoints_go_from_device_to_device(
     tree = sg.compile(GAMES[name]) if name in GAMES else tree_of(name)
     random_start(tree, schedule, tmp_path / "start", seed)
     whole = sg.solve(tree, schedule, iterations=14, resume=tmp_path / "start", device=second)
-    sg.solve(tree, schedule, iterations=12, resume=tmp_path / "start", device=first,
-             checkpoint=tmp_path / "there")  # fmt: skip
+    sg.solve(
+        tree,
+        schedule,
+        iterations=12,
+        resume=tmp_path / "start",
+        device=first,
+        checkpoint=tmp_path / "there",
+    )
     done = sg.solve(tree, schedule, iterations=14, resume=tmp_path / "there", device=second)
     tight = 1e-9 if name == "leduc" else 1e-5
     assert done.iterations == 14
@@ -431,8 +465,8 @@ def test_refusals_are_sentences() -> None:
         sg.solve(kuhn, "mccfr", device="torch")
     with pytest.raises(sg.SubgameError, match="no meaning on torch"):
         sg.solve(kuhn, device="torch", threads=2)
-    with pytest.raises(sg.SubgameError, match="TorchEngine"):
-        ExplicitEngine(sg.compile(GAMES["river"]), "cpu")
+    with pytest.raises(sg.SubgameError, match="TorchRangeEngine"):
+        TorchSequenceEngine(sg.compile(GAMES["river"]), "cpu")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

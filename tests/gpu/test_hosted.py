@@ -14,38 +14,44 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.games.holdem.cards import Deck
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, compile_boards
-from subgame.tree.forest import grow
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 import numpy_triton  # noqa: E402
 from watching_door import Watch  # noqa: E402
 
-from subgame.gpu import TorchEngine, pinned, quotes  # noqa: E402
-from subgame.gpu import storage as keeping  # noqa: E402
-from subgame.gpu.doors import Doors  # noqa: E402
-from subgame.gpu.hosted import Ferry, Hosted, Queue  # noqa: E402
-from subgame.gpu.quotes import BUFFERS  # noqa: E402
-from subgame.gpu.storage import Storage  # noqa: E402
-from subgame.gpu.torch_ops import Mind  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine, pinned  # noqa: E402
+from subgame.engines.torch import memory as quotes  # noqa: E402
+from subgame.engines.torch import storage as keeping  # noqa: E402
+from subgame.engines.torch.doors import Doors  # noqa: E402
+from subgame.engines.torch.memory import BUFFERS  # noqa: E402
+from subgame.engines.torch.offload import Ferry, Hosted, Queue  # noqa: E402
+from subgame.engines.torch.storage import Storage  # noqa: E402
+from subgame.engines.torch.torch_ops import Mind  # noqa: E402
 
 TWELVE = Deck("JQKA", "chs")
 WIDE = sg.holdem.endgame("Qs Kh Ac", 4, 6, ("*", "*:0.7,AA"), "all: a / cap 1", deck=TWELVE)
 """72 rivers: three slices where integers share scales."""
 KINDS: list[Storage] = list(get_args(Storage))
 SCHEDULES = [
-    "dcfr", "cfr+", "pcfr+", "cfr+(alternating=false)", "pcfr+(alternating=false)",
-    "cfr-br(responder=0)", "cfr-br(responder=1)",
-]  # fmt: skip
+    "dcfr",
+    "cfr+",
+    "pcfr+",
+    "cfr+(alternating=false)",
+    "pcfr+(alternating=false)",
+    "cfr-br(responder=0)",
+    "cfr-br(responder=1)",
+]
 CASES = [*((name, -1) for name in SCHEDULES), ("dcfr", 1), ("cfr+(alternating=false)", 0)]
 """Each schedule, with a door before the one or the other player or none."""
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 @pytest.fixture(scope="module")
-def wide() -> BoardTree:
-    return compile_boards(WIDE)
+def wide() -> RangeTree:
+    return compile_range_tree(WIDE)
 
 
 def started(sweeps: Any, schedule: str, seed: int = 5) -> Any:
@@ -75,12 +81,12 @@ def assert_same(one: Any, other: Any) -> None:
 @pytest.mark.parametrize(("schedule", "door"), CASES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_home_changes_no_bit(
-    wide: BoardTree, kind: Storage, schedule: str, door: int, device: str
+    wide: RangeTree, kind: Storage, schedule: str, door: int, device: str
 ) -> None:
     plan, sides, seen = parse(schedule), [], []
     homes: tuple[Any, Any] = ("device", "host")
     for home in homes:
-        engine = TorchEngine(wide, device, storage=kind, home=home)
+        engine = TorchRangeEngine(wide, device, storage=kind, home=home)
         memories = started(engine, schedule)
         watch = Watch(wide, door) if door >= 0 else None
         for first in (11, 13):  # as solvers do, some at a time
@@ -102,11 +108,11 @@ def test_the_home_changes_no_bit(
 @pytest.mark.parametrize("name", sorted(GAMES))
 def test_every_board_a_slice(name: str) -> None:
     """The smallest pieces there are, of one board, with players who hold different hands."""
-    tree = compile_boards(GAMES[name])
+    tree = compile_range_tree(GAMES[name])
     sides = []
     homes: tuple[Any, Any] = ("device", "host")
     for home in homes:
-        engine = TorchEngine(tree, "cpu", scratch=1, home=home)
+        engine = TorchRangeEngine(tree, "cpu", scratch=1, home=home)
         memories = started(engine, "pdcfr+")
         engine.iterate(memories, parse("pdcfr+").discounts(11, 4), True)
         sides.append(memories)
@@ -117,12 +123,14 @@ def test_every_board_a_slice(name: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
     """Strides and ends of pieces are what kernels are told: no address lies outside of them."""
-    tree = compile_boards(GAMES["suits"])
+    tree = compile_range_tree(GAMES["suits"])
     sides = []
     with numpy_triton.installed():
         homes: tuple[Any, Any] = ("device", "host")
         for home in homes:
-            engine = TorchEngine(tree, "cpu", storage=kind, fused=True, graphs=False, home=home)
+            engine = TorchRangeEngine(
+                tree, "cpu", storage=kind, fused=True, graphs=False, home=home
+            )
             memories = started(engine, "pcfr+")
             engine.iterate(memories, parse("pcfr+").discounts(11, 2), True)
             best = engine.respond(0, engine.plan(1, memories[1].average)).slots
@@ -134,7 +142,10 @@ def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_stages_with_gadgets_before_their_roots(kind: Storage) -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "chs")
-    engine, streets = TorchEngine(compile_boards(game), "cpu"), grow(game, grow(game)[0].leaves)
+    engine, streets = (
+        TorchRangeEngine(compile_range_tree(game), "cpu"),
+        grow(game, grow(game)[0].leaves),
+    )
     plan, sides, rng = parse("dcfr"), [], np.random.default_rng(2)
     homes: tuple[Any, Any] = ("device", "host")
     shape = (len(streets[0].roots), engine.levels[-1].units, engine.levels[-1].hands[0].wide)
@@ -147,8 +158,17 @@ def test_stages_with_gadgets_before_their_roots(kind: Storage) -> None:
         memories = started(stage, "dcfr")
         stage.run(memories, plan.discounts(11, 4), plan.alternating, (ours, weight), door)
         paid = stage.judge(1, None, memories[0].average, ours)
-        sides.append((*memories, [paid, door.regret, *stage.worths(1, memories[0].average, ours),
-                                  *stage.reaches(0, memories[0].average, ours)]))  # fmt: skip
+        sides.append(
+            (
+                *memories,
+                [
+                    paid,
+                    door.regret,
+                    *stage.worths(1, memories[0].average, ours),
+                    *stage.reaches(0, memories[0].average, ours),
+                ],
+            )
+        )
     assert len(memories[0].regret.blocks[0].pieces) > 1
     assert_same(*(side[:2] for side in sides))
     for a, b in zip(sides[0][2], sides[1][2], strict=True):
@@ -156,9 +176,10 @@ def test_stages_with_gadgets_before_their_roots(kind: Storage) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_strategies_come_and_go(wide: BoardTree, kind: Storage) -> None:
-    inside, outside = (TorchEngine(wide, "cpu", storage=kind, home=home)
-                       for home in get_args(quotes.Home))  # fmt: skip
+def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
+    inside, outside = (
+        TorchRangeEngine(wide, "cpu", storage=kind, home=home) for home in get_args(quotes.Home)
+    )
     probs = sg.Strategy.random(wide, seed=1).probs
     for p in (0, 1):
         a, b = inside.memory(p), outside.memory(p)
@@ -173,8 +194,9 @@ def test_strategies_come_and_go(wide: BoardTree, kind: Storage) -> None:
         assert keeping.kind_of(made.blocks[-1]) == "float32"
         np.testing.assert_array_equal(made.numpy(), inside.from_cpu(p, probs[p]).numpy())
         plans = [one.plan(1 - p, probs[1 - p]) for one in (inside, outside)]
-        np.testing.assert_array_equal(inside.values(p, probs[p], plans[0]),
-                                      outside.values(p, probs[p], plans[1]))  # fmt: skip
+        np.testing.assert_array_equal(
+            inside.values(p, probs[p], plans[0]), outside.values(p, probs[p], plans[1])
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -210,12 +232,12 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
 
 
 # Memory --------------------------------------------------------------------------------------
-def test_a_quote_says_what_is_taken(wide: BoardTree) -> None:
+def test_a_quote_says_what_is_taken(wide: RangeTree) -> None:
     """In host memory to the byte; of buffers on the device as well."""
     for kind in KINDS:
         for schedule in ("dcfr", "pcfr+(alternating=false)"):
             plan = parse(schedule)
-            engine = TorchEngine(wide, "cpu", storage=kind, home="host")
+            engine = TorchRangeEngine(wide, "cpu", storage=kind, home="host")
             options = {"predictive": plan.predictive, "alternating": plan.alternating}
             quote = engine.quote(**options)
             assert quote.home == "host"
@@ -238,23 +260,23 @@ def test_a_quote_says_what_is_taken(wide: BoardTree) -> None:
                     above += keeping.stored_bytes(kind, actions, units * hands)
             tables = sum(frame.tables for frame in engine.frames)
             assert quote.device > above + tables + BUFFERS * staged
-            inside = TorchEngine(wide, "cpu", storage=kind, home="device").quote(**options)
+            inside = TorchRangeEngine(wide, "cpu", storage=kind, home="device").quote(**options)
             assert (inside.home, inside.host) == ("device", 0)
             assert str(inside).endswith("on the device")
 
 
 def test_a_limit_is_kept_by_going_out_of_core(
-    wide: BoardTree, monkeypatch: pytest.MonkeyPatch
+    wide: RangeTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(quotes, "PIECES", 2)
-    inside = TorchEngine(wide, "cpu", storage="bfloat16")
+    inside = TorchRangeEngine(wide, "cpu", storage="bfloat16")
     assert inside.home == "device"
     need = inside.quote().device
-    assert TorchEngine(wide, "cpu", storage="bfloat16", memory_limit=need).home == "device"
+    assert TorchRangeEngine(wide, "cpu", storage="bfloat16", memory_limit=need).home == "device"
     seen = set()
     for limit in np.linspace(need - 1, need / 9, 20):
         try:
-            engine = TorchEngine(wide, "cpu", storage="bfloat16", memory_limit=limit)
+            engine = TorchRangeEngine(wide, "cpu", storage="bfloat16", memory_limit=limit)
         except sg.MemoryLimitError as error:
             assert "needs at least" in str(error)  # noqa: PT017
             assert "with regrets and averages in host memory" in str(error)  # noqa: PT017
@@ -266,29 +288,31 @@ def test_a_limit_is_kept_by_going_out_of_core(
         seen.add(engine.boards)
     assert {1, 32} < seen
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
-        TorchEngine(wide, "cpu", home="device", memory_limit="1KB")
-    stage = TorchEngine(wide, "cpu").stage(wide.streets, memory_limit=need)  # float32 needs more
+        TorchRangeEngine(wide, "cpu", home="device", memory_limit="1KB")
+    stage = TorchRangeEngine(wide, "cpu").stage(
+        wide.streets, memory_limit=need
+    )  # float32 needs more
     assert stage.home == "host"
     assert stage.quote().device <= need
 
 
-def test_what_fits_neither_is_refused(wide: BoardTree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fits_neither_is_refused(wide: RangeTree, monkeypatch: pytest.MonkeyPatch) -> None:
     assert quotes.available() > 1 << 20
     monkeypatch.setattr(quotes, "available", lambda: 1000.0)
-    TorchEngine(wide, "cpu")
+    TorchRangeEngine(wide, "cpu")
     with pytest.raises(sg.MemoryLimitError, match=r"of host memory beside .* and 1000 B are there"):
-        TorchEngine(wide, "cpu", home="host")
+        TorchRangeEngine(wide, "cpu", home="host")
 
 
-def test_refusals_are_sentences(wide: BoardTree) -> None:
+def test_refusals_are_sentences(wide: RangeTree) -> None:
     with pytest.raises(sg.SubgameError, match="on the 'device' or the 'host', not 'disk'"):
-        TorchEngine(wide, "cpu", home="disk")  # type: ignore[arg-type]
+        TorchRangeEngine(wide, "cpu", home="disk")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="on the 'device' or the 'host', not 'disk'"):
-        TorchEngine(wide, "cpu").stage(wide.streets, home="disk")  # type: ignore[arg-type]
+        TorchRangeEngine(wide, "cpu").stage(wide.streets, home="disk")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="number of bytes"):
-        TorchEngine(wide, "cpu", memory_limit=-1)
-    one = TorchEngine(wide, "cpu", home="host")
-    other = TorchEngine(wide, "cpu", home="host", scratch=1)
+        TorchRangeEngine(wide, "cpu", memory_limit=-1)
+    one = TorchRangeEngine(wide, "cpu", home="host")
+    other = TorchRangeEngine(wide, "cpu", home="host", scratch=1)
     assert one.boards != other.boards
     reach = one.slots(wide.players[1].reach, torch.float64)
     with pytest.raises(sg.SubgameError, match="cut differently"):
@@ -402,8 +426,8 @@ def touch(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
     return any(a < d and c < b for a, b in one for c, d in other)
 
 
-def raced(tree: BoardTree, schedule: str, kind: Storage = "float32") -> tuple[Log, int]:
-    engine, plan = TorchEngine(tree, "cpu", storage=kind, home="host"), parse(schedule)
+def raced(tree: RangeTree, schedule: str, kind: Storage = "float32") -> tuple[Log, int]:
+    engine, plan = TorchRangeEngine(tree, "cpu", storage=kind, home="host"), parse(schedule)
     engine.ferry = log = Log(engine.device)
     memories = started(engine, schedule)
     engine.iterate(memories, plan.discounts(11, 3), plan.alternating, None, plan.responder)
@@ -413,7 +437,7 @@ def raced(tree: BoardTree, schedule: str, kind: Storage = "float32") -> tuple[Lo
 
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+", "cfr-br(responder=0)"])
 def test_copies_wait_for_what_they_need_and_for_nothing_else(schedule: str) -> None:
-    tree = compile_boards(GAMES["nlfh"])
+    tree = compile_range_tree(GAMES["nlfh"])
     log, races = raced(tree, schedule)
     assert races == 0
     # What comes waits for the work before last, at most: it comes beside the work on the last one.
@@ -438,7 +462,7 @@ def test_a_wait_that_is_left_out_is_noticed(broken: str, monkeypatch: pytest.Mon
         real(self, event)
 
     monkeypatch.setattr(Clocked, "wait", wait)
-    assert raced(compile_boards(GAMES["nlfh"]), "dcfr")[1] > 0
+    assert raced(compile_range_tree(GAMES["nlfh"]), "dcfr")[1] > 0
 
 
 def test_who_breaks_off_leaves_the_ferry_in_order() -> None:

@@ -1,6 +1,6 @@
 """The fused kernels' text, run by NumPy: the same numbers as plain PyTorch, and no address astray.
 
-What Triton makes of them is checked on a GPU, by ``python -m subgame.gpu.check``.
+What Triton makes of them is checked on a GPU, by ``python -m subgame.bench.gpu.check``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 import numpy_triton  # noqa: E402
 
+from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
+from subgame.bench.gpu import check  # noqa: E402
+from subgame.engines.torch.batch import DeviceMemory, Sweeps  # noqa: E402
+from subgame.engines.torch.layout import SEGMENT, Hands, Level, betting  # noqa: E402
+from subgame.engines.torch.storage import Storage  # noqa: E402
+from subgame.engines.torch.torch_ops import BEST, LEARN, Place, Tables  # noqa: E402
 from subgame.games import holdem  # noqa: E402
-from subgame.gpu import check, check_agreement  # noqa: E402
-from subgame.gpu.layout import SEGMENT, Hands, Level, betting  # noqa: E402
-from subgame.gpu.storage import Storage  # noqa: E402
-from subgame.gpu.sweeps import DeviceMemory, Sweeps  # noqa: E402
-from subgame.gpu.torch_ops import BEST, LEARN, Place, Tables  # noqa: E402
-from subgame.tree.forest import grow  # noqa: E402
+from subgame.tree.ranges.betting_tree import grow  # noqa: E402
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ WHOLE = [Large(1, 1344, 0), Large(1755, 1184, 1344), Large(63193, 1152, 1184)]
 
 def imagined(bets: str, storage: Storage) -> Sweeps:
     """Turn hold'em in full, on a device without memory."""
-    from subgame.gpu.fused import FusedOps
+    from subgame.engines.torch.fused import FusedOps
 
     class Ops(FusedOps):
         def _put(self, array: Any) -> Any:
@@ -78,24 +79,44 @@ def imagined(bets: str, storage: Storage) -> Sweeps:
     levels, places = [], []
     for s, (street, size) in enumerate(zip(grow(holdem.nlth(bets=bets)), WHOLE, strict=True)):
         one = (size.units, size.wide)
-        shapes = {"above": one, "below": (size.units, size.up), "orbit": (*one, 16 if s < 2 else 0),
-                  "cards": (*one, 2), "lists": (size.units, 64, 64), "bounds": (*one, 2),
-                  "spots": (*one, 4), "same": one}  # fmt: skip
+        shapes = {
+            "above": one,
+            "below": (size.units, size.up),
+            "orbit": (*one, 16 if s < 2 else 0),
+            "cards": (*one, 2),
+            "lists": (size.units, 64, 64),
+            "bounds": (*one, 2),
+            "spots": (*one, 4),
+            "same": one,
+        }
         kinds = {name: np.int32 if name == "above" else np.int16 for name in shapes}
         none = {name: np.broadcast_to(kinds[name](0), shape) for name, shape in shapes.items()}
         held = np.full(size.units, size.wide)
         hands = Hands(size.wide, held, held, **none)  # type: ignore[arg-type]
-        segments = np.array([(k, min(k + SEGMENT, size.units)) for k in
-                             range(0, size.units, SEGMENT)])  # fmt: skip
+        segments = np.array(
+            [(k, min(k + SEGMENT, size.units)) for k in range(0, size.units, SEGMENT)]
+        )
         above = WHOLE[s - 1].units if s else 1
         at = np.linspace(0, len(segments), above + 1).astype(np.int64)
         weight = np.ones(size.units)
-        level = Level(size.units, s == 2, betting(street), (hands, hands), weight,
-                      np.zeros(0, np.int64), segments, at)  # fmt: skip
-        tables = Tables(*(
-            torch.empty(shape, dtype=torch.int32 if name == "above" else torch.int16, device="meta")
-            for name, shape in shapes.items()
-        ))  # fmt: skip
+        level = Level(
+            size.units,
+            s == 2,
+            betting(street),
+            (hands, hands),
+            weight,
+            np.zeros(0, np.int64),
+            segments,
+            at,
+        )
+        tables = Tables(
+            *(
+                torch.empty(
+                    shape, dtype=torch.int32 if name == "above" else torch.int16, device="meta"
+                )
+                for name, shape in shapes.items()
+            )
+        )
         every = slice(0, size.units)
         places.append(Place(level, (tables, tables), torch.empty(size.units, device="meta"), every))
         levels.append(level)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from holdem_games import GAMES
+from subgame.engines.torch import layout
+from subgame.engines.torch.layout import Hands, Level, lay_out, pow2
 from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.isomorphism import hand_permutations
-from subgame.gpu import layout
-from subgame.gpu.layout import Hands, Level, lay_out, pow2
-from subgame.tree.boards import BoardTree, compile_boards
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 RANGES = ("AA,KK:0.5,QJ,JTs:0.3,76s,AK", "22+,A2s+,KTo+")
 ALL = {
@@ -28,7 +28,7 @@ RIVERS = [(43, 38, 2, 25, 4), (51, 47, 43, 39, 35), (0, 5, 10, 15, 16)]
 TURNS = [(43, 38, 2, 25), (51, 47, 43, 39)]
 
 
-def expected(tree: BoardTree, levels: list[Level], s: int, k: int, p: int) -> dict[str, Any]:
+def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> dict[str, Any]:
     """The line of board `k` of street `s` in player `p`'s tables."""
     first = int(np.flatnonzero(tree.boards.street == s)[0])
     unit, deck = tree.units[first + k], tree.holdem.deck
@@ -43,9 +43,15 @@ def expected(tree: BoardTree, levels: list[Level], s: int, k: int, p: int) -> di
         row, up = unit.parent - (first - levels[s - 1].units), levels[s - 1].hands[p].wide
     out = {name: np.array(getattr(mine, name)[k]) for name in TABLES}
     for name, blank in (
-        ("above", -1), ("below", -1), ("orbit", -1), ("cards", 0), ("lists", wide), ("bounds", 0),
-        ("spots", 0), ("same", hers.wide),
-    ):  # fmt: skip
+        ("above", -1),
+        ("below", -1),
+        ("orbit", -1),
+        ("cards", 0),
+        ("lists", wide),
+        ("bounds", 0),
+        ("spots", 0),
+        ("same", hers.wide),
+    ):
         out[name][...] = blank
     for h, hand in enumerate(held):
         out["above"][h] = row * up + (upper.index(hand) if upper else h)
@@ -57,8 +63,9 @@ def expected(tree: BoardTree, levels: list[Level], s: int, k: int, p: int) -> di
         out["bounds"][h] = weaker, even
         out["spots"][h] = [
             card * depth + sum(card in cards[other] for other in theirs[:bound])
-            for card in cards[hand] for bound in (weaker, even)
-        ]  # fmt: skip
+            for card in cards[hand]
+            for bound in (weaker, even)
+        ]
         if hand in theirs:
             out["same"][h] = theirs.index(hand)
         if out["orbit"].size:
@@ -73,7 +80,7 @@ def expected(tree: BoardTree, levels: list[Level], s: int, k: int, p: int) -> di
     return out
 
 
-def check(tree: BoardTree, most: int) -> list[Level]:
+def check(tree: RangeTree, most: int) -> list[Level]:
     """Compare some boards of every street with what they should be."""
     levels = lay_out(tree)
     for s, level in enumerate(levels):
@@ -89,9 +96,7 @@ def check(tree: BoardTree, most: int) -> list[Level]:
             for held in tree.units[u].hands:
                 counts = np.bincount(tree.holdem.deck.hands[held].ravel(), minlength=1)
                 shared = max(shared, int(counts.max()))
-        assert level.hands[0].lists.shape[1:] == (
-            pow2(tree.holdem.deck.size + 1), pow2(shared + 1)
-        )  # fmt: skip
+        assert level.hands[0].lists.shape[1:] == (pow2(tree.holdem.deck.size + 1), pow2(shared + 1))
     return levels
 
 
@@ -101,11 +106,11 @@ def check(tree: BoardTree, most: int) -> list[Level]:
 )
 def test_tables_say_of_each_hand_what_they_should(name: str, every_hand: bool) -> None:
     real = name.startswith("a real")
-    check(compile_boards(ALL[name], every_hand=every_hand), 2 if real else 12)
+    check(compile_range_tree(ALL[name], every_hand=every_hand), 2 if real else 12)
 
 
 def test_flops_are_laid_out() -> None:
-    tree = compile_boards(nlfh(20, 1, 2, "all: a"))
+    tree = compile_range_tree(nlfh(20, 1, 2, "all: a"))
     levels = check(tree, 3)
     assert [level.units for level in levels] == [1, 1755]
     assert levels[0].hands[0].orbit.shape[2] == 16  # twelve hands such as AKo, up to a power of two
@@ -113,7 +118,7 @@ def test_flops_are_laid_out() -> None:
 
 @pytest.mark.parametrize("name", ["flop", "suits", "turn hold'em", "a real flop"])
 def test_where_batches_are_cut_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = compile_boards(ALL[name])
+    tree = compile_range_tree(ALL[name])
     whole = lay_out(tree)
     monkeypatch.setattr(layout, "BATCH", 5)
     for level, again in zip(whole, lay_out(tree), strict=True):
@@ -128,7 +133,7 @@ def same(one: Hands, other: Hands) -> None:
 
 def test_players_with_the_same_hands_share_their_tables() -> None:
     for name, alike in (("a real turn", True), ("a real turn with ranges", False)):
-        for level in lay_out(compile_boards(ALL[name])):
+        for level in lay_out(compile_range_tree(ALL[name])):
             mine, yours = level.hands
             assert all((getattr(mine, t) is getattr(yours, t)) == alike for t in TABLES)
 
@@ -137,7 +142,7 @@ def test_players_with_the_same_hands_share_their_tables() -> None:
 def test_boards_side_by_side_are_laid_out_as_each_alone(boards: list[tuple[int, ...]]) -> None:
     """Tables are those of each board alone; the first street's enter as themselves."""
     game = endgame(boards[0], 100, 300, RANGES, "all: 1x a")
-    levels = lay_out(compile_boards(game, boards=boards))
+    levels = lay_out(compile_range_tree(game, boards=boards))
     top = levels[0]
     assert top.units == len(boards)
     assert top.weight.tolist() == [1.0] * len(boards)
@@ -150,7 +155,7 @@ def test_boards_side_by_side_are_laid_out_as_each_alone(boards: list[tuple[int, 
         one = endgame(cards, 100, 300, bets=game.bets)
         vars(one)["symmetries"] = np.zeros(1, dtype=np.int64)
         units = slice(k, k + 1)
-        for level, single in zip(levels, lay_out(compile_boards(one)), strict=True):
+        for level, single in zip(levels, lay_out(compile_range_tree(one)), strict=True):
             for p in (0, 1):
                 for name in TABLES[1:]:
                     np.testing.assert_array_equal(

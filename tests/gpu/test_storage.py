@@ -10,15 +10,15 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, compile_boards
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu import storage as keeping  # noqa: E402
-from subgame.gpu.measure import Spot  # noqa: E402
-from subgame.gpu.storage import ALIGNED, LINE, Chance, Scaled, Storage  # noqa: E402
-from subgame.solve.halves import TOP  # noqa: E402
+from subgame.bench.gpu.measure import Spot  # noqa: E402
+from subgame.engines.rounding import TOP  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch import storage as keeping  # noqa: E402
+from subgame.engines.torch.storage import ALIGNED, LINE, Chance, Scaled, Storage  # noqa: E402
 
 SHORT: list[Storage] = ["bfloat16", "int16"]
 
@@ -94,8 +94,9 @@ def test_draws_differ_by_place_action_iteration_and_salt() -> None:
     real = torch.ones((4, 32), dtype=torch.bool)
     bits = chance(7.0, 64, real).draw(slice(3, 5), 0)
     assert len(bits.unique()) == bits.numel()
-    torch.testing.assert_close(chance(7.0, 96, real[1:]).draw(slice(3, 5), 0),
-                               bits[:, 1:], rtol=0, atol=0)  # fmt: skip
+    torch.testing.assert_close(
+        chance(7.0, 96, real[1:]).draw(slice(3, 5), 0), bits[:, 1:], rtol=0, atol=0
+    )
     for other in (
         chance(8.0, 64, real).draw(slice(3, 5), 0),
         chance(7.0, 64, real).draw(slice(3, 5), 1),
@@ -106,13 +107,13 @@ def test_draws_differ_by_place_action_iteration_and_salt() -> None:
     assert 100 < spread.mean() < 156
 
 
-def compiled(name: str) -> BoardTree:
+def compiled(name: str) -> RangeTree:
     tree = sg.compile(GAMES[name])
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
-def stepped(engine: TorchEngine, schedule: str, count: int) -> Any:
+def stepped(engine: TorchRangeEngine, schedule: str, count: int) -> Any:
     plan, rng = parse(schedule), np.random.default_rng(5)
     memories = tuple(engine.memory(p, predictive=plan.predictive) for p in (0, 1))
     for memory in memories:
@@ -131,7 +132,7 @@ def test_a_step_differs_by_rounding(name: str, kind: Storage, schedule: str) -> 
     """From the same numbers, up to the last bits; where a strategy is none, that does not count."""
     tree = compiled(name)
     near = {"bfloat16": 2.0**-6, "int16": 5e-4}[kind]
-    single, short = TorchEngine(tree, "cpu"), TorchEngine(tree, "cpu", storage=kind)
+    single, short = TorchRangeEngine(tree, "cpu"), TorchRangeEngine(tree, "cpu", storage=kind)
     exact, got = stepped(single, schedule, 1), stepped(short, schedule, 1)
     for p in (0, 1):
         if parse(schedule).responder == p:
@@ -150,9 +151,9 @@ def test_a_step_differs_by_rounding(name: str, kind: Storage, schedule: str) -> 
 def test_slices_and_runs_change_nothing(name: str, kind: Storage) -> None:
     """Chance knows places, not slices; and the same run gives the same numbers."""
     tree = compiled(name)
-    whole = stepped(TorchEngine(tree, "cpu", storage=kind), "dcfr", 3)
+    whole = stepped(TorchRangeEngine(tree, "cpu", storage=kind), "dcfr", 3)
     for scratch in (1 << 30, 1):
-        again = stepped(TorchEngine(tree, "cpu", storage=kind, scratch=scratch), "dcfr", 3)
+        again = stepped(TorchRangeEngine(tree, "cpu", storage=kind, scratch=scratch), "dcfr", 3)
         for p, part in np.ndindex(2, 2):
             a, b = (side[p][part].numpy() for side in (whole, again))
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
@@ -179,7 +180,7 @@ def test_rounding_to_the_nearest_would_lose_what_is_added() -> None:
 def test_games_are_solved_in_sixteen_bits() -> None:
     """As far as in float32, where rounding to the nearest would have stalled."""
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 300, bets="all: 1x a / cap 1")
-    plan, gaps, engine = parse("dcfr"), {}, TorchEngine(compile_boards(game), "cpu")
+    plan, gaps, engine = parse("dcfr"), {}, TorchRangeEngine(compile_range_tree(game), "cpu")
     kinds: list[Storage] = ["float32", *SHORT]
     for kind in kinds:
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
@@ -195,7 +196,7 @@ def test_games_are_solved_in_sixteen_bits() -> None:
 def test_strategies_come_and_go(kind: Storage) -> None:
     """A stage stores as its engine does; what is judged is not rounded on the way."""
     tree = compiled("turn")
-    engine, single = TorchEngine(tree, "cpu", storage=kind), TorchEngine(tree, "cpu")
+    engine, single = TorchRangeEngine(tree, "cpu", storage=kind), TorchRangeEngine(tree, "cpu")
     assert engine.stage(tree.streets).storage == kind
     assert engine.stage(tree.streets, storage="float32").storage == "float32"
     assert engine.quote().device < single.quote().device

@@ -19,38 +19,44 @@ from watching_door import Watch
 
 import subgame as sg
 from holdem_games import GAMES
-from subgame.solve.range_engine import RangeEngine
+from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, compile_boards
-from subgame.tree.forest import LANES
+from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch.layout import Level, frames, lay_out  # noqa: E402
 from subgame.games.holdem.cards import Deck  # noqa: E402
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu.layout import Level, frames, lay_out  # noqa: E402
 
 SCHEDULES = [
-    "cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+", "lcfr", "cfr+(alternating=false)",
+    "cfr",
+    "cfr+",
+    "dcfr",
+    "pcfr+",
+    "pdcfr+",
+    "lcfr",
+    "cfr+(alternating=false)",
     "pcfr+(alternating=false)",
-]  # fmt: skip
+]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
-def compiled(name: str) -> BoardTree:
-    return compile_boards(GAMES[name])
+def compiled(name: str) -> RangeTree:
+    return compile_range_tree(GAMES[name])
 
 
-def reference(tree: BoardTree) -> Any:
+def reference(tree: RangeTree) -> Any:
     """The CPU engine; on a machine without Numba, plain PyTorch, which is compared elsewhere."""
     if importlib.util.find_spec("numba"):
-        return RangeEngine(tree, 1)
-    return TorchEngine(tree, "cpu")
+        return NumbaRangeEngine(tree, 1)
+    return TorchRangeEngine(tree, "cpu")
 
 
 def start(engine: Any, field: str, memory: Any, values: Any) -> None:
     """Write into a memory of either engine, in the layout of the CPU's."""
-    if isinstance(engine, RangeEngine):
+    if isinstance(engine, NumbaRangeEngine):
         getattr(memory, field)[:] = values
     else:
         getattr(memory, field).read(values)
@@ -58,7 +64,7 @@ def start(engine: Any, field: str, memory: Any, values: Any) -> None:
 
 def kept(engine: Any, memory: Any, field: str) -> Any:
     found = getattr(memory, field)
-    return found if isinstance(engine, RangeEngine) else found.numpy()
+    return found if isinstance(engine, NumbaRangeEngine) else found.numpy()
 
 
 def cpu_places(level: Level, p: int) -> Iterator[tuple[Any, Any]]:
@@ -71,7 +77,7 @@ def cpu_places(level: Level, p: int) -> Iterator[tuple[Any, Any]]:
         yield np.where(real, tile + e * LANES, 0), real
 
 
-def hands(engine: TorchEngine, p: int) -> Any:
+def hands(engine: TorchRangeEngine, p: int) -> Any:
     """Which numbers of the CPU layout belong to hands; the rest is padding."""
     mask = np.zeros(engine.tree.stored(p), dtype=bool)
     for level in engine.levels:
@@ -88,7 +94,7 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
 ) -> None:
     """With no scratch every board is a slice of its own."""
     tree = compiled(name)
-    cpu, gpu = reference(tree), TorchEngine(tree, device, scratch=scratch)
+    cpu, gpu = reference(tree), TorchRangeEngine(tree, device, scratch=scratch)
     probs = sg.Strategy.random(tree, seed=5).probs
     for p in (0, 1):
         mine, hers = cpu.plan(1 - p, probs[1 - p]), gpu.plan(1 - p, probs[1 - p])
@@ -105,9 +111,9 @@ def test_a_merged_tree_is_solved_with_its_hands_apart(board: str, device: str) -
     deck = Deck("789TJQ", "cdhs")
     game = sg.holdem.endgame(board, 20, 60, bets="all: 1x", deck=deck)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)  # any memory will do then
-    tree = compile_boards(game, merge=True)
+    tree = compile_range_tree(game, merge=True)
     assert tree.merged
-    cpu, gpu = reference(tree), TorchEngine(tree, device)
+    cpu, gpu = reference(tree), TorchRangeEngine(tree, device)
     rng, discounts = np.random.default_rng(3), parse("dcfr").discounts(11, 2)
     memories: Any = [tuple(one.memory(p) for p in (0, 1)) for one in (cpu, gpu)]
     for p in (0, 1):
@@ -122,11 +128,14 @@ def test_a_merged_tree_is_solved_with_its_hands_apart(board: str, device: str) -
         assert gpu.apart is not None
         real[p][gpu.apart.where[p][gpu.apart.where[p] >= 0]] = True
         for field in ("regret", "average"):
-            want, got = (kept(one, m[p], field)[real[p]]
-                         for one, m in zip((cpu, gpu), memories, strict=True))  # fmt: skip
+            want, got = (
+                kept(one, m[p], field)[real[p]] for one, m in zip((cpu, gpu), memories, strict=True)
+            )
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
-        plans = [one.plan(1 - p, kept(one, m[1 - p], "average"))
-                 for one, m in zip((cpu, gpu), memories, strict=True)]  # fmt: skip
+        plans = [
+            one.plan(1 - p, kept(one, m[1 - p], "average"))
+            for one, m in zip((cpu, gpu), memories, strict=True)
+        ]
         best, found = cpu.respond(p, plans[0]).slots, gpu.respond(p, plans[1]).slots
         np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-6)
 
@@ -139,7 +148,7 @@ def test_every_schedule_takes_the_steps_of_the_cpu_engine(
 ) -> None:
     """One iteration from random regrets: where none are there, rounding would break exact ties."""
     tree, plan = compiled(name), parse(schedule)
-    cpu, gpu = reference(tree), TorchEngine(tree, device)
+    cpu, gpu = reference(tree), TorchRangeEngine(tree, device)
     rng = np.random.default_rng(3)
     theirs: Any = tuple(cpu.memory(p, predictive=plan.predictive) for p in (0, 1))
     ours: Any = tuple(gpu.memory(p, predictive=plan.predictive) for p in (0, 1))
@@ -165,7 +174,7 @@ def test_every_schedule_takes_the_steps_of_the_cpu_engine(
 def test_a_door_sees_what_it_sees_on_the_cpu(player: int, schedule: str, device: str) -> None:
     tree, plan = compiled("turn"), parse(schedule)
     doors = []
-    for one in (reference(tree), TorchEngine(tree, device)):
+    for one in (reference(tree), TorchRangeEngine(tree, device)):
         door = Watch(tree, player)
         memories = (one.memory(0), one.memory(1))
         for p in (0, 1):
@@ -183,10 +192,10 @@ def test_strategies_survive_the_way_to_the_device_and_back(
     most: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Boards with equally many hands go together, or some of them at a time."""
-    monkeypatch.setattr("subgame.gpu.engine.MOVED", most)
+    monkeypatch.setattr("subgame.engines.torch.ranges.MOVED", most)
     for name in GAMES:
         tree = compiled(name)
-        gpu = TorchEngine(tree, device)
+        gpu = TorchRangeEngine(tree, device)
         for p in (0, 1):
             real = hands(gpu, p)
             drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
@@ -203,7 +212,7 @@ def test_strategies_survive_the_way_to_the_device_and_back(
 
 def test_memories_can_be_kept_like_those_of_the_cpu_engine() -> None:
     """A checkpoint asks for arrays and writes into them whole."""
-    engine = TorchEngine(compiled("turn"), "cpu")
+    engine = TorchRangeEngine(compiled("turn"), "cpu")
     memory, again = engine.memory(0), engine.memory(0)
     memory.regret.read(np.random.default_rng(0).random(len(memory.regret), dtype=np.float32))
     for name in ("regret", "average", "instant"):
@@ -217,7 +226,7 @@ def test_memories_can_be_kept_like_those_of_the_cpu_engine() -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_solved_game_has_its_value(device: str) -> None:
     tree = compiled("turn")
-    plan, gpu = parse("pdcfr+"), TorchEngine(tree, device)
+    plan, gpu = parse("pdcfr+"), TorchRangeEngine(tree, device)
     memories = (gpu.memory(0, predictive=True), gpu.memory(1, predictive=True))
     gpu.iterate(memories, plan.discounts(1, 301), plan.alternating)
     first, second = (gpu.behaviour(p, memories[p].average) for p in (0, 1))
@@ -230,7 +239,7 @@ def test_a_solved_game_has_its_value(device: str) -> None:
 def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     tree = compiled("turn")
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
-    plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchEngine(tree, device)
+    plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
     memories = (gpu.memory(0), gpu.memory(1))
     gpu.iterate(memories, plan.discounts(1, 401), plan.alternating, None, plan.responder)
     against = gpu.plan(learner, memories[learner].average)
@@ -239,8 +248,8 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
 
 
 def test_what_players_share_goes_to_the_device_once() -> None:
-    tree = compile_boards(sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a"))
-    engine = TorchEngine(tree, "cpu")
+    tree = compile_range_tree(sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a"))
+    engine = TorchRangeEngine(tree, "cpu")
     for place in (*engine.places, *engine.stage(tree.streets).places):
         one, two = place.tables
         assert all(mine is yours for mine, yours in zip(one, two, strict=True))
@@ -249,7 +258,7 @@ def test_what_players_share_goes_to_the_device_once() -> None:
 @pytest.mark.parametrize("name", [*sorted(GAMES), "a real turn"])
 def test_a_quote_knows_how_large_tables_are(name: str) -> None:
     real = sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a")
-    tree = compile_boards(GAMES.get(name, real))
+    tree = compile_range_tree(GAMES.get(name, real))
     for quoted, level in zip(frames(tree), lay_out(tree), strict=True):
         found = level.frame
         assert quoted._replace(tables=0, bets=found.bets) == found._replace(tables=0)
@@ -259,21 +268,26 @@ def test_a_quote_knows_how_large_tables_are(name: str) -> None:
 def test_refusals_are_sentences() -> None:
     tree = compiled("river")
     with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
-        TorchEngine(tree, "tpu")
+        TorchRangeEngine(tree, "tpu")
     with pytest.raises(sg.MemoryLimitError, match="needs at least"):
-        TorchEngine(tree, "cpu", memory_limit=10)
+        TorchRangeEngine(tree, "cpu", memory_limit=10)
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
-        TorchEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
+        TorchRangeEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="without sampling"):
-        TorchEngine(tree, "cpu").sample()
+        TorchRangeEngine(tree, "cpu").sample()
     with pytest.raises(sg.SubgameError, match="hold'em trees"):
-        TorchEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
+        TorchRangeEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("triton"), reason="Triton is not installed")
 def test_fused_kernels_say_the_same_under_the_interpreter() -> None:
     """The kernels themselves, one thread at a time, in a process of their own."""
-    program = [sys.executable, "-m", "subgame.gpu.check", "--interpret"]
-    done = subprocess.run(program, env={**os.environ, "TRITON_INTERPRET": "1"},
-                          capture_output=True, text=True, timeout=600)  # fmt: skip
+    program = [sys.executable, "-m", "subgame.bench.gpu.check", "--interpret"]
+    done = subprocess.run(
+        program,
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from subgame.tree.boards import BoardTree
+from subgame.tree.ranges.tree import RangeTree
 
 
 class Watch:
     """A door that takes what it is told and lets one player in less and less."""
 
-    def __init__(self, tree: BoardTree, player: int) -> None:
+    def __init__(self, tree: RangeTree, player: int) -> None:
         self.reach = [np.array(side.reach) for side in tree.players]
         self.player = player
         self.seen: list[Any] = []

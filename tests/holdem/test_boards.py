@@ -9,11 +9,11 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
-from subgame.solve import range_engine
-from subgame.solve.engine import engine
+from subgame.engines.factory import engine
+from subgame.engines.numba import ranges as range_engine
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
-from subgame.tree.boards import BoardTree, HandPlex
+from subgame.tree.ranges.tree import RangeSide, RangeTree
 
 SYMMETRIC = {"suits", "nlfh"}
 
@@ -22,9 +22,9 @@ def explicit(name: str) -> sg.PublicTree:
     return sg.compile(GAMES[name], explicit=True)
 
 
-def compiled(name: str) -> BoardTree:
+def compiled(name: str) -> RangeTree:
     tree = sg.compile(GAMES[name])
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
@@ -56,7 +56,7 @@ def test_any_strategy_is_worth_what_the_explicit_tree_says(name: str, threads: i
     assert ours.per_seat == pytest.approx(theirs.per_seat, abs=1e-6)
 
 
-def chance(tree: BoardTree, u: int) -> float:
+def chance(tree: RangeTree, u: int) -> float:
     """Of the cards of unit `u` and of a pair of hands of weight one."""
     p = 1 / tree.deals
     while u > 0:
@@ -75,7 +75,7 @@ def test_every_schedule_takes_the_steps_of_the_explicit_engine(name: str, schedu
     where = []
     for p in (0, 1):
         home, side = tree.players[p], oracle.players[p]
-        assert isinstance(home, HandPlex)
+        assert isinstance(home, RangeSide)
         number = {text: i for i, text in enumerate(home.names)}
         weight = dict(zip(home.slots, home.reach, strict=True))
         mine = [home.sequences(number[text]) for text in side.names]
@@ -133,7 +133,7 @@ def test_threads_change_nothing() -> None:
         tree = compiled("flop")
         result = sg.solve(tree, "dcfr", iterations=20, threads=threads)
         run = engine(tree)
-        assert isinstance(run, range_engine.RangeEngine)
+        assert isinstance(run, range_engine.NumbaRangeEngine)
         assert run.threads == threads
         strategies.append(result.strategy.probs)
     for other in strategies[1:]:
@@ -145,7 +145,7 @@ def test_a_tiny_tree_wakes_no_second_thread(monkeypatch: pytest.MonkeyPatch) -> 
     tree = compiled("river")
     monkeypatch.setattr(range_engine, "SHARE", tree.stored(0) + tree.stored(1))
     run = engine(tree, 2)
-    assert isinstance(run, range_engine.RangeEngine)
+    assert isinstance(run, range_engine.NumbaRangeEngine)
     assert run.threads == 1
 
 

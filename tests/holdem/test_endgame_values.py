@@ -25,7 +25,7 @@ from subgame.solve.endgame import (
     notes,
     save,
 )
-from subgame.tree.boards import BoardTree
+from subgame.tree.ranges.tree import RangeTree
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("9TJQKA", "chs")
@@ -33,18 +33,21 @@ RIVER = sg.holdem.endgame(
     "QsJh2h8d3c", 100, 200, ("66+,A8s+,KQo:0.5,T9s,54s", "QQ-22,ATo+,KJ:0.25"), "river: 0.5x 1x a"
 )
 TINY = {
-    "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a",
-                               deck=SHORT),
-    "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a",
-                              deck=SHORT),
-    "flop": sg.holdem.endgame("Qs Kh As", 6, 4, ("AA,KK:0.5,KQ", "QQ,AcKc,JTs:0.25"),
-                              "all: a / cap 1", deck=THREE),
-}  # fmt: skip
+    "river": sg.holdem.endgame(
+        "QsJhThKsAh", 4, 6, ("*", "AA,KK:0.5,QJ,JTs:0.3"), "all: 1x a", deck=SHORT
+    ),
+    "turn": sg.holdem.endgame(
+        "QsJhThKs", 4, (6, 4), ("*:0.7,AA", "AA,KJ,KTs,QJ:0.5"), "all: a", deck=SHORT
+    ),
+    "flop": sg.holdem.endgame(
+        "Qs Kh As", 6, 4, ("AA,KK:0.5,KQ", "QQ,AcKc,JTs:0.25"), "all: a / cap 1", deck=THREE
+    ),
+}
 
 
-def compiled(game: Holdem) -> BoardTree:
+def compiled(game: Holdem) -> RangeTree:
     tree = sg.compile(game)
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
@@ -200,7 +203,7 @@ def test_a_saved_endgame_brings_its_own_game(tmp_path: Path) -> None:
     result = sg.solve(compiled(RIVER), "dcfr", iterations=5)
     save(result.strategy, tmp_path / "spot.safetensors")
     again = load(tmp_path / "spot.safetensors")
-    assert isinstance(again.tree, BoardTree)
+    assert isinstance(again.tree, RangeTree)
     assert again.tree.holdem == RIVER
     assert again.notes["iterations"] == "5"
     assert again.notes.items() >= notes(RIVER).items()

@@ -345,9 +345,13 @@ def test_games_are_values() -> None:
 def test_parameters_say_what_is_not_as_usual() -> None:
     game = endgame("QsJh2h8d", 100, (300, 200), ("*", "AA,A5s"), "turn: a")
     assert game.parameters == {
-        "stack": "300/200", "board": "QsJh2h8d", "pot": 100, "big_blind": 1, "bets": "turn: a",
+        "stack": "300/200",
+        "board": "QsJh2h8d",
+        "pot": 100,
+        "big_blind": 1,
+        "bets": "turn: a",
         "ip": "AA A5s",
-    }  # fmt: skip
+    }
     long = endgame("QsJh2h8d", 100, 300, (np.linspace(0, 1, 1326), "*"), "turn: a")
     assert str(long.parameters["oop"]).startswith("1127 hands #")
     other = endgame("QsJh2h8d", 100, 300, (np.linspace(0.1, 1, 1326), "*"), "turn: a")

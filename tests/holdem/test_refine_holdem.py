@@ -10,43 +10,57 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
 from subgame.papers import reproduce
 from subgame.refine.doors import Door
-from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry, technique
+from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry, technique
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
 from subgame.refine.refine import Part
-from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.boards import BoardTree, HandPlex
 from subgame.tree.compile import assemble
+from subgame.tree.ranges.tree import RangeSide, RangeTree
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("QKA", "chs")
 GAMES = {
     "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK,QJ,JTs"), "all: 1x a", deck=SHORT),
-    "weights": sg.holdem.endgame("QsJhThJsAh", 4, 6, ("*:0.7,KQ", "AK,KK:0.5,QT,KQs:0.3"),
-                                 "all: 1x a", deck=SHORT),
+    "weights": sg.holdem.endgame(
+        "QsJhThJsAh", 4, 6, ("*:0.7,KQ", "AK,KK:0.5,QT,KQs:0.3"), "all: 1x a", deck=SHORT
+    ),
     "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*", "AA,KJ,KTs,QJ"), "all: a", deck=SHORT),
-    "bets": sg.holdem.endgame("QsJhThKs", 4, 12, ("AA,KQ,JTs", "AA,KJ,KTs,QJ"),
-                              "turn: 1x; river: a; cap 1", deck=SHORT),
-    "flop": sg.holdem.endgame("Qs Kh As", 4, 4, ("AA,KK,KQ", "QQ,AcKc"), "all: a / cap 1",
-                              deck=THREE),
-}  # fmt: skip
+    "bets": sg.holdem.endgame(
+        "QsJhThKs", 4, 12, ("AA,KQ,JTs", "AA,KJ,KTs,QJ"), "turn: 1x; river: a; cap 1", deck=SHORT
+    ),
+    "flop": sg.holdem.endgame(
+        "Qs Kh As", 4, 4, ("AA,KK,KQ", "QQ,AcKc"), "all: a / cap 1", deck=THREE
+    ),
+}
 SAFE = ("resolve", "maxmargin", "reach-resolve", "reach-maxmargin")
 EVERY: list[Gadget] = [
-    *(technique(name) for name in (*SAFE, "unsafe", "estimate-resolve", "estimate-maxmargin",
-                                   "distributional", "reach-estimate-distributional")),
-    sg.Distributional("respond"), sg.Resolve(refined=0.1), sg.Maxmargin(refined=0.1),
-]  # fmt: skip
+    *(
+        technique(name)
+        for name in (
+            *SAFE,
+            "unsafe",
+            "estimate-resolve",
+            "estimate-maxmargin",
+            "distributional",
+            "reach-estimate-distributional",
+        )
+    ),
+    sg.Distributional("respond"),
+    sg.Resolve(refined=0.1),
+    sg.Maxmargin(refined=0.1),
+]
 
 
 @cache
-def board_tree(name: str) -> BoardTree:
+def board_tree(name: str) -> RangeTree:
     tree = sg.compile(GAMES[name])
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
@@ -81,10 +95,10 @@ def aligned(part: Part, oracle: Part) -> list[int]:
     return [place[hand(name)] for name in oracle.infosets]
 
 
-def stakes_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> Stakes:
+def stakes_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> GadgetInputs:
     """Of the explicit subgame."""
     trunk = Trunk.of(spread(blueprint, explicit(name)), 1 - player, gadget, None)
-    return trunk.stakes(dealt(name), gadget)[0]
+    return trunk.inputs(dealt(name), gadget)[0]
 
 
 # Units ---------------------------------------------------------------------------------------
@@ -105,9 +119,12 @@ def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
     found = sg.refine(board_tree(name), blueprint, at=at, technique="unsafe", iterations=20)
     whole = [dealt(name)] if at == "root" else sg.cut(explicit(name), at)
     same = sg.refine(
-        explicit(name), spread(blueprint, explicit(name)), at=whole, technique="unsafe",
+        explicit(name),
+        spread(blueprint, explicit(name)),
+        at=whole,
+        technique="unsafe",
         iterations=20,
-    )  # fmt: skip
+    )
     ours = {(part.subgame.name, part.player): part for part in found.parts}
     compared = 0
     for part in same.parts:
@@ -147,9 +164,14 @@ def test_the_blueprints_own_values_leave_it_a_margin_of_zero(name: str) -> None:
     once = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=1, player=0)
     kept = dict(zip(once.parts[0].infosets, once.parts[0].cbv.tolist(), strict=True))
     again = sg.refine(
-        tree, blueprint, at="root", technique=sg.Estimate(), iterations=1, player=0,
+        tree,
+        blueprint,
+        at="root",
+        technique=sg.Estimate(),
+        iterations=1,
+        player=0,
         alternatives=kept,
-    )  # fmt: skip
+    )
     part = again.parts[0]
     np.testing.assert_allclose(part.alternatives - part.cbv, 0, atol=1e-12)
     np.testing.assert_allclose(part.gifts, 0)
@@ -157,15 +179,22 @@ def test_the_blueprints_own_values_leave_it_a_margin_of_zero(name: str) -> None:
 
 @pytest.mark.parametrize(
     "gadget",
-    [sg.ReachMaxmargin(), sg.ReachMaxmargin(split=False), sg.ReachResolve(scale=0.5),
-     sg.ReachMaxmargin(gifts="estimated")],
+    [
+        sg.ReachMaxmargin(),
+        sg.ReachMaxmargin(split=False),
+        sg.ReachResolve(scale=0.5),
+        sg.ReachMaxmargin(gifts="estimated"),
+    ],
     ids=["split", "not split", "scaled", "estimated"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     ("name", "at"),
-    [("bets", "after the river"), ("weights", "Qs Jh Th Js Ah | cr4r6"),
-     ("weights", "Qs Jh Th Js Ah | r4r6")],
-)  # fmt: skip
+    [
+        ("bets", "after the river"),
+        ("weights", "Qs Jh Th Js Ah | cr4r6"),
+        ("weights", "Qs Jh Th Js Ah | r4r6"),
+    ],
+)
 def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget) -> None:
     """The blueprint calls most of the time, so that a weak hand had better fold than go on."""
     tree, oracle = board_tree(name), explicit(name)
@@ -195,10 +224,16 @@ def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget
 @pytest.mark.parametrize("name", ["river", "turn"])
 @pytest.mark.parametrize(
     "gadget",
-    [sg.Resolve(), sg.Maxmargin(), sg.Resolve(refined=0.2), sg.Maxmargin(refined=0.2),
-     sg.Distributional("respond"), sg.Distributional("hedge")],
+    [
+        sg.Resolve(),
+        sg.Maxmargin(),
+        sg.Resolve(refined=0.2),
+        sg.Maxmargin(refined=0.2),
+        sg.Distributional("respond"),
+        sg.Distributional("hedge"),
+    ],
     ids=lambda g: f"{g.name}-{g.form if g.door == 'random' else g.refined}",
-)  # fmt: skip
+)
 def test_a_door_takes_the_steps_of_the_gadget_tree(
     gadget: Gadget, name: str, player: int, schedule: str
 ) -> None:
@@ -208,13 +243,13 @@ def test_a_door_takes_the_steps_of_the_gadget_tree(
     ours, theirs = _runs(gadget, name, blueprint, player, schedule)
     door: Door = ours.roots(None, 0, 0)  # type: ignore[misc, arg-type, assignment]
     rng = np.random.default_rng(6)
-    scale = np.zeros(len(door.stakes.weight))
+    scale = np.zeros(len(door.inputs.weight))
     scale[door.slot] = door.scale
     slot = {text: s for s, text in enumerate(tree.players[o].slots)}
     where = []
     for p in (0, 1):
         home, side = tree.players[p], theirs.tree.players[p]
-        assert isinstance(home, HandPlex)
+        assert isinstance(home, RangeSide)
         inner = [i for i in range(len(side.names)) if side.origin[i] >= 0]
         mine = [home.sequences(home.index[side.names[i]]) for i in inner]
         hers = [side.sequences(i) for i in inner]
@@ -247,7 +282,7 @@ def test_a_door_takes_the_steps_of_the_gadget_tree(
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
-def _chance(tree: BoardTree, u: int) -> float:
+def _chance(tree: RangeTree, u: int) -> float:
     """Of the cards of unit `u` and of a pair of hands."""
     p = 1 / tree.deals
     while u > 0:
@@ -261,15 +296,16 @@ def _runs(
     """The same gadget game behind a door and as a tree, both about to be solved."""
     tree, plan, o = board_tree(name), parse(schedule), 1 - player
     spread_by = np.full(len(tree.players[o].slots), 0.5)
-    stakes = Trunk.of(blueprint, o, gadget, None).stakes(sg.cut(tree, "root")[0], gadget)[0]
-    door = Door(gadget, tree, stakes, spread_by, plan.predictive)
+    inputs = Trunk.of(blueprint, o, gadget, None).inputs(sg.cut(tree, "root")[0], gadget)[0]
+    door = Door(gadget, tree, inputs, spread_by, plan.predictive)
     oracle = stakes_of(name, blueprint, player, gadget)
     game = assemble(gadget_form(gadget, dealt(name).form, oracle))
     roots = None
     if gadget.door == "random":
         spread_there = np.full(len(oracle.weight), 0.5)
-        kept = engine(game).root(o, rule=gadget.form, mean=oracle.alternative,
-                                 spread=spread_there, weight=oracle.weight)  # fmt: skip
+        kept = engine(game).root(
+            o, rule=gadget.form, mean=oracle.alternative, spread=spread_there, weight=oracle.weight
+        )
         roots = lambda *_: kept  # noqa: E731
     elif gadget.refined:
         least = least_entry(gadget, game.players[o])
@@ -289,9 +325,10 @@ def _door_sequences(door: Door, run: Run, o: int) -> tuple[list[int], ...]:
         return [], [], slots, [place[home.slots[s]] for s in slots]
     named = {
         (hand(side.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
-        for i in range(len(side.names)) if side.origin[i] < 0
+        for i in range(len(side.names))
+        if side.origin[i] < 0
         for action, q in zip(side.actions[i], side.sequences(i), strict=True)
-    }  # fmt: skip
+    }
     mine = {
         (hand(home.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
         for i in range(len(home.names))
@@ -309,9 +346,13 @@ def test_maxmargin_reaches_the_optimum_of_lp3(name: str, player: int) -> None:
         blueprint = sg.Strategy.random(board_tree(name), seed=seed)
         best = program("lp3", dealt(name), stakes_of(name, blueprint, player, sg.Maxmargin()))
         found = sg.refine(
-            board_tree(name), blueprint, at="root", technique="maxmargin", player=player,
+            board_tree(name),
+            blueprint,
+            at="root",
+            technique="maxmargin",
+            player=player,
             iterations=2000,
-        )  # fmt: skip
+        )
         part = found.parts[0]
         assert part.gap is not None
         assert part.gap < 5e-3
@@ -375,9 +416,13 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
     for form in ("respond", "hedge"):
         for sure in (1e-6, 1.0):
             found = sg.refine(
-                tree, blueprint, at="root", technique=sg.Distributional(form, estimate=False),
-                iterations=2000, uncertainty=sure,
-            )  # fmt: skip
+                tree,
+                blueprint,
+                at="root",
+                technique=sg.Distributional(form, estimate=False),
+                iterations=2000,
+                uncertainty=sure,
+            )
             after[form, sure] = found
     one, two = after["respond", 1.0], after["hedge", 1.0]
     for ours, theirs in zip(one.parts, two.parts, strict=True):
@@ -431,9 +476,13 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
     slots = tree.players[1].slots
     with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):
         sg.refine(
-            tree, blueprint, at="root", technique="estimate", player=0,
+            tree,
+            blueprint,
+            at="root",
+            technique="estimate",
+            player=0,
             alternatives=np.arange(len(slots), dtype=float),
-        )  # fmt: skip
+        )
 
 
 def test_endgames_that_are_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import subgame as sg
 from helpers import oracle_of, profile_of, tree_of
 from margin_program import root_of, root_values
+from subgame.engines.factory import engine
 from subgame.refine.gadgets import gadget_form
 from subgame.refine.payoffs import Trunk
-from subgame.solve.engine import engine
 from subgame.tree.compile import assemble
 
 EXACT = 1e-9
@@ -140,21 +140,25 @@ def own_gadget(
     blueprint: sg.Strategy, subgame: sg.Subgame, p: int, gadget: sg.Gadget
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """What player p's opponent can win in the gadget if p plays the blueprint; weights, CBVs."""
-    stakes, _ = Trunk.of(blueprint, 1 - p, gadget, None).stakes(subgame, gadget)
-    tree = assemble(gadget_form(gadget, subgame.form, stakes))
+    inputs, _ = Trunk.of(blueprint, 1 - p, gadget, None).inputs(subgame, gadget)
+    tree = assemble(gadget_form(gadget, subgame.form, inputs))
     table = {
         name: blueprint.row(p, blueprint.tree.players[p].index[name])
         for name in subgame.tree.players[p].names
     }
     strategy = sg.Strategy.from_table(tree, table)
-    return sg.exploitability(tree, strategy).per_seat[p], stakes.weight, stakes.cbv
+    return sg.exploitability(tree, strategy).per_seat[p], inputs.weight, inputs.cbv
 
 
 @pytest.mark.parametrize(
     ("name", "at"),
-    [("kuhn", "depth 1"), ("leduc", "after round 1"), ("liars-dice(dice=1, faces=3)", "depth 2"),
-     *((f"random(seed={seed})", f"depth {1 + seed % 3}") for seed in range(20))],
-)  # fmt: skip
+    [
+        ("kuhn", "depth 1"),
+        ("leduc", "after round 1"),
+        ("liars-dice(dice=1, faces=3)", "depth 2"),
+        *((f"random(seed={seed})", f"depth {1 + seed % 3}") for seed in range(20)),
+    ],
+)
 def test_the_blueprint_has_margin_zero_in_its_own_gadgets(name: str, at: str) -> None:
     """ "For any I, u(I . T) = v(I), the original counterfactual best response value of I".
 

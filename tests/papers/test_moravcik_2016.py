@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 import subgame as sg
 from helpers import oracle_of, profile_of, tree_of
 from margin_program import largest_margin, root_of, root_values
+from subgame.engines.factory import engine
 from subgame.refine.refine import Part
-from subgame.solve.engine import engine
 
 SEEDS = range(40)
 EXACT = 1e-7
@@ -58,8 +58,9 @@ def test_theorem_1(seed: int) -> None:
             for share in (1.0, 0.5):  # CBV is convex in the plan: margins are at least shared too
                 sigma = run.behaviour(p, share * plans[0] + (1 - share) * plans[1])
                 combined = alone(blueprint, part, sigma)
-                ours = run.plan(p, sigma, engine(tree).plan(p, blueprint.probs[p])[
-                    part.subgame.sequence[p]])  # fmt: skip
+                ours = run.plan(
+                    p, sigma, engine(tree).plan(p, blueprint.probs[p])[part.subgame.sequence[p]]
+                )
                 values = run.respond(1 - p, ours).slots / part.weight
                 margin = float((part.cbv - values).min())
                 assert margin >= share * part.margin - EXACT
@@ -123,10 +124,14 @@ def test_maxmargin_is_never_below_resolve() -> None:
     for seed in SEEDS:
         tree, blueprint, subgames = case(seed)
         margins = [
-            [part.margin for part in sg.refine(tree, blueprint, at=subgames, technique=name,
-                                               schedule="lp").parts]
+            [
+                part.margin
+                for part in sg.refine(
+                    tree, blueprint, at=subgames, technique=name, schedule="lp"
+                ).parts
+            ]
             for name in ("maxmargin", "resolve")
-        ]  # fmt: skip
+        ]
         for most, some in zip(*margins, strict=True):
             assert most >= some - EXACT
             better += most > some + 1e-3

@@ -14,13 +14,13 @@ import pytest
 import subgame as sg
 from helpers import oracle_of, profile_of, strategy_of, tree_of
 from oracle import Node, Oracle
+from subgame.abstraction.lift import abstract_best_response, lift
 from subgame.games import conformance
 from subgame.games.leduc import LeducAbstract
 from subgame.papers import KEYS, Report, reproduce
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.burch2014_fig5 import abstract_equilibrium
 from subgame.papers.report import figure, panel, row
-from subgame.refine.abstraction import abstract_best_response, lift
 
 
 @cache
@@ -238,7 +238,10 @@ def test_lift_plays_the_same_at_every_history() -> None:
 
     def compare(one: Node, other: Node) -> None:
         assert (one.player, one.actions, one.returns) == (
-            other.player, other.actions, other.returns)  # fmt: skip
+            other.player,
+            other.actions,
+            other.returns,
+        )
         if one.player in (0, 1):
             assert fine[one.player][one.infoset] == rough[other.player][other.infoset]
         for action in one.actions:

@@ -9,12 +9,12 @@ import pytest
 
 import subgame as sg
 from helpers import tree_of
+from subgame.engines.factory import engine
 from subgame.papers import burch2014_cfrd
 from subgame.refine.decompose import Roots
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
-from subgame.solve.engine import engine
 
 AT = "after round 1"
 
@@ -37,22 +37,22 @@ def test_programs_are_the_gadgets_twins(seed: int) -> None:
         for o in (0, 1):
             if not subgame.tree.players[1 - o].names:
                 continue
-            stakes, _ = Trunk.of(blueprint, o, Maxmargin(), None).stakes(subgame, Maxmargin())
-            reached = stakes.weight > 0
-            three = program("lp3", subgame, stakes)
-            margin = (stakes.alternative - three.values)[reached].min()
+            inputs, _ = Trunk.of(blueprint, o, Maxmargin(), None).inputs(subgame, Maxmargin())
+            reached = inputs.weight > 0
+            three = program("lp3", subgame, inputs)
+            margin = (inputs.alternative - three.values)[reached].min()
             assert margin == pytest.approx(three.objective, abs=1e-7)
             gadget = sg.refine(
                 tree, blueprint, at=[subgame], technique=Maxmargin(), schedule="lp", player=1 - o
             )
             assert gadget.parts[0].margin == pytest.approx(three.objective, abs=1e-6)
-            two = program("lp2", subgame, stakes)
-            assert (stakes.alternative - two.values)[reached].min() >= -1e-7
-            one = program("lp1", subgame, stakes)
+            two = program("lp2", subgame, inputs)
+            assert (inputs.alternative - two.values)[reached].min() >= -1e-7
+            one = program("lp1", subgame, inputs)
             unsafe = sg.refine(
                 tree, blueprint, at=[subgame], technique=Unsafe(), schedule="lp", player=1 - o
             ).parts[0]
-            weight = stakes.weight * stakes.her_reach
+            weight = inputs.weight * inputs.her_reach
             assert one.values @ weight == pytest.approx(unsafe.values @ weight, abs=1e-7)
             assert one.values @ weight <= three.values @ weight + 1e-7
 
@@ -63,9 +63,9 @@ def test_gifts_enter_the_program_through_the_alternative() -> None:
     gadget = sg.ReachMaxmargin()
     trunk = Trunk.of(sg.blueprint(tree, "paper"), 0, gadget, None)
     (subgame,) = sg.cut(tree, "Play")
-    stakes, gifts = trunk.stakes(subgame, gadget)
+    inputs, gifts = trunk.inputs(subgame, gadget)
     assert gifts == pytest.approx([0.5, 0.0])
-    assert program("lp3", subgame, stakes).objective == pytest.approx(0.5)
+    assert program("lp3", subgame, inputs).objective == pytest.approx(0.5)
 
 
 # Compact storage -------------------------------------------------------------------------------
@@ -107,9 +107,13 @@ def test_cfr_d_converges_on_leduc() -> None:
     found = []
     for iterations, inner in ((50, 50), (400, 200)):
         kept = sg.cfr_d(
-            game, at=AT, iterations=iterations, subgame_iterations=inner,
-            schedule="cfr+", subgame_schedule="cfr+",
-        )  # fmt: skip
+            game,
+            at=AT,
+            iterations=iterations,
+            subgame_iterations=inner,
+            schedule="cfr+",
+            subgame_schedule="cfr+",
+        )
         whole = kept.whole(tree, schedule="cfr+", iterations=1000)
         found.append(sg.exploitability(tree, whole).mean)
     assert found[1] < 0.02

@@ -10,8 +10,8 @@ import pytest
 
 import subgame as sg
 from helpers import profile_of, tree_of
+from subgame.refine.depth.leaves import Leaf, LeafValues
 from subgame.refine.gadgets import technique
-from subgame.refine.leaves import Leaf, LeafValues
 from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import solve_gadget
 from subgame.solve.solver import Limits
@@ -76,11 +76,17 @@ def test_rps_plus_with_many_values_is_solved(way: str) -> None:
 
 # Proposition 1 -------------------------------------------------------------------------------
 EXACT = [
-    ("kuhn", ("p", "b"), 0), ("kuhn", ("pb",), 0), ("kuhn", ("pb",), 1),
-    ("leduc", CARD, 0), ("leduc", CARD, 1), ("leduc-ranks", CARD, 0),
-    ("liars-dice(dice=1, faces=3)", "depth 4", 0), ("liars-dice(dice=1, faces=3)", "depth 4", 1),
-    ("goofspiel(cards=3)", "after trick 1", 0), ("coin-toss", "Play", 0),
-]  # fmt: skip
+    ("kuhn", ("p", "b"), 0),
+    ("kuhn", ("pb",), 0),
+    ("kuhn", ("pb",), 1),
+    ("leduc", CARD, 0),
+    ("leduc", CARD, 1),
+    ("leduc-ranks", CARD, 0),
+    ("liars-dice(dice=1, faces=3)", "depth 4", 0),
+    ("liars-dice(dice=1, faces=3)", "depth 4", 1),
+    ("goofspiel(cards=3)", "after trick 1", 0),
+    ("coin-toss", "Play", 0),
+]
 
 
 @pytest.mark.parametrize(("name", "at", "player"), EXACT)
@@ -186,11 +192,11 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
         door = technique(gadget)
         trunk = Trunk.of(blueprint, 1, door, None)
         estimate = trunk.value_of(within, blueprint) if door.estimate else None
-        stakes, _ = trunk.stakes(within, door, estimate)
-        whole = solve_gadget(door, within, stakes, "lp", Limits())
+        inputs, _ = trunk.inputs(within, door, estimate)
+        whole = solve_gadget(door, within, inputs, "lp", Limits())
         assert found.value == pytest.approx(whole.value, abs=1e-8)
         if gadget == "maxmargin":  # carried alternatives a tenth higher are a margin a tenth larger
-            higher = stakes.alternative + 0.1
+            higher = inputs.alternative + 0.1
             carried = sg.solve_limited(limited, technique=gadget, alternatives=higher).result
             assert carried.value == pytest.approx(found.value + 0.1, abs=1e-8)
 
@@ -198,10 +204,16 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
 # The tree ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "at"),
-    [("kuhn", ("p", "b")), ("leduc-ranks", ROUND), ("leduc-ranks", CARD),
-     ("goofspiel(cards=3)", "after trick 1"), ("liars-dice(dice=1, faces=3)", "depth 2"),
-     ("random(seed=5)", "depth 3"), ("random(seed=11, public=False)", "depth 2")],
-)  # fmt: skip
+    [
+        ("kuhn", ("p", "b")),
+        ("leduc-ranks", ROUND),
+        ("leduc-ranks", CARD),
+        ("goofspiel(cards=3)", "after trick 1"),
+        ("liars-dice(dice=1, faces=3)", "depth 2"),
+        ("random(seed=5)", "depth 3"),
+        ("random(seed=11, public=False)", "depth 2"),
+    ],
+)
 def test_choosing_is_playing(name: str, at: str) -> None:
     """What choices are worth at the limit is what the mixtures are worth in the whole game."""
     tree = tree_of(name)
@@ -244,9 +256,7 @@ def test_the_limit_makes_the_tree_small() -> None:
 def test_equal_continuations_are_offered_once() -> None:
     tree = tree_of("kuhn")
     blueprint = sg.Strategy.from_table(tree, {"Kb": {"b": 1}, "Jb": {"p": 1}})
-    limited = sg.depth_limited(
-        tree, blueprint, at="b", continuations=sg.biased(blueprint, 1)
-    )  # fmt: skip
+    limited = sg.depth_limited(tree, blueprint, at="b", continuations=sg.biased(blueprint, 1))
     assert list(limited.players[1].names[-1:]) == ["Qb · how to go on?"]
     assert not {"Kb · how to go on?", "Jb · how to go on?"} & set(limited.players[1].names)
 
@@ -265,7 +275,9 @@ def test_biased_multiplies_and_normalises() -> None:
     assert after["r"] == pytest.approx(before["r"] / total)
     assert fold["Js:c"] == pytest.approx(blueprint["Js:c"])  # nothing to fold to
     assert sg.biased(blueprint, 1, classes=lambda a: kinds[a] * (a == "r")).names == (
-        "blueprint", "10 x raise")  # fmt: skip
+        "blueprint",
+        "10 x raise",
+    )
 
 
 def test_all_pure_counts() -> None:

@@ -14,10 +14,10 @@ from scipy.stats import norm
 
 import subgame as sg
 from helpers import tree_of
+from subgame.engines.numba.sequence_kernels import below_normal, hedged
 from subgame.refine.gadgets import TECHNIQUES, technique
 from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import solve_gadget
-from subgame.solve.kernels import below_normal, hedged
 from subgame.solve.solver import Limits
 
 EXACT = 1e-7
@@ -49,8 +49,8 @@ def test_trembles_vanish(make: Any, seed: int) -> None:
             values = {}
             for eps in (0.0, 1e-4, 1e-3, 1e-2, 0.1):
                 gadget = make(refined=eps)
-                stakes, _ = Trunk.of(blueprint, 1 - p, gadget, None).stakes(subgame, gadget)
-                solved = solve_gadget(gadget, subgame, stakes, "lp", Limits())
+                inputs, _ = Trunk.of(blueprint, 1 - p, gadget, None).inputs(subgame, gadget)
+                solved = solve_gadget(gadget, subgame, inputs, "lp", Limits())
                 values[eps] = solved.value * (1 if p == 1 else -1)  # the opponent's
             costs = [values[0.0] - values[eps] for eps in (1e-4, 1e-3, 1e-2, 0.1)]
             assert costs[0] <= 0.02
@@ -156,10 +156,17 @@ def test_estimates_that_are_too_low(on: sg.Gadget, low: float) -> None:
             parts = sg.refine(tree, blueprint, at=subgames, iterations=1, player=p).parts
             wrong = {q.subgame.name: q.cbv - low * rng.random(len(q.cbv)) for q in parts}
             free, kept = (
-                sg.refine(tree, blueprint, at=subgames, schedule="lp", player=p,
-                          technique=sg.Estimate(on, keep_safe=safe), alternatives=wrong)
+                sg.refine(
+                    tree,
+                    blueprint,
+                    at=subgames,
+                    schedule="lp",
+                    player=p,
+                    technique=sg.Estimate(on, keep_safe=safe),
+                    alternatives=wrong,
+                )
                 for safe in (False, True)
-            )  # fmt: skip
+            )
             for part in kept.parts:
                 np.testing.assert_allclose(part.alternatives, wrong[part.subgame.name])
             assert kept.margin >= -EXACT, seed
@@ -176,8 +183,14 @@ def test_keep_safe_changes_nothing_where_estimates_are_safe() -> None:
         plain = sg.refine(tree, blueprint, at="depth 2", technique=on, schedule="lp")
         for part in plain.parts:
             options: dict[str, Any] = {"alternatives": part.cbv, "player": part.player}
-            kept = sg.refine(tree, blueprint, at=[part.subgame], schedule="lp",
-                             technique=sg.Estimate(on, keep_safe=True), **options)  # fmt: skip
+            kept = sg.refine(
+                tree,
+                blueprint,
+                at=[part.subgame],
+                schedule="lp",
+                technique=sg.Estimate(on, keep_safe=True),
+                **options,
+            )
             if on.door == "choose":
                 assert kept.margin == pytest.approx(part.margin, abs=EXACT)
             assert kept.margin >= -EXACT
@@ -290,9 +303,13 @@ def test_techniques_by_name(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("maxmargim", "maxmargin"), ("Resolve", "resolve"), ("reach-max-margin", "reach-maxmargin"),
-     ("distributionall", "distributional")],
-)  # fmt: skip
+    [
+        ("maxmargim", "maxmargin"),
+        ("Resolve", "resolve"),
+        ("reach-max-margin", "reach-maxmargin"),
+        ("distributionall", "distributional"),
+    ],
+)
 def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
     sentence = f"There is no technique called '{name}'; did you mean '{near}'"
     with pytest.raises(sg.SubgameError, match=sentence):
@@ -342,9 +359,21 @@ def hedged_by_quadrature(v: float, mean: float, spread: float, rate: float) -> f
 
 @pytest.mark.parametrize(
     ("steepness", "error"),
-    [(0.01, 1e-12), (0.5, 1e-12), (1, 1e-12), (1.5, 1e-12), (1.99, 1e-9), (2, 1e-10), (3, 1e-10),
-     (5, 1e-10), (10, 1e-10), (30, 1e-10), (100, 1e-10), (1000, 1e-10)],
-)  # fmt: skip
+    [
+        (0.01, 1e-12),
+        (0.5, 1e-12),
+        (1, 1e-12),
+        (1.5, 1e-12),
+        (1.99, 1e-9),
+        (2, 1e-10),
+        (3, 1e-10),
+        (5, 1e-10),
+        (10, 1e-10),
+        (30, 1e-10),
+        (100, 1e-10),
+        (1000, 1e-10),
+    ],
+)
 def test_hedge_integral(steepness: float, error: float) -> None:
     """`steepness` is rate x spread: below 2 by Gauss-Hermite, above by Gauss-Legendre."""
     for spread in (0.01, 1.0, 7.0):

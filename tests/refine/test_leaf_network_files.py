@@ -10,7 +10,7 @@ import pytest
 
 import subgame as sg
 from helpers import tree_of
-from subgame.refine.leaf_network import LeafNetwork, check_training
+from subgame.refine.depth.leaf_network import LeafNetwork, check_training
 from subgame.tree.strategy import read_tensors, write_tensors
 
 ROUND, CARD = "after round 1", "after the board card"
@@ -26,17 +26,28 @@ def rough(name: str) -> sg.Strategy:
 def trained(player: int, name: str = "leduc-ranks") -> LeafNetwork:
     blueprint = rough(name)
     return sg.train_leaf_network(
-        tree_of(name), blueprint, at=ROUND, player=player, data=sg.Rollouts(50, seed=1),
-        continuations=sg.biased(blueprint, 1 - player), layers=(16, 8), epochs=3, seed=2,
-    )  # fmt: skip
+        tree_of(name),
+        blueprint,
+        at=ROUND,
+        player=player,
+        data=sg.Rollouts(50, seed=1),
+        continuations=sg.biased(blueprint, 1 - player),
+        layers=(16, 8),
+        epochs=3,
+        seed=2,
+    )
 
 
 def values(network: LeafNetwork, player: int) -> list[np.ndarray]:
     blueprint = rough("leduc-ranks")
     limited = sg.depth_limited(
-        blueprint.tree, blueprint, at=ROUND, player=player, values=network,
+        blueprint.tree,
+        blueprint,
+        at=ROUND,
+        player=player,
+        values=network,
         continuations=network.continuations,
-    )  # fmt: skip
+    )
     return [found.value for found in limited.values]
 
 
@@ -98,9 +109,14 @@ def test_errors_know_their_data() -> None:
 def test_progress_is_told_from_nothing_to_all() -> None:
     told: list[tuple[str, float]] = []
     sg.train_leaf_network(
-        tree_of("leduc-ranks"), rough("leduc-ranks"), at=ROUND, data=sg.Rollouts(2), layers=(4,),
-        epochs=4, progress=lambda what, share: told.append((what, share)),
-    )  # fmt: skip
+        tree_of("leduc-ranks"),
+        rough("leduc-ranks"),
+        at=ROUND,
+        data=sg.Rollouts(2),
+        layers=(4,),
+        epochs=4,
+        progress=lambda what, share: told.append((what, share)),
+    )
     for what, count in (("Playing on from the limit", 5), ("Training the network", 4)):
         shares = [share for said, share in told if said == what]
         assert shares == pytest.approx(np.arange(1, count + 1) / count)
@@ -130,9 +146,13 @@ def test_a_part_of_the_limit_is_part_of_it() -> None:
     tree, blueprint, network = tree_of("leduc-ranks"), rough("leduc-ranks"), trained(0)
     within = sg.cut(tree, "r")[0]
     limited = sg.depth_limited(
-        tree, blueprint, at=ROUND, continuations=network.continuations, values=network,
+        tree,
+        blueprint,
+        at=ROUND,
+        continuations=network.continuations,
+        values=network,
         within=within,
-    )  # fmt: skip
+    )
     whole = dict(zip([s.name for s in sg.cut(tree, ROUND)], values(network, 0), strict=True))
     for leaf, found in zip(limited.leaves, limited.values, strict=True):
         np.testing.assert_allclose(found.value, whole[leaf.subgame.name], atol=1e-6)
@@ -169,9 +189,14 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
 def test_functions_cannot_be_saved(tmp_path: Path) -> None:
     tree = tree_of("kuhn")
     network = sg.train_leaf_network(
-        tree, sg.Strategy.uniform(tree), at="depth 1", data=sg.exact, layers=(2,), epochs=1,
+        tree,
+        sg.Strategy.uniform(tree),
+        at="depth 1",
+        data=sg.exact,
+        layers=(2,),
+        epochs=1,
         pot=lambda state: 2.0,
-    )  # fmt: skip
+    )
     with pytest.raises(sg.SubgameError, match="features or a pot of your own cannot be saved"):
         network.save(tmp_path / "pot.safetensors")
     assert not list(tmp_path.iterdir())

@@ -10,8 +10,8 @@ import pytest
 import subgame as sg
 from helpers import profile_of, tree_of
 from oracle import Profile
-from subgame.refine.leaves import Leaf
-from subgame.solve.engine import engine
+from subgame.engines.factory import engine
+from subgame.refine.depth.leaves import Leaf
 
 ROUND = "after round 1"
 
@@ -118,10 +118,12 @@ def test_rollouts_estimate_the_exact_values() -> None:
     for one, two, other in zip(*(each.values for each in sampled[:3]), strict=True):
         np.testing.assert_array_equal(one.value, two.value)
         assert not np.array_equal(one.value, other.value)
-    scores = np.concatenate([
-        ((rough.value - fine.value) / np.maximum(rough.error, 1e-9)).ravel()
-        for rough, fine in zip(sampled[0].values, exact.values, strict=True)
-    ])  # fmt: skip
+    scores = np.concatenate(
+        [
+            ((rough.value - fine.value) / np.maximum(rough.error, 1e-9)).ravel()
+            for rough, fine in zip(sampled[0].values, exact.values, strict=True)
+        ]
+    )
     assert abs(scores.mean()) < 0.3
     assert 0.8 < scores.std() < 1.2
     assert np.abs(scores).max() < 5
@@ -141,9 +143,17 @@ def test_a_network_learns_the_values() -> None:
         (sg.Rollouts(2000), lambda s: 1.0 + s.first.count("r"), 300, 0.2),  # they miss by 0.1
     ):
         net = sg.train_leaf_network(
-            tree, blueprint, at=ROUND, continuations=hers, data=data, pot=pot, layers=(64, 64),
-            epochs=epochs, rate=3e-3, holdout=0.0,
-        )  # fmt: skip
+            tree,
+            blueprint,
+            at=ROUND,
+            continuations=hers,
+            data=data,
+            pot=pot,
+            layers=(64, 64),
+            epochs=epochs,
+            rate=3e-3,
+            holdout=0.0,
+        )
         learned = sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers, values=net)
         assert learned.standard_error == pytest.approx(net.training_error)
         for found, true in zip(learned.values, exact.values, strict=True):
@@ -153,9 +163,15 @@ def test_a_network_learns_the_values() -> None:
             best = sg.best_completion(tree, solved.strategy, at=ROUND, player=0)
             assert best.value > sg.solve_lp(tree).value - 0.01
     kept = sg.train_leaf_network(
-        tree, blueprint, at=ROUND, continuations=hers, data=sg.exact, layers=(8,), epochs=2,
+        tree,
+        blueprint,
+        at=ROUND,
+        continuations=hers,
+        data=sg.exact,
+        layers=(8,),
+        epochs=2,
         features=lambda state: [float(len(state.first)), 1.0],  # type: ignore[attr-defined]
-    )  # fmt: skip
+    )
     assert np.isfinite(kept.holdout_error)
     with pytest.raises(sg.SubgameError, match="trained for 1 x 4 continuations, not for 1 x 2"):
         sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers[:2], values=kept)

@@ -11,17 +11,17 @@ import pytest
 
 import subgame as sg
 from subgame.games import holdem
-from subgame.refine.continuations import Continuations
+from subgame.refine.depth.continuations import Continuations
 from subgame.solve.schedule import parse
-from subgame.tree.boards import compile_boards
-from subgame.tree.forest import grow
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu.layout import betting  # noqa: E402
-from subgame.gpu.sweeps import Blocks  # noqa: E402
-from subgame.refine.limited_boards import (  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch.batch import Blocks  # noqa: E402
+from subgame.engines.torch.layout import betting  # noqa: E402
+from subgame.refine.depth.boards import (  # noqa: E402
     Leaves,
     LimitedStreet,
     OffTree,
@@ -37,8 +37,8 @@ US, SHE = 0, 1
 
 
 @cache
-def engine() -> TorchEngine:
-    return TorchEngine(compile_boards(GAME), "cpu")
+def engine() -> TorchRangeEngine:
+    return TorchRangeEngine(compile_range_tree(GAME), "cpu")
 
 
 def even(blocks: Blocks) -> Blocks:
@@ -122,9 +122,12 @@ def test_a_limited_street_is_solved_as_over_histories() -> None:
     average = limited.solve((slots, slots), 300)
     blueprint, second = over_histories(drawn(1)), over_histories(drawn(2))
     tree = sg.depth_limited(
-        explicit(), blueprint, at="before the flop", player=US,
+        explicit(),
+        blueprint,
+        at="before the flop",
+        player=US,
         continuations=Continuations.of([blueprint, second], SHE),
-    )  # fmt: skip
+    )
     solved = sg.solve(tree, iterations=300, schedule="cfr+").strategy
     before = sg.exploitability(tree, solved)
     side, mine = tree.players[US], np.array(solved.probs[US])
@@ -185,13 +188,14 @@ def test_a_bet_that_is_known_has_the_values_it_had() -> None:
 
 def test_after_an_off_tree_bet_she_does_not_know_what_we_take_it_for() -> None:
     game = holdem.nlfh(2000, 10, 20, "preflop: 0.5x 1x / cap 2; flop: 1x / cap 1", "JQKA", "hs")
-    run = TorchEngine(compile_boards(game), "cpu")
+    run = TorchRangeEngine(compile_range_tree(game), "cpu")
     sizes = [name for name in game.actions(game.start()) if name[0] == "r"]
     streets, like = after(game, "r50")
     generator = torch.Generator().manual_seed(3)
     blank = [run.blank(p) for p in (US, SHE)]
-    fill = [[torch.rand(block.shape, generator=generator) for block in each.blocks]
-            for each in blank]  # fmt: skip
+    fill = [
+        [torch.rand(block.shape, generator=generator) for block in each.blocks] for each in blank
+    ]
     us, her = (even(Blocks(run, p, fill[p])) for p in (US, SHE))
     likes = [like(size) for size in sizes]
     own = OffTree(run, streets[1], likes, us)
@@ -215,7 +219,7 @@ def test_leaves_at_their_allowances_are_worth_the_alternative(cap: int) -> None:
     """Then the bet is worth to her what she would have without it, if that is not less."""
     bets = f"preflop: 1x / cap {cap}; flop: 1x / cap 1"
     game = holdem.nlfh(2000, 10, 20, bets, "JQKA", "hs")
-    run = TorchEngine(compile_boards(game), "cpu")
+    run = TorchRangeEngine(compile_range_tree(game), "cpu")
     start = game.start()
     (size,) = [name for name in game.actions(start) if name[0] == "r"]
     streets = grow(game, [start.child(size)])

@@ -13,8 +13,8 @@ import pytest
 import subgame as sg
 from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc import against_size
-from subgame.refine.nested import Answer, Nested, Widened, nest
-from subgame.refine.translation import translate
+from subgame.refine.nested.answers import Answer, Nested, Widened, nest
+from subgame.refine.nested.translation import translate
 
 KUHN = "no-limit-kuhn(stack=6, bets={})"
 LEDUC = "no-limit-leduc(stack=4, bets={})"
@@ -35,9 +35,12 @@ def blueprint(name: str) -> sg.Strategy:
 @cache
 def nested(game: str, sizes: str, technique: str, method: Any = "inexpensive") -> Nested:
     return nest(
-        blueprint(game.format("fcpa")), tree(game.format(sizes)), technique=technique,
-        method=method, iterations=200,
-    )  # fmt: skip
+        blueprint(game.format("fcpa")),
+        tree(game.format(sizes)),
+        technique=technique,
+        method=method,
+        iterations=200,
+    )
 
 
 def check_bound(found: Nested) -> None:
@@ -156,9 +159,11 @@ def test_the_alternative_payoff_is_her_best_within_the_abstraction() -> None:
 def test_maxmargin_holds_the_margin_it_found() -> None:
     """The gadget game's value is the smallest margin, measured again in the subgame itself."""
     found = nest(
-        blueprint(LEDUC.format("fcpa")), tree(LEDUC.format("all")), technique="maxmargin",
+        blueprint(LEDUC.format("fcpa")),
+        tree(LEDUC.format("all")),
+        technique="maxmargin",
         schedule="lp",
-    )  # fmt: skip
+    )
     for answer in found.answers:
         reached = answer.weight > 0
         margin = (answer.cbv - answer.values)[reached].min()
@@ -185,8 +190,13 @@ def test_without_off_tree_actions_nothing_changes() -> None:
 
 def test_one_player_alone() -> None:
     both = nested(KUHN, "all", "resolve")
-    one = nest(blueprint(KUHN.format("fcpa")), tree(KUHN.format("all")), technique="resolve",
-               player=1, iterations=200)  # fmt: skip
+    one = nest(
+        blueprint(KUHN.format("fcpa")),
+        tree(KUHN.format("all")),
+        technique="resolve",
+        player=1,
+        iterations=200,
+    )
     assert {answer.player for answer in one.answers} == {1}
     assert one.after.per_seat[1] == both.after.per_seat[1]
 

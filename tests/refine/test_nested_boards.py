@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.engines.factory import engine
 from subgame.games import holdem
 from subgame.games.holdem.bets import BetSizes
 from subgame.refine.gadgets import technique
-from subgame.refine.nested import Nested, nest
-from subgame.refine.translation import mapping, translate
-from subgame.solve.engine import engine
+from subgame.refine.nested.answers import Nested, nest
+from subgame.refine.nested.translation import mapping, translate
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, compile_boards
-from subgame.tree.forest import Street, grow
+from subgame.tree.ranges.betting_tree import Street, grow
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-from subgame.gpu import TorchEngine  # noqa: E402
-from subgame.gpu.sweeps import Blocks, Sweeps  # noqa: E402
-from subgame.refine.nested_boards import BoardNest, lost, translated, widened  # noqa: E402
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch.batch import Blocks, Sweeps  # noqa: E402
+from subgame.refine.nested.boards import BoardNest, lost, translated, widened  # noqa: E402
 
 SMALL = "preflop: 1x / cap 1; flop: 1x 2x / cap 1"
 LARGE = BetSizes.parse("preflop: 1x 2x / cap 1; flop: 1x 1.5x 2x / cap 1")
@@ -31,11 +31,11 @@ GAME = holdem.nlfh(2000, 10, 20, SMALL, "JQKA", "hs")
 
 
 @cache
-def blueprint() -> tuple[sg.Strategy, TorchEngine, tuple[Blocks, Blocks]]:
+def blueprint() -> tuple[sg.Strategy, TorchRangeEngine, tuple[Blocks, Blocks]]:
     """One and the same strategy over histories and over boards."""
     explicit = sg.compile(GAME, explicit=True)
     found = sg.solve(explicit, iterations=60, schedule="cfr+").strategy
-    run = TorchEngine(compile_boards(GAME), "cpu")
+    run = TorchRangeEngine(compile_range_tree(GAME), "cpu")
     sides = []
     for p in (0, 1):
         side, index = run.tree.players[p], explicit.players[p].index
@@ -109,9 +109,9 @@ def test_the_exploitability_is_the_cpu_engines(name: str, expensive: bool) -> No
     made = nested(0, name, expensive, 30)
     sweeps, streets = whole(made)
     sigma = made.strategy(sweeps, streets)
-    tree = compile_boards(made.large)
-    assert isinstance(tree, BoardTree)
-    weights = TorchEngine(tree, "cpu").to_cpu(0, sigma)
+    tree = compile_range_tree(made.large)
+    assert isinstance(tree, RangeTree)
+    weights = TorchRangeEngine(tree, "cpu").to_cpu(0, sigma)
     run: Any = engine(tree)
     won = run.respond(1, run.plan(0, weights)).slots @ tree.players[1].reach
     assert lost(sweeps, sigma, made.engine) == pytest.approx(won, rel=1e-9)
@@ -119,7 +119,7 @@ def test_the_exploitability_is_the_cpu_engines(name: str, expensive: bool) -> No
 
 @pytest.mark.parametrize("p", [0, 1])
 def test_safe_answers_lose_no_more_than_their_margins_say(p: int) -> None:
-    """`subgame.refine.nested`: at most what the blueprint loses plus all that margins lack."""
+    """At most what the blueprint loses plus all that margins lack."""
     made = nested(p, "resolve", False)
     before = lost(made.engine, blueprint()[2][p], made.engine)
     lacking = sum(
@@ -149,8 +149,11 @@ def test_translation_is_that_of_histories(p: int) -> None:
     streets = grow(game)
     sweeps = run.stage(streets)
     reached = run.reaches(p, sides[p], run.slots(run.tree.players[p].reach, torch.float64))
-    plan = Blocks(run, p, [rows[level.bets[p].roots :] for rows, level in
-                           zip(reached, run.levels, strict=True)])  # fmt: skip
+    plan = Blocks(
+        run,
+        p,
+        [rows[level.bets[p].roots :] for rows, level in zip(reached, run.levels, strict=True)],
+    )
     how = mapping("pseudo-harmonic")
     found = translated(plan, run.tree.streets, GAME, (sweeps, streets), how)
     assert lost(sweeps, found, run) == pytest.approx(want, rel=1e-5)
@@ -164,5 +167,10 @@ def test_what_cannot_be_done_is_said() -> None:
         BoardNest(run, sides, LARGE, 0, technique("distributional"), parse("cfr+"), 1)
     streets = grow(widened(GAME, "preflop: 1x / cap 1; flop: 0.5x 1x 2x / cap 1", 1))
     with pytest.raises(sg.SubgameError, match="taken for a check"):
-        translated(sides[0], run.tree.streets, GAME, (run.stage(streets), streets),
-                   mapping("pseudo-harmonic"))  # fmt: skip
+        translated(
+            sides[0],
+            run.tree.streets,
+            GAME,
+            (run.stage(streets), streets),
+            mapping("pseudo-harmonic"),
+        )

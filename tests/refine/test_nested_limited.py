@@ -7,7 +7,7 @@ import pytest
 import subgame as sg
 from helpers import tree_of
 from subgame.games.leduc import LeducRanks
-from subgame.refine.nested_limited import after_every_action
+from subgame.refine.depth.play import after_every_action
 
 
 @pytest.mark.parametrize("gadget", ["resolve", "maxmargin"])
@@ -17,9 +17,12 @@ def test_an_equilibrium_stays_one_move_by_move(player: int, gadget: str) -> None
     tree = tree_of("kuhn")
     blueprint = sg.solve_lp(tree).strategy
     played = sg.play_limited(
-        tree, blueprint, player=player, technique=gadget,
+        tree,
+        blueprint,
+        player=player,
+        technique=gadget,
         continuations=lambda leaves: sg.all_pure(tree, at=leaves, player=1 - player),
-    )  # fmt: skip
+    )
     assert played.after.per_seat[player] == pytest.approx(played.before.per_seat[player], abs=1e-9)
     assert [depth for depth, _ in played.solved] == [0, 1] + [1] * (len(played.solved) - 2)
 

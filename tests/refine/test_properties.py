@@ -18,10 +18,10 @@ from scipy.stats import norm
 import subgame as sg
 from helpers import oracle_of, profile_of, tree_of
 from margin_program import Root, Sequence, largest_margin, least_cost, root_of, root_values, worth
+from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
 from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Part
-from subgame.solve.engine import engine
 
 SEEDS = range(300)
 LP_SEEDS = range(0, 300, 3)
@@ -213,7 +213,7 @@ def with_gifts(seeds: range) -> list[tuple[int, int, list[sg.Subgame]]]:
             for p in (0, 1):
                 trunk = Trunk.of(blueprint, 1 - p, sg.ReachMaxmargin(), None)
                 inside = [s for s in subgames if s.tree.players[p].names]
-                if any((trunk.stakes(s, sg.ReachMaxmargin())[1] > 1e-6).any() for s in inside):
+                if any((trunk.inputs(s, sg.ReachMaxmargin())[1] > 1e-6).any() for s in inside):
                     out.append((seed, p, subgames))
     return out
 
@@ -299,7 +299,7 @@ def test_gifts_and_their_division() -> None:
         for technique in (sg.ReachMaxmargin(), sg.ReachMaxmargin(split=False)):
             trunk = Trunk.of(blueprint, o, technique, None)
             for subgame, root in zip(subgames, roots, strict=True):
-                found = trunk.gifts(subgame, technique, trunk.stakes(subgame, technique)[0].weight)
+                found = trunk.gifts(subgame, technique, trunk.inputs(subgame, technique)[0].weight)
                 slots = subgame.tree.players[o].slots
                 for slot, gift in zip(slots, found.tolist(), strict=True):
                     wanted = 0.0
@@ -327,10 +327,16 @@ def test_gifts_scaled_up_break_safety() -> None:
     tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
     for schedule in ("lp", "cfr+"):
         found = [
-            sg.refine(tree, blueprint, at="depth 5", technique=sg.ReachMaxmargin(scale=scale),
-                      schedule=schedule, player=p)
+            sg.refine(
+                tree,
+                blueprint,
+                at="depth 5",
+                technique=sg.ReachMaxmargin(scale=scale),
+                schedule=schedule,
+                player=p,
+            )
             for scale in (1, 100)
-        ]  # fmt: skip
+        ]
         assert rises(found[0])[p] <= 1e-3
         assert 1.0 < rises(found[1])[p] <= sum(part.bound for part in found[1].parts) + TINY
         # The gadget's own conditions hold; but the gifts were not there to be given back.
@@ -354,11 +360,20 @@ def test_unsafe_is_not_safe(seed: int, p: int) -> None:
 # The bound --------------------------------------------------------------------------------------
 
 ALL = [
-    sg.Unsafe(), sg.Resolve(), sg.Resolve(refined=0.1), sg.Maxmargin(), sg.ReachResolve(),
-    sg.ReachResolve(split=False, scale=50), sg.ReachMaxmargin(split=False, scale=50),
-    sg.Estimate(), sg.Estimate(sg.Maxmargin()), sg.Estimate(keep_safe=True),
-    sg.Distributional("respond"), sg.Distributional("hedge"), sg.ReachEstimateDistributional(),
-]  # fmt: skip
+    sg.Unsafe(),
+    sg.Resolve(),
+    sg.Resolve(refined=0.1),
+    sg.Maxmargin(),
+    sg.ReachResolve(),
+    sg.ReachResolve(split=False, scale=50),
+    sg.ReachMaxmargin(split=False, scale=50),
+    sg.Estimate(),
+    sg.Estimate(sg.Maxmargin()),
+    sg.Estimate(keep_safe=True),
+    sg.Distributional("respond"),
+    sg.Distributional("hedge"),
+    sg.ReachEstimateDistributional(),
+]
 
 
 @pytest.mark.parametrize("k", range(len(ALL)), ids=[gadget.name for gadget in ALL])

@@ -11,16 +11,21 @@ import pytest
 import subgame as sg
 from helpers import oracle_of, profile_of, strategy_of, tree_of
 from margin_program import root_of, root_values
+from subgame.engines.factory import engine
 from subgame.games.leduc import ROUND_OVER
-from subgame.solve.engine import engine
 
 TIGHT = 1e-12
 CUTS = [
-    ("kuhn", "depth 1"), ("kuhn", "depth 2"), ("leduc", "after round 1"),
-    ("leduc", "after the board card"), ("liars-dice(dice=1, faces=3)", "after the first bid"),
-    ("goofspiel(cards=3)", "depth 2"), ("coin-toss", "Play"), ("coin-toss-two", "after Play"),
+    ("kuhn", "depth 1"),
+    ("kuhn", "depth 2"),
+    ("leduc", "after round 1"),
+    ("leduc", "after the board card"),
+    ("liars-dice(dice=1, faces=3)", "after the first bid"),
+    ("goofspiel(cards=3)", "depth 2"),
+    ("coin-toss", "Play"),
+    ("coin-toss-two", "after Play"),
     *((f"random(seed={seed})", f"depth {1 + seed % 3}") for seed in range(40)),
-]  # fmt: skip
+]
 
 
 # Frontiers --------------------------------------------------------------------------------------
@@ -306,10 +311,16 @@ def test_openspiel_leduc_refines_to_the_same(at: str) -> None:
     assert len(sg.cut(ours, at)) == len(sg.cut(theirs, at))
     for technique, schedule, iterations in (("maxmargin", "lp", None), ("resolve", "cfr+", 100)):
         refined = [
-            sg.refine(tree, sg.Strategy.uniform(tree), at=at, technique=technique,
-                      schedule=schedule, iterations=iterations)
+            sg.refine(
+                tree,
+                sg.Strategy.uniform(tree),
+                at=at,
+                technique=technique,
+                schedule=schedule,
+                iterations=iterations,
+            )
             for tree in (ours, theirs)
-        ]  # fmt: skip
+        ]
         for one, two in zip(*(r.before.per_seat for r in refined), strict=True):
             assert one == pytest.approx(two, abs=1e-12)
         assert refined[0].margin == pytest.approx(refined[1].margin, abs=1e-7)

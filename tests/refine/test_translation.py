@@ -13,7 +13,7 @@ from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc import STACKS, TABLE_3, kuhn_table
-from subgame.refine.translation import MAPPINGS, answer, heard, mapping, translate
+from subgame.refine.nested.translation import MAPPINGS, answer, heard, mapping, translate
 
 RANDOMIZED = [name for name, made in MAPPINGS.items() if made.randomized]
 KUHN = "no-limit-kuhn(stack=8, bets={})"

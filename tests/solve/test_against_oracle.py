@@ -10,7 +10,7 @@ import pytest
 import subgame as sg
 from helpers import RANDOM, SMALL, array_of, oracle_of, profile_of, strategy_of, tree_of
 from oracle import RULES
-from subgame.solve.engine import engine
+from subgame.engines.factory import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 

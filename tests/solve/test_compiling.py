@@ -9,13 +9,13 @@ from importlib import import_module
 import pytest
 
 import subgame as sg
-from subgame.solve import compiling
+from subgame.engines.numba import compiling
 
 # Compiles a function of somebody else's, and then two that pass for ours.
 SCRIPT = """
 import logging
 import numba
-from subgame.solve import compiling
+from subgame.engines.numba import compiling
 
 {before}
 compiling.watch()
@@ -30,8 +30,11 @@ for number, module in enumerate(("mine", "subgame.one", "subgame.two")):
 def said(before: str = "") -> str:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(before=before)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
     return done.stdout
 
 
@@ -52,7 +55,7 @@ def test_it_is_not_said(before: str) -> None:
 
 
 def test_engines_on_the_cpu_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = import_module("subgame.solve.engine")
+    engine = import_module("subgame.engines.factory")
     asked: list[bool] = []
     monkeypatch.setattr(engine, "watch", lambda: asked.append(True))
     tree = sg.compile(sg.games.load("kuhn"))

@@ -10,11 +10,11 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.engines.factory import engine
+from subgame.engines.numba.int16 import Halves
 from subgame.solve.endgame import memory_needed
-from subgame.solve.engine import engine
-from subgame.solve.halves import Halves
 from subgame.solve.schedule import parse
-from subgame.tree.boards import BoardTree, compile_boards
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 RIVER = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ,JTs,76s", "QQ,AJ,T9s"), "all: 1x a")
 
@@ -36,10 +36,11 @@ def test_numbers_are_kept_to_a_share_of_the_greatest_beside_them() -> None:
 @pytest.mark.parametrize("name", ["river", "turn", "nlfh"])
 def test_a_step_is_that_of_thirty_two_bits_rounded(name: str, schedule: str) -> None:
     """From the same numbers; afterwards each is off by what a line of sixteen rounds away."""
-    tree, plan, rng = compile_boards(GAMES[name]), parse(schedule), np.random.default_rng(0)
+    tree, plan, rng = compile_range_tree(GAMES[name]), parse(schedule), np.random.default_rng(0)
     runs = [engine(tree, 1, storage=storage) for storage in ("float32", "int16")]
-    both: list[Any] = [tuple(run.memory(p, predictive=plan.predictive) for p in (0, 1))
-                       for run in runs]  # fmt: skip
+    both: list[Any] = [
+        tuple(run.memory(p, predictive=plan.predictive) for p in (0, 1)) for run in runs
+    ]
     for p in (0, 1):
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             halves = getattr(both[1][p], field)
@@ -57,9 +58,10 @@ def test_a_step_is_that_of_thirty_two_bits_rounded(name: str, schedule: str) -> 
 
 def test_a_river_is_solved_as_well_in_half_the_memory(tmp_path: Path) -> None:
     tree = sg.compile(RIVER)
-    assert isinstance(tree, BoardTree)
-    full, half = (sg.solve(tree, "dcfr", iterations=200, storage=storage)
-                  for storage in ("float32", "int16"))  # fmt: skip
+    assert isinstance(tree, RangeTree)
+    full, half = (
+        sg.solve(tree, "dcfr", iterations=200, storage=storage) for storage in ("float32", "int16")
+    )
     assert half.value == pytest.approx(full.value, abs=0.02)
     assert float(half.exploitability) < 1.2 * float(full.exploitability) + 0.02
     assert float(half.exploitability) == pytest.approx(
@@ -81,11 +83,13 @@ def test_few_hands_and_many_iterations_are_not_lost_in_rounding() -> None:
     """Where hands do not fill a row, nothing else is in it; small averages fade as they should."""
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 300, ("AA,KK,77", "TT,AK"), "postflop: 1x a")
     tree = sg.compile(game)
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     assert tree.merged
     for count, least in ((10, 0.1), (400, 1e-12)):
-        gaps = [float(sg.solve(tree, "hs-dcfr", iterations=count, storage=kind).exploitability)
-                for kind in ("float32", "int16")]  # fmt: skip
+        gaps = [
+            float(sg.solve(tree, "hs-dcfr", iterations=count, storage=kind).exploitability)
+            for kind in ("float32", "int16")
+        ]
         assert least < gaps[0]
         assert gaps[1] < 1.5 * gaps[0] + 1e-6
     run = engine(tree, 1, storage="int16")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from helpers import tree_of
-from subgame.solve.engine import engine
-from subgame.solve.sampling import places_of
+from subgame.engines.factory import engine
+from subgame.engines.numba.sampling import places_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 
@@ -71,9 +71,12 @@ def test_averages_weigh_every_iteration_alike(name: str, sampling: str) -> None:
     side, found = tree.players[1], []
     for regrets in ("some", "others"):
         runs = [started(tree, schedule, regrets, seed) for seed in range(SEEDS)]
-        plan = engine(tree).plan(1, sg.Strategy.from_weights(
-            tree, tuple(memory.regret for memory in runs[0].memories)
-        ).probs[1])  # fmt: skip
+        plan = engine(tree).plan(
+            1,
+            sg.Strategy.from_weights(
+                tree, tuple(memory.regret for memory in runs[0].memories)
+            ).probs[1],
+        )
         for run in runs:
             run.advance(1)
         drawn = np.array([run.memories[1].average[1:] / plan[1:] for run in runs])
@@ -86,8 +89,9 @@ def test_averages_weigh_every_iteration_alike(name: str, sampling: str) -> None:
         assert weights == pytest.approx(weights[0]), "the same for every action"
 
 
-@pytest.mark.parametrize(("sampling", "iterations"), [("external", 50_000), ("chance", 20_000),
-                                                      ("public", 2_000)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sampling", "iterations"), [("external", 50_000), ("chance", 20_000), ("public", 2_000)]
+)
 def test_samplers_converge_on_kuhn(sampling: str, iterations: int) -> None:
     tree = tree_of("kuhn")
     result = sg.solve(tree, f"mccfr(sampling={sampling})", iterations=iterations, seed=1)

@@ -90,8 +90,12 @@ def test_options(text: str, wanted: Schedule) -> None:
 def test_averages() -> None:
     gammas = {name: sg.CFR(average=name).gamma for name in AVERAGES}
     assert gammas == {
-        "uniform": 0, "linear": 1, "quadratic": 2, "last": math.inf, "none": math.inf,
-    }  # fmt: skip
+        "uniform": 0,
+        "linear": 1,
+        "quadratic": 2,
+        "last": math.inf,
+        "none": math.inf,
+    }
     assert sg.CFR(average="exponential").decay == 0.01
 
 

@@ -112,8 +112,24 @@ def test_curve_is_measured_at_fixed_iterations() -> None:
     """Doubling to 32, then an eighth more each time, and at the end."""
     result = sg.solve(tree_of("kuhn"), iterations=100)
     assert [point.iteration for point in result.curve] == [
-        1, 2, 4, 8, 16, 32, 36, 40, 45, 50, 56, 63, 70, 78, 87, 97, 100,
-    ]  # fmt: skip
+        1,
+        2,
+        4,
+        8,
+        16,
+        32,
+        36,
+        40,
+        45,
+        50,
+        56,
+        63,
+        70,
+        78,
+        87,
+        97,
+        100,
+    ]
 
 
 @pytest.mark.parametrize(("every", "wanted"), [(7, [7, 14, 20]), (20, [20]), (50, [20])])
@@ -219,9 +235,7 @@ def test_interrupted_and_resumed(schedule: str, tmp_path: Path) -> None:
         if len(steps) == 9:
             signal.raise_signal(signal.SIGINT)
 
-    stopped = sg.solve(
-        tree, schedule, iterations=300, seed=5, checkpoint=broken, progress=press
-    )  # fmt: skip
+    stopped = sg.solve(tree, schedule, iterations=300, seed=5, checkpoint=broken, progress=press)
     assert stopped.stopped == "interrupted"
     assert len(steps) == 10, "one more slice at most"
     assert stopped.iterations == steps[-1].iteration < 300
@@ -354,9 +368,16 @@ def test_result_as_a_dictionary() -> None:
     result = sg.solve(tree_of("kuhn"), "mccfr", iterations=10, seed=3)
     told = json.loads(json.dumps(result.as_dict()))
     assert set(told) == {
-        "game", "schedule", "iterations", "seconds", "value", "exploitability",
-        "exploitability_per_seat", "stopped", "seed",
-    }  # fmt: skip
+        "game",
+        "schedule",
+        "iterations",
+        "seconds",
+        "value",
+        "exploitability",
+        "exploitability_per_seat",
+        "stopped",
+        "seed",
+    }
     assert told["exploitability"] == result.exploitability.mean
     assert told["exploitability_per_seat"] == list(result.exploitability.per_seat)
     assert (told["game"], told["schedule"], told["seed"]) == ("kuhn", "mccfr", 3)

@@ -15,9 +15,9 @@ from subgame.games.holdem import endgame, nlfh, nlth
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
-from subgame.tree import hand_order as module
-from subgame.tree.boards import BoardTree, HandPlex, compile_boards
-from subgame.tree.deal import padded
+from subgame.tree.ranges import hand_order as module
+from subgame.tree.ranges.deal import padded
+from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 
 RANGES = ("AA,KK:0.5,QJ,JTs:0.3,76s,AK", "22+,A2s+,KTo+")
 SMALL = {
@@ -45,13 +45,13 @@ def primary(pairs: Any, group: Any, size: int) -> Any:
     return (table[group, pairs[:, 1]] > table[group, pairs[:, 0]]).astype(np.int64)
 
 
-def part(tree: BoardTree, name: str, at: int, size: int) -> Any:
+def part(tree: RangeTree, name: str, at: int, size: int) -> Any:
     found = getattr(tree.boards, name)[at : at + size]
     assert len(found) == size
     return found
 
 
-def check_unit(tree: BoardTree, u: int, kept: list[Any]) -> None:
+def check_unit(tree: RangeTree, u: int, kept: list[Any]) -> None:
     """All that `Boards` has of a unit; `kept` are the hands at the root."""
     b, deck, unit = tree.boards, tree.holdem.deck, tree.units[u]
     free = deck.compatible(unit.cards)
@@ -94,7 +94,7 @@ def check_unit(tree: BoardTree, u: int, kept: list[Any]) -> None:
         check_orbits(tree, u, p, held, last)
 
 
-def check_orbits(tree: BoardTree, u: int, p: int, held: Any, last: bool) -> None:
+def check_orbits(tree: RangeTree, u: int, p: int, held: Any, last: bool) -> None:
     b, unit, up = tree.boards, tree.units[u], 2 * u + p
     if last or len(unit.symmetries) == 1:
         assert b.orbits[up] == 0
@@ -108,7 +108,7 @@ def check_orbits(tree: BoardTree, u: int, p: int, held: Any, last: bool) -> None
     np.testing.assert_array_equal(part(tree, "orbit_hand", found[0], len(order)), order)
 
 
-def check_children(tree: BoardTree, u: int) -> None:
+def check_children(tree: RangeTree, u: int) -> None:
     """The boards below: one of each kind, with how often it comes."""
     unit, deck = tree.units[u], tree.holdem.deck
     first, end = tree.boards.child_at[u : u + 2].tolist()
@@ -133,7 +133,7 @@ def check_children(tree: BoardTree, u: int) -> None:
         assert (child.parent, child.street) == (u, unit.street + 1)
 
 
-def check_places(tree: BoardTree) -> None:
+def check_places(tree: RangeTree) -> None:
     """Where everything starts: one unit after another, nothing left out."""
     b = tree.boards
     assert [unit.street for unit in tree.units] == b.street.tolist()
@@ -159,7 +159,7 @@ def root_hands(game: Holdem, every_hand: bool) -> list[Any]:
     return [np.flatnonzero(free if every_hand else weight > 0) for weight in game.weights()]
 
 
-def check(tree: BoardTree, kept: list[Any], some: Any = None) -> None:
+def check(tree: RangeTree, kept: list[Any], some: Any = None) -> None:
     check_places(tree)
     for u in range(len(tree.units)) if some is None else some:
         check_unit(tree, u, kept)
@@ -173,19 +173,19 @@ def test_batches_are_what_one_board_at_a_time_gives(
     name: str, every_hand: bool, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game = SMALL[name]
-    tree = compile_boards(game, every_hand=every_hand)
+    tree = compile_range_tree(game, every_hand=every_hand)
     units = len(tree.units)
     some = range(units) if units < 100 else [0, 1, *range(2, units, units // 60), units - 1]
     if batch != module.BATCH:  # where batches are cut changes nothing
         monkeypatch.setattr(module, "BATCH", batch)
-        assert compile_boards(game, every_hand=every_hand).digest == tree.digest
+        assert compile_range_tree(game, every_hand=every_hand).digest == tree.digest
     else:
         check(tree, root_hands(game, every_hand), some)
 
 
 @pytest.mark.parametrize("name", sorted(REAL))
 def test_real_boards_are_what_one_board_at_a_time_gives(name: str) -> None:
-    tree = compile_boards(REAL[name])
+    tree = compile_range_tree(REAL[name])
     rng = np.random.default_rng(1)
     some = {0, 1, len(tree.units) - 1, *rng.integers(len(tree.units), size=12).tolist()}
     check(tree, root_hands(REAL[name], False), sorted(some & set(range(len(tree.units)))))
@@ -206,11 +206,11 @@ DIGESTS = {
 )
 def test_trees_are_still_those_that_strategies_were_saved_for(name: str) -> None:
     bets = "preflop: 1x / cap 1; flop: 1x / cap 1; turn: 1x / cap 1"
-    assert compile_boards(GAMES.get(name, nlth(bets=bets))).digest == DIGESTS[name]
+    assert compile_range_tree(GAMES.get(name, nlth(bets=bets))).digest == DIGESTS[name]
 
 
 def test_units_are_a_sequence() -> None:
-    units = compile_boards(GAMES["flop"]).units
+    units = compile_range_tree(GAMES["flop"]).units
     assert units[-1].cards == units[len(units) - 1].cards == list(units)[-1].cards
     assert [unit.number for unit in units[2:5]] == [2, 3, 4]
     with pytest.raises(IndexError):
@@ -220,13 +220,13 @@ def test_units_are_a_sequence() -> None:
 def test_progress_and_the_memory_limit() -> None:
     seen: list[int] = []
     game = SMALL["turn hold'em, two suits"]
-    tree = compile_boards(game, progress=seen.append)
+    tree = compile_range_tree(game, progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == len(tree.units)
     needed = 8 * sum(tree.stored(p) for p in (0, 1))
-    compile_boards(game, memory_limit=needed)
+    compile_range_tree(game, memory_limit=needed)
     with pytest.raises(sg.MemoryLimitError, match="needs more than"):
-        compile_boards(game, memory_limit=needed - 1)
+        compile_range_tree(game, memory_limit=needed - 1)
 
 
 # Boards side by side -------------------------------------------------------------------------
@@ -235,17 +235,17 @@ RIVERS = [(43, 38, 2, 25, 4), (51, 47, 43, 39, 35), (0, 5, 10, 15, 16)]
 TURNS = [(43, 38, 2, 25), (51, 47, 43, 39)]
 
 
-def alone(game: Holdem, cards: tuple[int, ...]) -> BoardTree:
+def alone(game: Holdem, cards: tuple[int, ...]) -> RangeTree:
     """The tree of one of the boards, no suits exchanged."""
     one = endgame(cards, 100, 300, bets=game.bets)
     vars(one)["symmetries"] = np.zeros(1, dtype=np.int64)
-    return compile_boards(one)
+    return compile_range_tree(one)
 
 
 @pytest.mark.parametrize("boards", [RIVERS, TURNS], ids=["river", "turn"])
 def test_boards_stand_side_by_side(boards: list[tuple[int, ...]]) -> None:
     game = endgame(boards[0], 100, 300, RANGES, "all: 1x a")
-    tree = compile_boards(game, boards=boards)
+    tree = compile_range_tree(game, boards=boards)
     assert [unit.cards for unit in tree.units[: len(boards)]] == boards
     assert all(
         (unit.parent, unit.weight, unit.symmetries.tolist()) == (-1, 1.0, [0])
@@ -266,7 +266,7 @@ def test_boards_stand_side_by_side(boards: list[tuple[int, ...]]) -> None:
         assert tree.deals == one.deals
     for p in (0, 1):
         side = tree.players[p]
-        assert isinstance(side, HandPlex)
+        assert isinstance(side, RangeSide)
         assert side.reach.tolist() == [1.0] * len(side.slots) == [1.0] * b.hands[p]
         assert side.names[0] == alone(game, boards[0]).players[p].names[0]
 
@@ -274,15 +274,15 @@ def test_boards_stand_side_by_side(boards: list[tuple[int, ...]]) -> None:
 def test_boards_side_by_side_are_checked() -> None:
     game = endgame(RIVERS[0], 100, 300, bets="all: a")
     with pytest.raises(sg.SubgameError, match="On the river the board has 5 cards"):
-        compile_boards(game, boards=TURNS)
+        compile_range_tree(game, boards=TURNS)
     with pytest.raises(sg.SubgameError, match="one or more"):
-        compile_boards(game, boards=[])
+        compile_range_tree(game, boards=[])
     with pytest.raises(sg.SubgameError, match="equally many cards"):
-        compile_boards(game, boards=[RIVERS[0], TURNS[0]])
+        compile_range_tree(game, boards=[RIVERS[0], TURNS[0]])
     with pytest.raises(sg.SubgameError, match="twice"):
-        compile_boards(game, boards=[(1, 1, 2, 3, 4)])
+        compile_range_tree(game, boards=[(1, 1, 2, 3, 4)])
     with pytest.raises(sg.MemoryLimitError):
-        compile_boards(game, boards=RIVERS, memory_limit=1000)
+        compile_range_tree(game, boards=RIVERS, memory_limit=1000)
 
 
 def test_a_street_has_any_roots() -> None:
@@ -290,15 +290,15 @@ def test_a_street_has_any_roots() -> None:
     game = endgame(TURNS[0], 100, 300, bets="all: 1x a")
     start = game.start()
     after = [start.child(action) for action in game.actions(start)]
-    tree = compile_boards(game, roots=after)
+    tree = compile_range_tree(game, roots=after)
     assert tree.streets[0].roots == after
-    whole = compile_boards(game)
+    whole = compile_range_tree(game)
     assert tree.streets[0].rows[1] - len(after) == whole.streets[0].rows[1] - 1
     assert len(tree.streets[0].endings) == len(whole.streets[0].endings)
     np.testing.assert_array_equal(tree.boards.hand, whole.boards.hand)
     beyond = next(state for state in whole.streets[1].roots if not state.is_over)
     with pytest.raises(sg.SubgameError, match="same street"):
-        compile_boards(game, roots=[start, beyond])
+        compile_range_tree(game, roots=[start, beyond])
     with pytest.raises(sg.SubgameError, match="On the river the board has 5 cards"):
-        compile_boards(game, roots=[beyond])
-    assert len(compile_boards(game, roots=[beyond], boards=RIVERS).units) == len(RIVERS)
+        compile_range_tree(game, roots=[beyond])
+    assert len(compile_range_tree(game, roots=[beyond], boards=RIVERS).units) == len(RIVERS)

@@ -14,8 +14,8 @@ import pytest
 
 import subgame as sg
 from helpers import RANDOM, SMALL, tree_of
-from subgame import gambit
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.interop import gambit
 from subgame.tree.compile import parse_bytes
 
 History = tuple[str, ...]
@@ -237,18 +237,40 @@ def test_memory_limit_is_quoted(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("4GiB", 2**32), ("4 GiB", 2**32), ("1.5mib", 1.5 * 2**20), ("500MB", 5e8), ("2kb", 2e3),
-        ("100", 100), ("7B", 7), (100, 100), (1e9, 1e9), (None, math.inf),
+        ("4GiB", 2**32),
+        ("4 GiB", 2**32),
+        ("1.5mib", 1.5 * 2**20),
+        ("500MB", 5e8),
+        ("2kb", 2e3),
+        ("100", 100),
+        ("7B", 7),
+        (100, 100),
+        (1e9, 1e9),
+        (None, math.inf),
     ],
-)  # fmt: skip
+)
 def test_memory_limits(text: str | float | None, count: float) -> None:
     assert parse_bytes(text) == count
 
 
 @pytest.mark.parametrize(
-    "text", ["", "much", "GiB", "4 elephants", "4PiB", "4GiBB", "-1GiB", "nanGiB", math.nan, -1, 0,
-             True, []],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "much",
+        "GiB",
+        "4 elephants",
+        "4PiB",
+        "4GiBB",
+        "-1GiB",
+        "nanGiB",
+        math.nan,
+        -1,
+        0,
+        True,
+        [],
+    ],
+)
 def test_bad_memory_limits(text: Any) -> None:
     with pytest.raises(sg.SubgameError) as error:
         sg.compile(sg.games.load("kuhn"), memory_limit=text)

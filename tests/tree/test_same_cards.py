@@ -10,15 +10,15 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from subgame.engines.factory import engine
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.solve.endgame import load, save
-from subgame.solve.engine import engine
 from subgame.solve.schedule import parse
-from subgame.tree.apart import Apart, apart
-from subgame.tree.boards import BoardTree, compile_boards
+from subgame.tree.ranges.merging import Apart, apart
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 SHORT = Deck("789TJQ", "cdhs")
 SPOTS: dict[str, Holdem] = {
@@ -32,18 +32,18 @@ SPOTS: dict[str, Holdem] = {
 }
 
 
-def both(game: Holdem) -> tuple[Apart, BoardTree]:
+def both(game: Holdem) -> tuple[Apart, RangeTree]:
     """Every hand and every board for itself; and merged. In neither do whole suits change places,
     which only strategies that do not tell those apart would bear.
     """
     game = replace(game)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)
-    merged = compile_boards(game, merge=True)
+    merged = compile_range_tree(game, merge=True)
     plain = apart(merged)
     assert merged.merged
     assert not plain.tree.merged
     assert merged.stored(0) < plain.tree.stored(0)
-    assert len(plain.tree.units) == len(compile_boards(game, merge=False).units)
+    assert len(plain.tree.units) == len(compile_range_tree(game, merge=False).units)
     return plain, merged
 
 
@@ -101,7 +101,7 @@ def test_cards_that_are_the_same_and_suits_that_change_places_go_together() -> N
     """Only for two iterations: rounding soon tips some hand from one action to another."""
     game = SPOTS["turn, paired"]
     merged, plain = sg.compile(game), both(game)[0].tree
-    assert isinstance(merged, BoardTree)
+    assert isinstance(merged, RangeTree)
     assert merged.merged
     assert len(merged.units[0].symmetries) > 1
     gaps = [float(sg.solve(tree, "dcfr", iterations=2).exploitability) for tree in (merged, plain)]
@@ -113,7 +113,7 @@ def test_a_merged_river_is_solved_as_the_explicit_game_is() -> None:
     deck = Deck("TJQK", "cdhs")
     game = sg.holdem.endgame("QsJhTdKcTs", 20, 60, ("random", "random"), "all: 1x", deck=deck)
     merged, whole = sg.compile(game), sg.compile(game, explicit=True)
-    assert isinstance(merged, BoardTree)
+    assert isinstance(merged, RangeTree)
     assert merged.merged
     solved = sg.solve(merged, "dcfr", iterations=2000)
     exact = sg.solve_lp(whole).value
@@ -162,13 +162,14 @@ def test_parts_of_a_merged_tree_are_refused_and_its_root_is_not() -> None:
     assert after < before
 
 
-@pytest.mark.parametrize(("name", "at"), [("short deck", "after the river"),
-                                          ("suits", "after the turn")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "at"), [("short deck", "after the river"), ("suits", "after the turn")]
+)
 def test_parts_of_a_tree_in_which_nothing_is_one_are_refined(name: str, at: str) -> None:
     """Each part is solved for itself, and together they are as safe as theory says."""
     game = {**SPOTS, **GAMES}[name]
     tree = sg.compile(game, merge=False)
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     assert all(len(unit.symmetries) == 1 for unit in tree.units)
     assert len(tree.units) > len(sg.compile(game).units)  # type: ignore[attr-defined]
     whole = sg.solve(sg.compile(game), "dcfr", iterations=3)

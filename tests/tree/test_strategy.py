@@ -109,7 +109,7 @@ def test_strategy_is_frozen() -> None:
         ({"K": {"p": "often"}}, "The probabilities at infoset 'K' are {'p': 'often'}"),
         ({"K": {"p": None}}, "The probabilities at infoset 'K' are {'p': None}"),
     ],
-)  # fmt: skip
+)
 def test_bad_tables(table: Any, sentence: str) -> None:
     with pytest.raises(sg.SubgameError) as error:
         sg.Strategy.from_table(tree_of("kuhn"), table)
@@ -335,13 +335,22 @@ def test_random_bytes_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["5", "[]", "null", '"text"', '{"a": 1}', '{"a": {}}', '{"__metadata__": 3}', "[" * 5000,
-     '{"a": {"dtype": "F64", "shape": [1000000000000], "data_offsets": [0, 0]}}',
-     '{"a": {"dtype": "F64", "shape": [-1], "data_offsets": [0, -8]}}',
-     '{"a": {"dtype": "F64", "shape": [1], "data_offsets": [-8, 0]}}',
-     '{"a": {"dtype": "BF16", "shape": [4], "data_offsets": [0, 8]}}',
-     '{"a": {"dtype": "F64", "shape": ["x"], "data_offsets": [0, 8]}}'],
-)  # fmt: skip
+    [
+        "5",
+        "[]",
+        "null",
+        '"text"',
+        '{"a": 1}',
+        '{"a": {}}',
+        '{"__metadata__": 3}',
+        "[" * 5000,
+        '{"a": {"dtype": "F64", "shape": [1000000000000], "data_offsets": [0, 0]}}',
+        '{"a": {"dtype": "F64", "shape": [-1], "data_offsets": [0, -8]}}',
+        '{"a": {"dtype": "F64", "shape": [1], "data_offsets": [-8, 0]}}',
+        '{"a": {"dtype": "BF16", "shape": [4], "data_offsets": [0, 8]}}',
+        '{"a": {"dtype": "F64", "shape": ["x"], "data_offsets": [0, 8]}}',
+    ],
+)
 def test_malformed_headers_are_refused(header: str, tmp_path: Path) -> None:
     path = tmp_path / "odd"
     path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(16))

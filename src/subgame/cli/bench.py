@@ -36,7 +36,8 @@ def bench_command(
 
     subgame bench holdem --only nlfh
     """
-    from subgame import bench, bench_holdem
+    from subgame.bench import holdem as bench_holdem
+    from subgame.bench import small_games as bench
 
     console = stderr()
 
@@ -61,11 +62,13 @@ def bench_command(
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, Any]:
     """Where figures come from."""
-    from subgame import bench
+    from subgame.bench import small_games as bench
     from subgame.papers.report import commit
 
     asked = " --quick" * quick + (f" --only {only}" if only else "")
     return {
-        "command": f"subgame bench {what}{asked} --json", "commit": commit(),
-        "date": datetime.now(UTC).isoformat("T", "seconds"), "machine": bench.machine(),
-    }  # fmt: skip
+        "command": f"subgame bench {what}{asked} --json",
+        "commit": commit(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"),
+        "machine": bench.machine(),
+    }

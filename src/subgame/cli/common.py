@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from subgame.games.base import Game
-    from subgame.solve.result import Step
-    from subgame.tree.boards import BoardTree
+    from subgame.solve.results import Step
     from subgame.tree.public_tree import PublicTree
+    from subgame.tree.ranges.tree import RangeTree
 
 PATIENCE = 2.0
 """Seconds after which a progress bar appears."""
@@ -257,11 +257,11 @@ def check_writable(option: str, path: Path | None) -> None:
 
 def check_device(device: str, threads: int | None = None) -> None:
     """Refuse a device that is not there, before any work is done."""
-    from subgame.solve.engine import CPU
-    from subgame.solve.engine import check_device as check
+    from subgame.engines.base import CPU
+    from subgame.engines.factory import check_device as check
 
     if check(device) != CPU:
-        from subgame.gpu import find_device
+        from subgame.engines.torch import find_device
 
         if threads is not None:
             raise SubgameError(f"--threads is for the device cpu; it has no meaning on {device}.")
@@ -317,9 +317,11 @@ class Meter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._timer.cancel()
         logging.getLogger("subgame").removeHandler(self._log)
         with self._lock:
@@ -363,10 +365,15 @@ class Meter:
 
         with self._lock:
             self._bar = Progress(
-                TextColumn("{task.description}", markup=False), BarColumn(bar_width=30),
-                TextColumn("{task.fields[note]}", markup=False), TimeElapsedColumn(),
-                console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False,
-            )  # fmt: skip
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=30),
+                TextColumn("{task.fields[note]}", markup=False),
+                TimeElapsedColumn(),
+                console=self.console,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
             fields = self._fields()
             self._task = self._bar.add_task(fields.pop("description"), **fields)
             self._bar.start()
@@ -411,16 +418,20 @@ def warm_up_ranges(
         stopped = {ready.stopped}
     else:
         found = sg.refine(
-            tree, sg.Strategy.uniform(tree), at="root", technique=technique, schedule=schedule,
+            tree,
+            sg.Strategy.uniform(tree),
+            at="root",
+            technique=technique,
+            schedule=schedule,
             iterations=2,
-        )  # fmt: skip
+        )
         stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt
 
 
 def range_memory(
-    tree: BoardTree, schedule: str, memory_limit: str, storage: str = "float32"
+    tree: RangeTree, schedule: str, memory_limit: str, storage: str = "float32"
 ) -> int:
     """Bytes that solving a hold'em tree takes; refused if they are over the limit."""
     from subgame.solve.endgame import memory_needed

@@ -31,9 +31,14 @@ if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
 
 SCHEDULES = {
-    "cfr": 1000, "cfr+": 1000, "lcfr": 1000, "dcfr": 1000, "pcfr+": 1000, "pdcfr+": 1000,
+    "cfr": 1000,
+    "cfr+": 1000,
+    "lcfr": 1000,
+    "dcfr": 1000,
+    "pcfr+": 1000,
+    "pdcfr+": 1000,
     "mccfr": 20000,
-}  # fmt: skip
+}
 """Iterations of each; those of MCCFR only touch a sample of the game."""
 
 
@@ -136,8 +141,14 @@ def judging(meter: Meter) -> Section:
     rows = []
     for name, strategy in candidates.items():
         gap = sg.exploitability(tree, strategy)
-        rows.append({"game": tree.game, "strategy": name, "exploitability": gap.mean,
-                     "exploitability_per_seat": list(gap.per_seat)})  # fmt: skip
+        rows.append(
+            {
+                "game": tree.game,
+                "strategy": name,
+                "exploitability": gap.mean,
+                "exploitability_per_seat": list(gap.per_seat),
+            }
+        )
         shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
     return Section("judging", "Any strategy is judged exactly, by a best response", shown, rows)
 
@@ -172,13 +183,24 @@ def techniques(meter: Meter) -> Section:
         name = gadget.name + (" (refined)" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(named))
         found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
-        rows.append({"game": tree.game, "technique": name, "exploitability_before":
-                     found.before.mean, "exploitability_after": found.after.mean, "margin":
-                     found.margin, "seconds": found.seconds})  # fmt: skip
+        rows.append(
+            {
+                "game": tree.game,
+                "technique": name,
+                "exploitability_before": found.before.mean,
+                "exploitability_after": found.after.mean,
+                "margin": found.margin,
+                "seconds": found.seconds,
+            }
+        )
         shown.add_row(
-            name, f"{found.before.mean:.4f}", f"{found.after.mean:.4f}", f"{found.margin:.4f}",
-            seconds_text(found.seconds), Text(promise, style="dim"),
-        )  # fmt: skip
+            name,
+            f"{found.before.mean:.4f}",
+            f"{found.after.mean:.4f}",
+            f"{found.margin:.4f}",
+            seconds_text(found.seconds),
+            Text(promise, style="dim"),
+        )
     told = Text(
         "  Safe: a best response wins no more than before. Margin: by how much less.", "dim"
     )

@@ -33,8 +33,8 @@ from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
-    from subgame.solve.result import Step
-    from subgame.tree.boards import BoardTree, Merge
+    from subgame.solve.results import Step
+    from subgame.tree.ranges.tree import Merge, RangeTree
     from subgame.tree.strategy import Strategy
 
 T = TypeVar("T")
@@ -52,9 +52,13 @@ def _spot(name: str, metavar: str, help: str, show_default: str | bool = False) 
 
 def _run(name: str, metavar: str, help: str, show_default: str | bool = False, **more: Any) -> Any:
     return typer.Option(
-        name, metavar=metavar, help=help, show_default=show_default, rich_help_panel="Solving",
+        name,
+        metavar=metavar,
+        help=help,
+        show_default=show_default,
+        rich_help_panel="Solving",
         **more,
-    )  # fmt: skip
+    )
 
 
 def _show(name: str, metavar: str | None, help: str) -> Any:
@@ -95,9 +99,14 @@ IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N
 TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
 ScheduleOption = Annotated[
     str,
-    _run("--schedule", "NAME", "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.", True,
-         autocompletion=_complete_schedule),
-]  # fmt: skip
+    _run(
+        "--schedule",
+        "NAME",
+        "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.",
+        True,
+        autocompletion=_complete_schedule,
+    ),
+]
 StorageOption = Annotated[
     str,
     _run(
@@ -109,9 +118,13 @@ StorageOption = Annotated[
 ]
 ApartOption = Annotated[
     bool,
-    _run("--apart", "", "Keep hands and boards apart that differ only in suits: slower, but the "
-         "river or turn of a saved solution can then be refined board by board."),
-]  # fmt: skip
+    _run(
+        "--apart",
+        "",
+        "Keep hands and boards apart that differ only in suits: slower, but the "
+        "river or turn of a saved solution can then be refined board by board.",
+    ),
+]
 ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
 SolvedOn = Annotated[
     str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
@@ -185,21 +198,30 @@ def endgame_command(
 
     subgame endgame spot.safetensors --line 'c r250' --json
     """
-    given = {"--board": board, "--pot": pot, "--stack": stack, "--oop": oop, "--ip": ip,
-             "--min-bet": min_bet}  # fmt: skip
+    given = {
+        "--board": board,
+        "--pot": pot,
+        "--stack": stack,
+        "--oop": oop,
+        "--ip": ip,
+        "--min-bet": min_bet,
+    }
     limits = {"--target": target, "--iterations": iterations, "--seconds": seconds}
     if file is not None:
         _refuse(f"The file {file} says which spot it is", given)
     check_saved("--out", out)
     check_device(device, threads)
     if file is not None and file.suffix == SAVED:
-        _refuse(f"The file {file} is solved already",
-                {"--bets": bets, **limits, "--out": out, "--apart": apart or None})  # fmt: skip
+        _refuse(
+            f"The file {file} is solved already",
+            {"--bets": bets, **limits, "--out": out, "--apart": apart or None},
+        )
         shown = _saved(file, memory_limit, threads, device, line)
     else:
         game = _game(file, given, BETS if bets is None else bets)
-        job = Job.checked(game, line, schedule, target, iterations, seconds, threads, device,
-                          storage, apart)  # fmt: skip
+        job = Job.checked(
+            game, line, schedule, target, iterations, seconds, threads, device, storage, apart
+        )
         shown = job.run(memory_limit, out)
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
@@ -236,9 +258,13 @@ def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
         for option in ("--oop", "--ip")
     ]
     return sg.holdem.endgame(
-        given["--board"], given["--pot"], _stacks(given["--stack"]), ranges, sizes,
+        given["--board"],
+        given["--pot"],
+        _stacks(given["--stack"]),
+        ranges,
+        sizes,
         big_blind=given["--min-bet"] or 1,
-    )  # fmt: skip
+    )
 
 
 def _read(option: str, parse: Callable[..., T], *text: str) -> T:
@@ -295,10 +321,18 @@ class Job:
 
     @classmethod
     def checked(
-        cls, game: Holdem, line: str | None, schedule: str, target: str | None,
-        iterations: int | None, seconds: float | None, threads: int | None, device: str,
-        storage: str, apart: bool,
-    ) -> Self:  # fmt: skip
+        cls,
+        game: Holdem,
+        line: str | None,
+        schedule: str,
+        target: str | None,
+        iterations: int | None,
+        seconds: float | None,
+        threads: int | None,
+        device: str,
+        storage: str,
+        apart: bool,
+    ) -> Self:
         """Refuses what will be refused later, before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
         from subgame.solve.solver import Limits
@@ -311,8 +345,9 @@ class Job:
         wanted = TARGET if target is None and iterations is None and seconds is None else target
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
-        return cls(game, line, schedule, chips, iterations, seconds, threads, device, storage,
-                   apart)  # fmt: skip
+        return cls(
+            game, line, schedule, chips, iterations, seconds, threads, device, storage, apart
+        )
 
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps what is done."""
@@ -329,10 +364,16 @@ class Job:
                 warm_up_ranges(meter, self.schedule, self.storage)
             meter.update("Solving the endgame")
             result = sg.solve(
-                tree, self.schedule, target=self.target, iterations=self.iterations,
-                seconds=self.seconds, threads=self.threads, device=self.device,
-                storage=self.storage, progress=_progress(meter, tree),
-            )  # fmt: skip
+                tree,
+                self.schedule,
+                target=self.target,
+                iterations=self.iterations,
+                seconds=self.seconds,
+                threads=self.threads,
+                device=self.device,
+                storage=self.storage,
+                progress=_progress(meter, tree),
+            )
             failure = _write(result.strategy, out)
             meter.update("Measuring EV and equity")
             solved = Endgame.of(result.strategy, self.threads, self.device)
@@ -341,29 +382,29 @@ class Job:
 
 def _compile(
     game: Holdem, memory_limit: str, storage: str, merge: Merge, meter: Meter
-) -> BoardTree:
+) -> RangeTree:
     import subgame as sg
     from subgame.solve.endgame import BYTES
-    from subgame.tree.boards import BoardTree
     from subgame.tree.compile import parse_bytes
+    from subgame.tree.ranges.tree import RangeTree
 
     def dealt(boards: int) -> None:
         meter.update("Dealing the boards", f"{boards:,} boards")
 
     limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
     tree = sg.compile(game, memory_limit=limit, merge=merge, progress=dealt)
-    assert isinstance(tree, BoardTree)
+    assert isinstance(tree, RangeTree)
     return tree
 
 
-def _quote(tree: BoardTree, needed: int, meter: Meter) -> None:
+def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
     """Say what solving will take, before it is taken."""
     meter.say(f"{tree.num_nodes:,} nodes; solving takes {human_bytes(needed)} of memory.")
     if not any(a[0] == "r" for s in tree.streets for side in s.actions for n in side for a in n):
         meter.say("The bet sizes have no bet on these streets, so that both players only check.")
 
 
-def _progress(meter: Meter, tree: BoardTree) -> Any:
+def _progress(meter: Meter, tree: RangeTree) -> Any:
     pot = tree.holdem.start().pot
 
     def step(step: Step) -> None:
@@ -403,6 +444,13 @@ def _saved(
     iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
     name = made.get("schedule", "dcfr")
     return Shown(
-        solved, gap, iterations, math.nan, name, "saved",
-        memory_needed(solved.tree), decisions(solved, line), None,
-    )  # fmt: skip
+        solved,
+        gap,
+        iterations,
+        math.nan,
+        name,
+        "saved",
+        memory_needed(solved.tree),
+        decisions(solved, line),
+        None,
+    )

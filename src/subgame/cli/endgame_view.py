@@ -20,8 +20,8 @@ from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
     from subgame.solve.endgame import Decision, Endgame
-    from subgame.solve.judge import Exploitability
-    from subgame.solve.result import Result
+    from subgame.solve.evaluate import Exploitability
+    from subgame.solve.results import Result
 
 PLAYERS = ("OOP", "IP")
 
@@ -42,13 +42,24 @@ class Shown:
 
     @classmethod
     def of_result(
-        cls, result: Result, solved: Endgame, memory: int, line: str | None,
+        cls,
+        result: Result,
+        solved: Endgame,
+        memory: int,
+        line: str | None,
         failure: SubgameError | None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         return cls(
-            solved, result.exploitability, result.iterations, result.seconds, result.schedule,
-            result.stopped, memory, decisions(solved, line), failure,
-        )  # fmt: skip
+            solved,
+            result.exploitability,
+            result.iterations,
+            result.seconds,
+            result.schedule,
+            result.stopped,
+            memory,
+            decisions(solved, line),
+            failure,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """What ``--json`` prints."""
@@ -59,22 +70,38 @@ class Shown:
         best = [wins + half for wins in reversed(self.gap.per_seat)]
         first, *others = self.decisions
         answer: dict[str, Any] = {
-            "board": said["board"], "pot": solved.pot,
-            "stacks": list(solved.tree.holdem.rules.stacks), "bets": said["bets"],
-            "ev": list(solved.ev), "equity": list(solved.equity),
-            "best_response_ev": best, "exploitability": gap,
+            "board": said["board"],
+            "pot": solved.pot,
+            "stacks": list(solved.tree.holdem.rules.stacks),
+            "bets": said["bets"],
+            "ev": list(solved.ev),
+            "equity": list(solved.equity),
+            "best_response_ev": best,
+            "exploitability": gap,
             "exploitability_percent": 100 * gap / solved.pot,
-            "iterations": self.iterations, "seconds": self.seconds, "schedule": self.schedule,
-            "stopped": self.stopped, "nodes": solved.tree.num_nodes, "memory_bytes": self.memory,
-            "actions": _words(first), "frequency": _frequency(first), "root": first.table(),
-        }  # fmt: skip
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "schedule": self.schedule,
+            "stopped": self.stopped,
+            "nodes": solved.tree.num_nodes,
+            "memory_bytes": self.memory,
+            "actions": _words(first),
+            "frequency": _frequency(first),
+            "root": first.table(),
+        }
         for decision in others:
             line = " ".join(decision.betting.history)
-            told = {"player": PLAYERS[decision.player].lower(), "actions": _words(decision),
-                    "frequency": _frequency(decision)}  # fmt: skip
+            told = {
+                "player": PLAYERS[decision.player].lower(),
+                "actions": _words(decision),
+                "frequency": _frequency(decision),
+            }
             if line == "c":
-                answer |= {"ip_actions": told["actions"], "ip_frequency": told["frequency"],
-                           "ip": decision.table()}  # fmt: skip
+                answer |= {
+                    "ip_actions": told["actions"],
+                    "ip_frequency": told["frequency"],
+                    "ip": decision.table(),
+                }
             else:
                 answer["line"] = {"after": line, **told, "strategy": decision.table()}
         answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
@@ -123,12 +150,18 @@ class Shown:
         combos = [float(side.reach.sum()) for side in solved.tree.players]
         digits = 2 if solved.pot >= 10 else 4
         rows = [
-            ("  EV", [f"{ev:,.{digits}f}" for ev in solved.ev],
-             f"chips of the pot of {solved.pot:,}"),
-            ("  equity", [f"{100 * share:.2f} %" for share in solved.equity],
-             "of the pot if nobody bet any more"),
+            (
+                "  EV",
+                [f"{ev:,.{digits}f}" for ev in solved.ev],
+                f"chips of the pot of {solved.pot:,}",
+            ),
+            (
+                "  equity",
+                [f"{100 * share:.2f} %" for share in solved.equity],
+                "of the pot if nobody bet any more",
+            ),
             ("  range", [f"{count:,.6g}" for count in combos], "hands, by weight"),
-        ]  # fmt: skip
+        ]
         grid.add_row("", *(Text(name, style="bold") for name in PLAYERS), "")
         for name, values, note in rows:
             grid.add_row(name, *(Text(value, style="bold") for value in values), note)

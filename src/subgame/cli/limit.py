@@ -37,13 +37,13 @@ from subgame.cli.line import Line
 from subgame.cli.refine import where
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.leaf_network import SAVED as SAVED_NETWORKS
+from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
-    from subgame.refine.continuations import Continuations
-    from subgame.refine.leaves import Evaluator
+    from subgame.refine.depth.continuations import Continuations
+    from subgame.refine.depth.leaves import Evaluator
     from subgame.refine.subgame import Subgame
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
@@ -214,13 +214,22 @@ def limit_command(
         solved = [
             sg.solve_limited(
                 sg.depth_limited(
-                    tree, rough, at=limit.subgames, player=p, continuations=limit.offered[p],
-                    values=limit.values[p], weaken=weaken, penalty=penalty,
+                    tree,
+                    rough,
+                    at=limit.subgames,
+                    player=p,
+                    continuations=limit.offered[p],
+                    values=limit.values[p],
+                    weaken=weaken,
+                    penalty=penalty,
                 ),
-                schedule=schedule, iterations=iterations, seconds=seconds, gap=gap,
+                schedule=schedule,
+                iterations=iterations,
+                seconds=seconds,
+                gap=gap,
             )
             for p in limit.players
-        ]  # fmt: skip
+        ]
         found = Found.of(limit, solved, best_below, meter, began)
     failure = _write(found, out)
     if json:
@@ -369,10 +378,13 @@ class Limit:
             )
         players = tuple(networks) if player is None else (player,)
         return cls(
-            tree, blueprint, sg.cut(tree, where(tree, learned_at)),
-            {p: networks[p] for p in players}, {p: networks[p].continuations for p in players},
+            tree,
+            blueprint,
+            sg.cut(tree, where(tree, learned_at)),
+            {p: networks[p] for p in players},
+            {p: networks[p].continuations for p in players},
             learned_at,
-        )  # fmt: skip
+        )
 
 
 def _places(at: Sequence[str]) -> str:

@@ -27,12 +27,19 @@ from subgame.cli.line import PLACE, Line
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
-    from subgame.refine.limited import LimitedSolution
-    from subgame.solve.judge import Exploitability
+    from subgame.refine.depth.solve import LimitedSolution
+    from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
-LIMIT = ("--blueprint", "--at", "--continuations", "--count", "--player", "--seed",
-         "--memory-limit")  # fmt: skip
+LIMIT = (
+    "--blueprint",
+    "--at",
+    "--continuations",
+    "--count",
+    "--player",
+    "--seed",
+    "--memory-limit",
+)
 """Options that say the same to ``subgame train``."""
 SHOWN = 6
 """Infosets above the limit that are shown."""
@@ -116,7 +123,7 @@ class Found:
             "exploitability_per_seat_before": list(self.before.per_seat),
             "exploitability_per_seat_after": list(self.after.per_seat),
             "seconds": self.seconds,
-        }  # fmt: skip
+        }
         return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
 
 
@@ -166,13 +173,22 @@ def _summary(found: Found, leaves: str) -> Table:
 
     change = found.after - found.before
     word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
-    add("exploitability before", number_text(max(found.before.mean, 0.0)),
-        "of the blueprint: what a best response wins, both seats' mean")  # fmt: skip
-    add("exploitability after", number_text(max(found.after.mean, 0.0)),
-        f"{word}; solved above the limit, the blueprint below it")  # fmt: skip
+    add(
+        "exploitability before",
+        number_text(max(found.before.mean, 0.0)),
+        "of the blueprint: what a best response wins, both seats' mean",
+    )
+    add(
+        "exploitability after",
+        number_text(max(found.after.mean, 0.0)),
+        f"{word}; solved above the limit, the blueprint below it",
+    )
     if found.best is not None:
-        add("with the best play below", number_text(max(found.best, 0.0)),
-            "the solution above the limit alone")  # fmt: skip
+        add(
+            "with the best play below",
+            number_text(max(found.best, 0.0)),
+            "the solution above the limit alone",
+        )
     for p in found.limit.players:
         offered = found.limit.offered[p]
         names = offered.names if offered is not None else ("blueprint",)

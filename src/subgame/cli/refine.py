@@ -58,12 +58,15 @@ GameOrSpot = Annotated[
     str,
     typer.Argument(
         metavar="GAME",
-        help=GAME_HELP.replace("; or a Gambit file FILE.efg.", "; a Gambit file FILE.efg; or a "
-                               "hold'em spot saved by endgame --out, with its strategy."),
+        help=GAME_HELP.replace(
+            "; or a Gambit file FILE.efg.",
+            "; a Gambit file FILE.efg; or a "
+            "hold'em spot saved by endgame --out, with its strategy.",
+        ),
         show_default=False,
         autocompletion=complete_game,
     ),
-]  # fmt: skip
+]
 
 
 def _complete_technique(incomplete: str) -> list[str]:
@@ -241,11 +244,19 @@ def refine_command(
         for gadget in gadgets:
             found.append(
                 sg.refine(
-                    rough.tree, rough, at=subgames, technique=gadget, schedule=schedule,
-                    player=player, iterations=iterations, seconds=seconds, gap=gap, device=device,
+                    rough.tree,
+                    rough,
+                    at=subgames,
+                    technique=gadget,
+                    schedule=schedule,
+                    player=player,
+                    iterations=iterations,
+                    seconds=seconds,
+                    gap=gap,
+                    device=device,
                     progress=_progress(meter, gadget),
                 )
-            )  # fmt: skip
+            )
             if any(part.stopped == "interrupted" for part in found[-1].parts):
                 break
     if not found[0].parts:
@@ -288,9 +299,11 @@ def _gadget(
     random = [key for key, each in known.items() if each.door == "random"]
     guessed = [key for key, each in known.items() if each.estimate and each.door != "random"]
     for option, value, fits in (
-        ("--split", split, gifts), ("--scale", scale, gifts), ("--form", form, random),
+        ("--split", split, gifts),
+        ("--scale", scale, gifts),
+        ("--form", form, random),
         ("--keep-safe", keep_safe or None, guessed),
-    ):  # fmt: skip
+    ):
         if value is not None and name not in fits:
             given = "--no-split" if option == "--split" and not value else option
             raise SubgameError(
@@ -417,10 +430,10 @@ def _prepare(
     meter: Meter,
 ) -> None:
     """Have the kernels ready, the threads set and the memory checked."""
-    from subgame.solve.engine import engine
-    from subgame.tree.boards import BoardTree
+    from subgame.engines.factory import engine
+    from subgame.tree.ranges.tree import RangeTree
 
-    if not isinstance(tree, BoardTree):
+    if not isinstance(tree, RangeTree):
         for name in dict.fromkeys(schedule or gadget.schedule for gadget in gadgets):
             warm_up(meter, name, device)
         return

@@ -28,7 +28,7 @@ from subgame.cli.line import PLACE, Line
 
 if TYPE_CHECKING:
     from subgame.refine.refine import Part, Refinement
-    from subgame.solve.judge import Exploitability
+    from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
 SHOWN = 12
@@ -83,10 +83,10 @@ def show(
 # What was gained -----------------------------------------------------------------------------
 def _pot(found: Refinement) -> int:
     """The pot of a hold'em spot; 0 in other games and before the flop, where it says nothing."""
-    from subgame.tree.boards import BoardTree
+    from subgame.tree.ranges.tree import RangeTree
 
     tree = found.strategy.tree
-    if not isinstance(tree, BoardTree) or tree.holdem.start().street == 0:
+    if not isinstance(tree, RangeTree) or tree.holdem.start().street == 0:
         return 0
     return tree.holdem.start().pot
 
@@ -106,12 +106,19 @@ def _summary(found: Refinement) -> Table:
     before, after, pot = max(found.before.mean, 0.0), max(found.after.mean, 0.0), _pot(found)
     change = found.after - found.before
     word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
-    add("exploitability before", number_text(before), _share(before, pot),
-        "what a best response wins, mean of both seats")  # fmt: skip
+    add(
+        "exploitability before",
+        number_text(before),
+        _share(before, pot),
+        "what a best response wins, mean of both seats",
+    )
     add("exploitability after", number_text(after), _share(after, pot), word)
     add("smallest margin", number_text(found.margin))
-    add("gadget games", f"{len(found.parts)}",
-        f"one per subgame and player, solved by {found.schedule}")  # fmt: skip
+    add(
+        "gadget games",
+        f"{len(found.parts)}",
+        f"one per subgame and player, solved by {found.schedule}",
+    )
     add("time", seconds_text(found.seconds))
     return grid
 
@@ -135,9 +142,12 @@ def _by_technique(founds: Sequence[Refinement]) -> Table:
         middle = float(np.median(margins)) if len(margins) else 0.0
         bad = "red" if found.margin < SLACK else ""
         shown.add_row(
-            found.technique.name, *told(found.after), Text(number_text(found.margin), bad),
-            f"{middle:.4g}", seconds_text(found.seconds),
-        )  # fmt: skip
+            found.technique.name,
+            *told(found.after),
+            Text(number_text(found.margin), bad),
+            f"{middle:.4g}",
+            seconds_text(found.seconds),
+        )
     return shown
 
 
@@ -146,8 +156,7 @@ def _infosets(console: Console, found: Refinement) -> None:
     """The root infosets with the smallest margins, and the first rows of the strategy."""
     rows = sorted(found.rows(), key=lambda line: line["margin"])
     columns = ("subgame", "player", "infoset", "cbv", "gift", "alternative", "value", "margin")
-    shown = table(*columns, numbers=["player", *columns[3:]],
-                  title="Root infosets of the opponent")  # fmt: skip
+    shown = table(*columns, numbers=["player", *columns[3:]], title="Root infosets of the opponent")
     for line in rows[:SHOWN]:
         bad = line["margin"] < SLACK
         cells = [Text(one_line(str(line[key]))) for key in columns[:3]]
@@ -199,8 +208,9 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
     columns = ("cbv", "gift", "alternative", "value", "margin")
     several = len({part.subgame.name for part in found.parts}) > 1
     names = (*(["subgame"] if several else []), "held by", "hand")
-    shown = table(*names, *columns, numbers=columns,
-                  title="Hands with the smallest and the largest margins")  # fmt: skip
+    shown = table(
+        *names, *columns, numbers=columns, title="Hands with the smallest and the largest margins"
+    )
     low, high = _ends(found, WORST, 1), _ends(found, BEST, -1)
     taken = {(id(one.part), one.s) for one in low}
     high = [one for one in reversed(high) if (id(one.part), one.s) not in taken]
@@ -208,10 +218,13 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
         numbers = (part.cbv, part.gifts, part.alternatives, part.values)
         bad = "red" if margin < SLACK else ""
         shown.add_row(
-            *([part.subgame.name] if several else []), SEATS[1 - part.player], part.infosets[s],
-            *(number_text(float(each[s])) for each in numbers), Text(number_text(margin), bad),
+            *([part.subgame.name] if several else []),
+            SEATS[1 - part.player],
+            part.infosets[s],
+            *(number_text(float(each[s])) for each in numbers),
+            Text(number_text(margin), bad),
             end_section=k == len(low) - 1,
-        )  # fmt: skip
+        )
     console.print(shown, end="")
     told = "One hand of the same ranks; --json has them all. In net chips: half the pot below EV."
     console.print(Text(f"  {told}", style="dim"))
@@ -224,8 +237,9 @@ def _quantiles(found: Refinement) -> Table:
     """Each gadget game's margins, those with the smallest first."""
     marks = [f"{100 * q:g} %" if q != 0.5 else "median" for q in QUANTILES]
     numbers = ("hands", "below 0", "smallest", *marks, "largest")
-    shown = table("subgame", "held by", *numbers, numbers=numbers,
-                  title="Margins of the opponent's hands")  # fmt: skip
+    shown = table(
+        "subgame", "held by", *numbers, numbers=numbers, title="Margins of the opponent's hands"
+    )
     for part in sorted(found.parts, key=lambda part: part.margin)[:SHOWN]:
         margins = part.margins[part.weight > 0]
         below = int((margins < SLACK).sum())
@@ -233,8 +247,9 @@ def _quantiles(found: Refinement) -> Table:
         if len(margins):
             points = np.quantile(margins, (0, *QUANTILES, 1)).tolist()
             cells = [Text(f"{x:.4g}", "red" if x < SLACK else "") for x in points]
-        shown.add_row(part.subgame.name, SEATS[1 - part.player], f"{len(margins):,}",
-                      f"{below:,}", *cells)  # fmt: skip
+        shown.add_row(
+            part.subgame.name, SEATS[1 - part.player], f"{len(margins):,}", f"{below:,}", *cells
+        )
     return shown
 
 
@@ -306,10 +321,13 @@ def _lead_on(
     else:
         kept = line.again()
         other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
-        steps = [(line.again(f"--technique {name}", without=[*OWN, *left_out]), what)
-                 for name, what, left_out in ((other, "try another technique", ()),
-                                              ("all", "compare them all", _not_for_all(found)))
-                 ]  # fmt: skip
+        steps = [
+            (line.again(f"--technique {name}", without=[*OWN, *left_out]), what)
+            for name, what, left_out in (
+                (other, "try another technique", ()),
+                ("all", "compare them all", _not_for_all(found)),
+            )
+        ]
     if out is None:
         steps.append((f"{kept} --out refined.safetensors", "keep the refined strategy"))
     elif spot is not None:

@@ -110,8 +110,10 @@ def _list(json: bool) -> None:
     from subgame.papers import KEYS
 
     if json:
-        rows = [{"key": each.key, "paper": each.paper, "what": each.what, "takes": each.takes}
-                for each in KEYS.values()]  # fmt: skip
+        rows = [
+            {"key": each.key, "paper": each.paper, "what": each.what, "takes": each.takes}
+            for each in KEYS.values()
+        ]
         emit({"reproductions": rows})
         return
     console = stdout()

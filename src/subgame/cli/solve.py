@@ -41,7 +41,7 @@ from subgame.errors import SubgameError
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
-    from subgame.solve.result import Result
+    from subgame.solve.results import Result
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -133,9 +133,16 @@ def solve_command(
     exact = schedule.strip().lower() == "lp"
     if exact:
         _check_exact(
-            {"iterations": iterations, "seconds": seconds, "target": target, "resume": resume,
-             "checkpoint": checkpoint, "plot": plot, "seed": seed or None}
-        )  # fmt: skip
+            {
+                "iterations": iterations,
+                "seconds": seconds,
+                "target": target,
+                "resume": resume,
+                "checkpoint": checkpoint,
+                "plot": plot,
+                "seed": seed or None,
+            }
+        )
     else:
         _check_run(schedule, iterations, seconds, target, seed)
     _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
@@ -152,9 +159,17 @@ def solve_command(
             result = sg.solve_lp(tree, device=device)
         else:
             result = sg.solve(
-                tree, schedule, iterations=iterations, seconds=seconds, target=target, seed=seed,
-                device=device, checkpoint=checkpoint, resume=resume, progress=meter.step,
-            )  # fmt: skip
+                tree,
+                schedule,
+                iterations=iterations,
+                seconds=seconds,
+                target=target,
+                seed=seed,
+                device=device,
+                checkpoint=checkpoint,
+                resume=resume,
+                progress=meter.step,
+            )
     failure = _write(result, out, plot)
     if json:
         emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
@@ -252,8 +267,11 @@ def summary(result: Result) -> Table:
         grid.add_row(f"  {name}", value, Text(note))
 
     add("value", number_text(result.value), "what player 0 wins per game when both play it")
-    add("exploitability", f"{max(gap.mean, 0.0):.3g}",
-        "what a best response wins, mean of both seats; 0 is an equilibrium")  # fmt: skip
+    add(
+        "exploitability",
+        f"{max(gap.mean, 0.0):.3g}",
+        "what a best response wins, mean of both seats; 0 is an equilibrium",
+    )
     for seat, wins in enumerate(gap.per_seat):
         add(f"  seat {seat}", number_text(wins), f"what a best response wins against player {seat}")
     add("iterations", f"{result.iterations:,}")

@@ -48,7 +48,7 @@ from subgame.cli.line import Line
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
-    from subgame.refine.leaf_network import LeafNetwork
+    from subgame.refine.depth.leaf_network import LeafNetwork
 
 LAYERS = "256,128,128,128"
 """The paper's."""
@@ -138,7 +138,7 @@ def train_command(
     hidden = _layers(layers)
 
     import subgame as sg
-    from subgame.refine.leaf_network import check_training, torch
+    from subgame.refine.depth.leaf_network import check_training, torch
 
     check_training(hidden, epochs, batch, rate, holdout)
     data = sg.Rollouts(rollouts, seed)
@@ -154,21 +154,47 @@ def train_command(
         limit = Limit.made(tree, rough, at, player, data, way, count, meter)
         networks = [
             sg.train_leaf_network(
-                tree, rough, at=limit.subgames, player=p, continuations=limit.offered[p],
-                data=data, layers=hidden, epochs=epochs, batch=batch, rate=rate, holdout=holdout,
-                seed=seed, progress=_progress(meter, p),
+                tree,
+                rough,
+                at=limit.subgames,
+                player=p,
+                continuations=limit.offered[p],
+                data=data,
+                layers=hidden,
+                epochs=epochs,
+                batch=batch,
+                rate=rate,
+                holdout=holdout,
+                seed=seed,
+                progress=_progress(meter, p),
             )
             for p in limit.players
-        ]  # fmt: skip
-        notes = {"at": jsonlib.dumps(list(at or [])), "continuations": way, "seed": str(seed),
-                 "rollouts": str(rollouts), "epochs": str(epochs), "layers": layers}  # fmt: skip
+        ]
+        notes = {
+            "at": jsonlib.dumps(list(at or [])),
+            "continuations": way,
+            "seed": str(seed),
+            "rollouts": str(rollouts),
+            "epochs": str(epochs),
+            "layers": layers,
+        }
         sg.save_leaf_networks(networks, out, notes)
     took = time.perf_counter() - began
     if json:
-        emit({"game": tree.game, "limit": [each.name for each in limit.subgames], "seed": seed,
-              "continuations": way, "rollouts": rollouts, "epochs": epochs, "layers": hidden,
-              "networks": [_told(each) for each in networks], "seconds": took,
-              "out": str(out)})  # fmt: skip
+        emit(
+            {
+                "game": tree.game,
+                "limit": [each.name for each in limit.subgames],
+                "seed": seed,
+                "continuations": way,
+                "rollouts": rollouts,
+                "epochs": epochs,
+                "layers": hidden,
+                "networks": [_told(each) for each in networks],
+                "seconds": took,
+                "out": str(out),
+            }
+        )
     else:
         _show(stdout(), networks, tree.game, Line.of(context), out, took)
 

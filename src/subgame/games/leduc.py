@@ -142,7 +142,7 @@ class LeducAbstract(Game):
 
     Who holds a jack cannot tell a queen from a king on the board; who holds a king, a jack from a
     queen. The histories are those of `Leduc`, in the same order, so that a strategy found here can
-    be played there (`subgame.refine.abstraction.lift`).
+    be played there (`subgame.abstraction.lift.lift`).
     """
 
     name = "leduc-abstract"

@@ -9,7 +9,7 @@ one, a raise at least as large as the last one unless it is all-in. An action is
 Which sizes a player *considers* is a parameter, what the rules *allow* is not: `legal_actions`
 lists the former, `child` takes any of the latter. So the same history is one in every version of
 the game with the same stack, and a smaller version can be asked what it would do after a bet that
-only a larger one has (`subgame.refine.translation`, `subgame.refine.nested`).
+only a larger one has (`subgame.refine.nested.translation`, `subgame.refine.nested.answers`).
 
     >>> import subgame as sg
     >>> state = sg.games.load("no-limit-kuhn(stack=8)").new_initial_state().child("K").child("J")
@@ -130,9 +130,7 @@ class NoLimitGame(Game):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {
-            "stack": self.stack, "ante": self.ante, "bets": self.bets, "replies": self.replies
-        }  # fmt: skip
+        return {"stack": self.stack, "ante": self.ante, "bets": self.bets, "replies": self.replies}
 
     def new_initial_state(self) -> NoLimitState:
         behind = self.stack - self.ante

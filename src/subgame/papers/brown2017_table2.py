@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from subgame.engines.torch.ranges import TorchRangeEngine
+from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.bets import BetSizes
-from subgame.gpu.engine import TorchEngine
-from subgame.gpu.runtime import load_torch
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command, device, mbb
 from subgame.refine.gadgets import technique
-from subgame.refine.nested_boards import BoardNest, lost, solved, translated
-from subgame.refine.translation import mapping
+from subgame.refine.nested.boards import BoardNest, lost, solved, translated
+from subgame.refine.nested.translation import mapping
 from subgame.solve.schedule import parse
-from subgame.tree.boards import compile_boards
-from subgame.tree.forest import grow
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.tree import compile_range_tree
 
 KEY = "brown2017-table2"
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -71,7 +71,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     first, iterations = (200, 60) if quick else ITERATIONS
     plan = parse("dcfr")
     tell("Building the game", 0.0)
-    engine = TorchEngine(compile_boards(game), where)
+    engine = TorchRangeEngine(compile_range_tree(game), where)
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)
     blueprint = solved(engine, engine, plan, first)
     within = [lost(engine, blueprint[p], engine) for p in (0, 1)]
@@ -80,8 +80,16 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         for k, (name, (gadget, expensive, _)) in enumerate(ROWS.items()):
             tell(f"{name}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + k) / steps)
             start = time.perf_counter()
-            nest = BoardNest(engine, blueprint, BetSizes.parse(larger), p, technique(gadget), plan,
-                             iterations, expensive)  # fmt: skip
+            nest = BoardNest(
+                engine,
+                blueprint,
+                BetSizes.parse(larger),
+                p,
+                technique(gadget),
+                plan,
+                iterations,
+                expensive,
+            )
             nest.run()
             streets = grow(nest.large)
             whole = engine.stage(streets)
@@ -94,8 +102,9 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
                 "seconds": time.perf_counter() - start,
             }
         tell(f"{TRANSLATION}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + len(ROWS)) / steps)
-        heard = translated(blueprint[p], engine.tree.streets, game, (whole, streets),
-                           mapping("pseudo-harmonic"))  # fmt: skip
+        heard = translated(
+            blueprint[p], engine.tree.streets, game, (whole, streets), mapping("pseudo-harmonic")
+        )
         won = lost(whole, heard, engine)
         found.setdefault(TRANSLATION, {})[SEATS[p]] = {"best response wins, mbb/h": mbb(won)}
     value = _value(found)
@@ -109,25 +118,40 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     }
     peak = torch.cuda.max_memory_allocated() / 2**30 if not quick else 0.0
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(means, found, sum(within) / 2),
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(means, found, sum(within) / 2),
         data={
-            "panels": [_panel(means)], "mbb/h": means, "seats": found,
+            "panels": [_panel(means)],
+            "mbb/h": means,
+            "seats": found,
             "blueprint in the smaller game, mbb/h": mbb(sum(within) / 2),
             "value of the larger game for the big blind, mbb/h": value,
             "peak GiB on the device": peak,
         },
-        command=command(KEY, quick, seed), seed=seed,
-        settings={"game": str(game), "larger": larger, "schedule": str(plan),
-                  "iterations of the blueprint": first, "of subgames": iterations, "quick": quick,
-                  "device": "cpu" if quick else torch.cuda.get_device_name()},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        command=command(KEY, quick, seed),
+        seed=seed,
+        settings={
+            "game": str(game),
+            "larger": larger,
+            "schedule": str(plan),
+            "iterations of the blueprint": first,
+            "of subgames": iterations,
+            "quick": quick,
+            "device": "cpu" if quick else torch.cuda.get_device_name(),
+        },
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _value(found: dict[str, dict[str, Any]]) -> float:
     """The big blind's mbb/h in the larger game: between what the best answers leave each seat."""
-    best = [min(float(seats[seat]["best response wins, mbb/h"]) for seats in found.values())
-            for seat in SEATS]  # fmt: skip
+    best = [
+        min(float(seats[seat]["best response wins, mbb/h"]) for seats in found.values())
+        for seat in SEATS
+    ]
     return (best[1] - best[0]) / 2
 
 
@@ -135,15 +159,23 @@ def _rows(
     means: dict[str, float], found: dict[str, dict[str, Any]], within: float
 ) -> list[dict[str, Any]]:
     def note(name: str) -> str:
-        seats = [f"{seat} {cells['above the value of the game, mbb/h']:.4g}"
-                 for seat, cells in found[name].items()]  # fmt: skip
+        seats = [
+            f"{seat} {cells['above the value of the game, mbb/h']:.4g}"
+            for seat, cells in found[name].items()
+        ]
         return ", ".join(seats)
 
     rows = [row(TRANSLATION, 1465.0, means[TRANSLATION], note(TRANSLATION))]
     rows += [row(name, paper, means[name], note(name)) for name, (_, _, paper) in ROWS.items()]
     nested = max(means[name] for name in ROWS)
-    rows.append(row("translation against the worst nested row", 1465 / 150.2,
-                    means[TRANSLATION] / nested, "times"))  # fmt: skip
+    rows.append(
+        row(
+            "translation against the worst nested row",
+            1465 / 150.2,
+            means[TRANSLATION] / nested,
+            "times",
+        )
+    )
     rows.append(row("the blueprint in the smaller game", None, mbb(within)))
     return rows
 
@@ -154,8 +186,20 @@ def _panel(means: dict[str, float]) -> dict[str, Any]:
     places = list(range(len(names)))
     series = [
         {"label": "paper", "x": places, "y": paper, "line": "", "marker": "o", "size": 7},
-        {"label": "ours", "x": places, "y": [means[name] for name in names], "line": "",
-         "marker": "D", "size": 7},
-    ]  # fmt: skip
-    return panel("Table 2: exploitability against bets of 3/4 pot", "mbb/h", "", series,
-                 scale="semilog", names=names)  # fmt: skip
+        {
+            "label": "ours",
+            "x": places,
+            "y": [means[name] for name in names],
+            "line": "",
+            "marker": "D",
+            "size": 7,
+        },
+    ]
+    return panel(
+        "Table 2: exploitability against bets of 3/4 pot",
+        "mbb/h",
+        "",
+        series,
+        scale="semilog",
+        names=names,
+    )

@@ -53,27 +53,45 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     rows += [
         row("Leduc: exploitability of the blueprint", None, gap),
         row("Leduc: trunk loses, one value", None, curves["self-generated"][0]),
-        row("Leduc: trunk loses, biased", None, curves["biased"][-1],
-            f"{len(curves['biased'])} values"),
-        row("Leduc: trunk loses, self-generated", None, curves["self-generated"][-1],
-            f"{len(curves['self-generated'])} values"),
-    ]  # fmt: skip
+        row(
+            "Leduc: trunk loses, biased",
+            None,
+            curves["biased"][-1],
+            f"{len(curves['biased'])} values",
+        ),
+        row(
+            "Leduc: trunk loses, self-generated",
+            None,
+            curves["self-generated"][-1],
+            f"{len(curves['self-generated'])} values",
+        ),
+    ]
     panels = [
         panel("RPS+ to depth one", "values per state", "P1 loses at most", _series(curve)),
-        panel("Leduc to the end of round 1", "values per state", "trunk loses at least",
-              _series(curves), scale="log",
-              lines=[{"label": "exploitability of the blueprint", "y": gap}]),
-    ]  # fmt: skip
+        panel(
+            "Leduc to the end of round 1",
+            "values per state",
+            "trunk loses at least",
+            _series(curves),
+            scale="log",
+            lines=[{"label": "exploitability of the blueprint", "y": gap}],
+        ),
+    ]
     tell("done", 1.0)
     both = [line for line in rows if isinstance(line["paper"], float | int)]
     worst = max(abs(line["paper"] - line["ours"]) for line in both)
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=rows,
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=rows,
         data={"panels": panels, "rps_plus": curve, "leduc": curves, "largest_difference": worst},
-        command=command(KEY, quick, seed), seed=seed, notes=NOTES,
+        command=command(KEY, quick, seed),
+        seed=seed,
+        notes=NOTES,
         settings={"schedule": "lp", "leduc": game, "blueprint_iterations": iterations},
         seconds=time.perf_counter() - began,
-    )  # fmt: skip
+    )
 
 
 def _series(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
@@ -100,11 +118,18 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
     rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in worth.items()]
     found = sg.solve_limited(single)
     rows += [
-        row("Sec. 2: depth one, one value: any strategy is optimal", "yes",
-            bool(np.ptp(list(worth.values())) < 1e-12)),
-        row("Sec. 2: depth one, one value: P1 loses at most", None, _loss(tree, found.strategy),
-            "the solver's choice: " + _words(found.strategy["P1 to move"])),
-    ]  # fmt: skip
+        row(
+            "Sec. 2: depth one, one value: any strategy is optimal",
+            "yes",
+            bool(np.ptp(list(worth.values())) < 1e-12),
+        ),
+        row(
+            "Sec. 2: depth one, one value: P1 loses at most",
+            None,
+            _loss(tree, found.strategy),
+            "the solver's choice: " + _words(found.strategy["P1 to move"]),
+        ),
+    ]
     hers = sg.biased(blueprint, 1)
     ways = {
         "all pure": sg.all_pure(tree, at=LIMIT, player=1),
@@ -120,13 +145,16 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         ]
     curve = {
         way: [
-            _loss(tree, sg.solve_limited(
-                sg.depth_limited(tree, blueprint, at=LIMIT, continuations=ways[way][:count])
-            ).strategy)
+            _loss(
+                tree,
+                sg.solve_limited(
+                    sg.depth_limited(tree, blueprint, at=LIMIT, continuations=ways[way][:count])
+                ).strategy,
+            )
             for count in range(1, len(ways[way]) + 1)
         ]
         for way in ("self-generated", "biased")
-    }  # fmt: skip
+    }
     return rows, curve
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
+from subgame.engines.torch.batch import Blocks
+from subgame.engines.torch.doors import Doors
+from subgame.engines.torch.ranges import TorchRangeEngine
+from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
-from subgame.gpu.doors import Doors
-from subgame.gpu.engine import TorchEngine
-from subgame.gpu.runtime import load_torch
-from subgame.gpu.sweeps import Blocks
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command, device, mbb
-from subgame.refine.limited_boards import (
+from subgame.refine.depth.boards import (
     Allowances,
     DoorsAbove,
     Leaves,
@@ -24,11 +24,11 @@ from subgame.refine.limited_boards import (
     alike,
     self_generated,
 )
-from subgame.refine.nested_boards import joined, lost, ratio, reliable, solved, translated
-from subgame.refine.translation import mapping
+from subgame.refine.nested.boards import joined, lost, ratio, reliable, solved, translated
+from subgame.refine.nested.translation import mapping
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.boards import compile_boards
-from subgame.tree.forest import Street, grow
+from subgame.tree.ranges.betting_tree import Street, grow
+from subgame.tree.ranges.tree import compile_range_tree
 
 Tensor = Any
 KEY = "brown2018-fig2"
@@ -85,9 +85,12 @@ QUICK = Effort(120, 60, 120, (1, 2, 4, 8))
 
 
 def run(
-    quick: bool = False, seed: int = 0, progress: Progress | None = None, key: str = KEY,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    key: str = KEY,
     bets: str = KNOWN,
-) -> Report:  # fmt: skip
+) -> Report:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, on the CPU."""
     began = time.perf_counter()
     torch, tell = load_torch(), progress or (lambda what, share: None)
@@ -96,7 +99,7 @@ def run(
     few = f"{bets.rpartition(' ')[0]} 1"  # on the flop, the last clause
     game = nlfh(bets=few, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
-    engine = TorchEngine(compile_boards(game), where)
+    engine = TorchRangeEngine(compile_range_tree(game), where)
     tell("Solving the blueprint", 0.02)
     blueprint = solved(engine, engine, plan, effort.blueprint)
     off = Opened(engine, blueprint, plan, effort)
@@ -104,16 +107,22 @@ def run(
     with_bet = solved(engine, off.sweeps, plan, effort.blueprint)
     won = [lost(off.sweeps, with_bet[p], engine) for p in (0, 1)]
     value, floor = (won[US] - won[SHE]) / 2, (won[US] + won[SHE]) / 2
-    heard = translated(blueprint[US], engine.tree.streets, game, (off.sweeps, off.streets),
-                       mapping("pseudo-harmonic"))  # fmt: skip
+    heard = translated(
+        blueprint[US],
+        engine.tree.streets,
+        game,
+        (off.sweeps, off.streets),
+        mapping("pseudo-harmonic"),
+    )
     lines = {
         "translation": mbb(lost(off.sweeps, heard, engine) - value),
         "in the abstraction": mbb(floor),
         "solved to the end": mbb(off.to_the_end() - value),
     }
     most = effort.counts[-1]
-    values = off.values(most, lambda k: tell(f"State value {k + 1} of {most}",
-                                             0.2 + 0.4 * k / most))  # fmt: skip
+    values = off.values(
+        most, lambda k: tell(f"State value {k + 1} of {most}", 0.2 + 0.4 * k / most)
+    )
     curves: dict[str, dict[int, float]] = {name: {} for name in WAYS}
     for k in effort.counts:
         for j, (kind, leaves) in enumerate(values.items()):
@@ -122,7 +131,10 @@ def run(
                 curves[name][k] = mbb(gap - value)
     within = sum(lost(engine, blueprint[p], engine) for p in (0, 1)) / 2
     return Report(
-        key=key, paper=PAPER, what=WHAT, rows=_rows(curves, lines, off.sizes(most)),
+        key=key,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(curves, lines, off.sizes(most)),
         data={
             "panels": [_panel(curves, lines)],
             "exploitability, mbb/h": {
@@ -135,21 +147,31 @@ def run(
             "table of state values, bytes": values[OWN].table.nbytes,
             "peak GiB on the device": 0.0 if quick else torch.cuda.max_memory_allocated() / 2**30,
         },
-        command=command(key, quick, seed), seed=seed,
-        settings={"game": str(game), "schedule": str(plan),
-                  "iterations of the blueprint": effort.blueprint,
-                  "per generated state value": effort.generation,
-                  "of the subgame": effort.subgame, "quick": quick,
-                  "device": "cpu" if quick else torch.cuda.get_device_name()},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        command=command(key, quick, seed),
+        seed=seed,
+        settings={
+            "game": str(game),
+            "schedule": str(plan),
+            "iterations of the blueprint": effort.blueprint,
+            "per generated state value": effort.generation,
+            "of the subgame": effort.subgame,
+            "quick": quick,
+            "device": "cpu" if quick else torch.cuda.get_device_name(),
+        },
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 class Opened:
     """The game in which the small blind may also open with 3/4 pot, and our answers to that."""
 
     def __init__(
-        self, engine: TorchEngine, blueprint: tuple[Blocks, Blocks], plan: Schedule, effort: Effort
+        self,
+        engine: TorchRangeEngine,
+        blueprint: tuple[Blocks, Blocks],
+        plan: Schedule,
+        effort: Effort,
     ) -> None:
         self.engine, self.blueprint, self.plan, self.effort = engine, blueprint, plan, effort
         game, torch = engine.tree.holdem, engine.torch
@@ -181,8 +203,10 @@ class Opened:
 
     def values(self, count: int, told: Callable[[int], None]) -> dict[str, Leaves]:
         """State values after the bet, `count` of each kind."""
-        torch, own = self.engine.torch, OffTree(self.engine, self.after[1], self.like,
-                                                self.blueprint[US])  # fmt: skip
+        torch, own = (
+            self.engine.torch,
+            OffTree(self.engine, self.after[1], self.like, self.blueprint[US]),
+        )
         mean, apart = [], []
         made = self_generated(self.engine, self.blueprint, SHE, self.plan, self.effort.generation)
         for k, (table, hers) in enumerate(islice(made, count)):
@@ -245,8 +269,11 @@ class Opened:
         top = sum(first) * int(levels[0].hands[US].held.sum())
         chosen = count * len(self.after[1].roots) * int(levels[0].hands[SHE].held.sum())
         flop = sum(last) * int(levels[1].hands[US].held.sum())
-        return {"limited": top + chosen, "to the end": top + flop,
-                "times": (top + flop) / (top + chosen)}  # fmt: skip
+        return {
+            "limited": top + chosen,
+            "to the end": top + flop,
+            "times": (top + flop) / (top + chosen),
+        }
 
 
 def _rows(
@@ -260,17 +287,30 @@ def _rows(
     ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
     rows += [
-        row(f"{name}: one value is worse than translation", "yes",
-            curve[few] > lines["translation"]) for name, curve in curves.items()
-    ]  # fmt: skip
+        row(
+            f"{name}: one value is worse than translation", "yes", curve[few] > lines["translation"]
+        )
+        for name, curve in curves.items()
+    ]
     best = min(curve[many] for curve in curves.values())
     gap = lines["translation"] - lines["in the abstraction"]
-    rows.append(row(f"{many} values above the bet in the abstraction, mbb/h", "little",
-                    best - lines["in the abstraction"]))  # fmt: skip
-    rows.append(row(f"of translation's gap to it, {many} values close", "nearly all",
-                    (lines["translation"] - best) / gap))  # fmt: skip
-    rows.append(row("the subgame to the end is larger", "about 10,000 times", sizes["times"],
-                    "times"))  # fmt: skip
+    rows.append(
+        row(
+            f"{many} values above the bet in the abstraction, mbb/h",
+            "little",
+            best - lines["in the abstraction"],
+        )
+    )
+    rows.append(
+        row(
+            f"of translation's gap to it, {many} values close",
+            "nearly all",
+            (lines["translation"] - best) / gap,
+        )
+    )
+    rows.append(
+        row("the subgame to the end is larger", "about 10,000 times", sizes["times"], "times")
+    )
     return rows
 
 
@@ -288,5 +328,10 @@ def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict
         {"label": name, "y": gap, "side": "left" if name == "solved to the end" else "right"}
         for name, gap in lines.items()
     ]
-    return panel("Fig. 2: exploitability against a first bet of 3/4 pot", "state values",
-                 "exploitability (mbb/h)", series, lines=marks)  # fmt: skip
+    return panel(
+        "Fig. 2: exploitability against a first bet of 3/4 pot",
+        "state values",
+        "exploitability (mbb/h)",
+        series,
+        lines=marks,
+    )

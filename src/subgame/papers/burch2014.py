@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.refine.gadgets import Gadget, Stakes, gadget_form
+from subgame.engines.factory import engine
+from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form
 from subgame.refine.payoffs import normalised
-from subgame.solve.engine import engine
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.compile import assemble
@@ -76,8 +76,8 @@ class Resolving:
                 weight = subgame.weight(o, ours)
                 kept = normalised(values[o], weight)
                 hers = plans[o][subgame.sequence[o]]
-                stakes = Stakes(o, ours, hers, weight, kept, kept)
-                game = assemble(gadget_form(technique, subgame.form, stakes))
+                inputs = GadgetInputs(o, ours, hers, weight, kept, kept)
+                game = assemble(gadget_form(technique, subgame.form, inputs))
                 players = (0, 1) if technique.door == "none" else (p,)
                 lay = [(q, *_places(game, tree, q)) for q in players]
                 own = seed * 1_000 + len(self.games)  # a sampling schedule's luck differs by game
@@ -151,5 +151,9 @@ def slope(points: Sequence[Point], from_iteration: int = 1000) -> float:
 
 def series(label: str, points: Sequence[Point], line: str = "-") -> dict[str, object]:
     """A curve over iterations for a panel."""
-    return {"label": label, "x": [p.iterations for p in points],
-            "y": [p.exploitability for p in points], "line": line}  # fmt: skip
+    return {
+        "label": label,
+        "x": [p.iterations for p in points],
+        "y": [p.exploitability for p in points],
+        "line": line,
+    }

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 import subgame as sg
+from subgame.engines.factory import engine
 from subgame.papers.burch2014 import AT, PAPER
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
 from subgame.refine.decompose import Roots
 from subgame.refine.subgame import cut_at_histories
-from subgame.solve.engine import engine
 
 KEY = "burch2014-cfr-d"
 WHAT = "Leduc by CFR-D to below 0.001 chips, and its memory"
@@ -51,8 +51,15 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         if t % 50 == 0:
             tell(f"{t:,} trunk iterations", 0.95 * t / iterations)
 
-    sg.cfr_d(game, at=AT, iterations=iterations, subgame_iterations=inner, schedule=TRUNK,
-             subgame_schedule=SUBGAME, watch=watch)  # fmt: skip
+    sg.cfr_d(
+        game,
+        at=AT,
+        iterations=iterations,
+        subgame_iterations=inner,
+        schedule=TRUNK,
+        subgame_schedule=SUBGAME,
+        watch=watch,
+    )
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
     peaks = memory()
@@ -61,25 +68,49 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations"),
         *([] if quick else [row(f"below {TARGET:g} chips", "yes", last < TARGET)]),
         *(
-            row(f"{name}: peak memory, MB", "trunk and one subgame",
+            row(
+                f"{name}: peak memory, MB",
+                "trunk and one subgame",
                 held["cfr-d"] / 1e6,
                 f"trunk {held['trunk'] / 1e6:.2g}, largest subgame {held['subgame'] / 1e6:.2g},"
-                f" whole game {held['whole'] / 1e6:.2g}")
+                f" whole game {held['whole'] / 1e6:.2g}",
+            )
             for name, held in peaks.items()
         ),
-    ]  # fmt: skip
+    ]
     curve = {"label": "CFR-D, re-solved", "x": list(found), "y": list(found.values())}
-    shown = panel("CFR-D on Leduc", "trunk iterations", "exploitability (chips per hand)", [curve],
-                  scale="log", lines=[{"label": "0.001", "y": TARGET}])  # fmt: skip
+    shown = panel(
+        "CFR-D on Leduc",
+        "trunk iterations",
+        "exploitability (chips per hand)",
+        [curve],
+        scale="log",
+        lines=[{"label": "0.001", "y": TARGET}],
+    )
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=rows,
-        data={"panels": [shown], "exploitability": {str(t): gap for t, gap in found.items()},
-              "peak_bytes": peaks, "seconds_of_cfr_d": solved},
-        command=command(KEY, quick, seed), seed=seed,
-        settings={"trunk schedule": TRUNK, "subgame schedule": SUBGAME, "iterations": iterations,
-                  "subgame iterations": inner, "re-solving iterations": RESOLVE, "quick": quick},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=rows,
+        data={
+            "panels": [shown],
+            "exploitability": {str(t): gap for t, gap in found.items()},
+            "peak_bytes": peaks,
+            "seconds_of_cfr_d": solved,
+        },
+        command=command(KEY, quick, seed),
+        seed=seed,
+        settings={
+            "trunk schedule": TRUNK,
+            "subgame schedule": SUBGAME,
+            "iterations": iterations,
+            "subgame iterations": inner,
+            "re-solving iterations": RESOLVE,
+            "quick": quick,
+        },
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _third_bid(state: sg.State) -> bool:

@@ -45,11 +45,15 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     curves: dict[str, list[Point]] = {}
     games: dict[str, int] = {}
     plans = [
-        (f"{name} {label}", technique, schedule, counts if label != "CFR+" else
-         doubling(100, last_plus))
+        (
+            f"{name} {label}",
+            technique,
+            schedule,
+            counts if label != "CFR+" else doubling(100, last_plus),
+        )
         for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe()))
         for label, schedule in SCHEDULES.items()
-    ]  # fmt: skip
+    ]
     total, done = sum(each[-1] for *_, each in plans), 0
     for name, technique, schedule, each in plans:
         solving = Resolving(kept, tree, technique, schedule, seed)
@@ -63,15 +67,21 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     }
     panels = [
         panel(
-            "Fig. 3: exploitability after re-solving", "iterations of each re-solving game",
+            "Fig. 3: exploitability after re-solving",
+            "iterations of each re-solving game",
             "exploitability (chips per hand)",
-            [series(label, points, "--" if label.startswith("un") else "-")
-             for label, points in curves.items()],
-            scale="log", lines=[{"label": "paper, unsafe: 0.080", "y": 0.08}],
+            [
+                series(label, points, "--" if label.startswith("un") else "-")
+                for label, points in curves.items()
+            ],
+            scale="log",
+            lines=[{"label": "paper, unsafe: 0.080", "y": 0.08}],
         )
-    ]  # fmt: skip
+    ]
     return Report(
-        key=KEY, paper=PAPER, what=WHAT,
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
         rows=_rows(solved, kept, curves, levels, pace, quick),
         data={
             "panels": panels,
@@ -80,13 +90,17 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "seconds_per_iteration": pace,
             "unsafe_levels": levels,
         },
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(KEY, quick, seed),
+        seed=seed,
         settings={
-            "equilibrium": f"pdcfr+ to {target:g}", "frontier": AT,
-            "iterations": {"PCS": last, "CFR": last, "CFR+": last_plus}, "quick": quick,
+            "equilibrium": f"pdcfr+ to {target:g}",
+            "frontier": AT,
+            "iterations": {"PCS": last, "CFR": last, "CFR+": last_plus},
+            "quick": quick,
         },
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _told(tell: Progress, name: str, done: int, total: int) -> Callable[[int], None]:
@@ -133,47 +147,93 @@ def _rows(
     whole = sum(array.nbytes for array in solved.strategy.probs)
     safe, unsafe = curves["safe PCS"], curves["unsafe CFR"]
     rows = [
-        row("exploitability of the equilibrium", "< 2.5e-11", solved.exploitability.mean,
-            f"{solved.schedule}, {solved.iterations:,} iterations, {solved.seconds:.1f} s"),
+        row(
+            "exploitability of the equilibrium",
+            "< 2.5e-11",
+            solved.exploitability.mean,
+            f"{solved.schedule}, {solved.iterations:,} iterations, {solved.seconds:.1f} s",
+        ),
         row("infosets of Leduc", 936, solved.strategy.tree.num_infosets),
         row("subgames", 5, len(kept.values)),
         row("bytes kept", None, kept.nbytes, f"of {whole:,} of the whole strategy"),
-    ]  # fmt: skip
+    ]
     for label in SCHEDULES:
         points = curves[f"safe {label}"]
-        rows.append(row(f"safe, {label}, {points[-1].iterations:,} iterations",
-                        "falls towards 0" if label == "PCS" else None,
-                        points[-1].exploitability))  # fmt: skip
-    rows.append(row("safe, PCS: exponent of the iterations", -0.5, slope(safe),
-                    f"plain CFR {slope(curves['safe CFR']):.2f}"))  # fmt: skip
-    rows.append(row(f"unsafe, CFR, {unsafe[-1].iterations:,} iterations", 0.080,
-                    unsafe[-1].exploitability, "levels off, simultaneous updates"))  # fmt: skip
+        rows.append(
+            row(
+                f"safe, {label}, {points[-1].iterations:,} iterations",
+                "falls towards 0" if label == "PCS" else None,
+                points[-1].exploitability,
+            )
+        )
+    rows.append(
+        row(
+            "safe, PCS: exponent of the iterations",
+            -0.5,
+            slope(safe),
+            f"plain CFR {slope(curves['safe CFR']):.2f}",
+        )
+    )
+    rows.append(
+        row(
+            f"unsafe, CFR, {unsafe[-1].iterations:,} iterations",
+            0.080,
+            unsafe[-1].exploitability,
+            "levels off, simultaneous updates",
+        )
+    )
     for label in ("PCS", "CFR+"):
-        rows.append(row(f"unsafe, {label}, {curves[f'unsafe {label}'][-1].iterations:,} iterations",
-                        0.080 if label == "PCS" else None,
-                        curves[f"unsafe {label}"][-1].exploitability,
-                        "alternating updates: another solution"))  # fmt: skip
+        rows.append(
+            row(
+                f"unsafe, {label}, {curves[f'unsafe {label}'][-1].iterations:,} iterations",
+                0.080 if label == "PCS" else None,
+                curves[f"unsafe {label}"][-1].exploitability,
+                "alternating updates: another solution",
+            )
+        )
     for key, found in levels.items():
-        rows.append(row(f"unsafe, lowest and highest by {key}", None,
-                        [min(found.values()), max(found.values())], ", ".join(found)))  # fmt: skip
+        rows.append(
+            row(
+                f"unsafe, lowest and highest by {key}",
+                None,
+                [min(found.values()), max(found.values())],
+                ", ".join(found),
+            )
+        )
     each = pace["safe PCS"]
     rows += [
         row("microseconds per iteration of PCS", 4.0, each * 1e6, "per gadget game"),
         row("milliseconds for 100 iterations of PCS", 1.0, each * 1e5, "per gadget game"),
         row("seconds for 200,000 iterations of PCS", 0.8, each * 2e5, "per gadget game"),
-        row("seconds for 6.4 million iterations of PCS", 25.0, each * 6.4e6,
-            "per gadget game" + (", extrapolated" if quick else "")),
-        row("microseconds per iteration of CFR", None, pace["safe CFR"] * 1e6,
-            "per gadget game; all six board cards"),
-        row("safe slower than unsafe, PCS, %", 0.1, (each / pace["unsafe PCS"] - 1) * 100,
-            "per gadget game"),
-    ]  # fmt: skip
+        row(
+            "seconds for 6.4 million iterations of PCS",
+            25.0,
+            each * 6.4e6,
+            "per gadget game" + (", extrapolated" if quick else ""),
+        ),
+        row(
+            "microseconds per iteration of CFR",
+            None,
+            pace["safe CFR"] * 1e6,
+            "per gadget game; all six board cards",
+        ),
+        row(
+            "safe slower than unsafe, PCS, %",
+            0.1,
+            (each / pace["unsafe PCS"] - 1) * 100,
+            "per gadget game",
+        ),
+    ]
     for label in ("CFR", "CFR+"):
         sooner = _reached(curves[f"safe {label}"], safe[-1].exploitability)
         if sooner is not None:
             rows.append(
-                row(f"{label}: seconds to what PCS has at the end", None, sooner.seconds / 5,
+                row(
+                    f"{label}: seconds to what PCS has at the end",
+                    None,
+                    sooner.seconds / 5,
                     f"per subgame, both players; PCS {safe[-1].seconds / 5:.3g} s; "
-                    f"{sooner.iterations:,} iterations, {sooner.exploitability:.2g}")
-            )  # fmt: skip
+                    f"{sooner.iterations:,} iterations, {sooner.exploitability:.2g}",
+                )
+            )
     return rows

@@ -85,16 +85,27 @@ def run(
     }
     spent = dict(sorted(spent.items()))
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(lines), data=_data(lines, spent),
-        command=command(KEY, quick, seed, None if quick or budget == BUDGET else budget), seed=seed,
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(lines),
+        data=_data(lines, spent),
+        command=command(KEY, quick, seed, None if quick or budget == BUDGET else budget),
+        seed=seed,
         settings={
-            "trunk iterations": list(trunk), "subgame iterations": list(inner),
-            "trunk x subgame iterations at most": most, "re-solving iterations": resolve,
-            "schedule": "cfr", "cells": len(found), "of": len(trunk) * len(inner), "quick": quick,
+            "trunk iterations": list(trunk),
+            "subgame iterations": list(inner),
+            "trunk x subgame iterations at most": most,
+            "re-solving iterations": resolve,
+            "schedule": "cfr",
+            "cells": len(found),
+            "of": len(trunk) * len(inner),
+            "quick": quick,
             **({} if quick else {"budget in CPU seconds": budget}),
         },
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _kept(file: Path | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
@@ -123,15 +134,25 @@ def _line(
         if t in counts:
             found[t] = _exploitability(so_far(), tree, resolve)
             if keep is not None:
-                cell = {"trunk": t, "subgame": n, "exploitability": found[t], "resolve": resolve,
-                        "cpu_seconds": time.process_time() - start}  # fmt: skip
+                cell = {
+                    "trunk": t,
+                    "subgame": n,
+                    "exploitability": found[t],
+                    "resolve": resolve,
+                    "cpu_seconds": time.process_time() - start,
+                }
                 with keep.open("a") as file:  # one line at a time: processes share the file
                     file.write(json.dumps(cell) + "\n")
 
     sg.cfr_d(
-        GAME, at=AT, iterations=counts[-1], subgame_iterations=n, schedule="cfr",
-        subgame_schedule="cfr", watch=watch,
-    )  # fmt: skip
+        GAME,
+        at=AT,
+        iterations=counts[-1],
+        subgame_iterations=n,
+        schedule="cfr",
+        subgame_schedule="cfr",
+        watch=watch,
+    )
     return found, time.process_time() - start
 
 
@@ -166,11 +187,17 @@ def _rows(lines: dict[int, dict[int, float | None]]) -> list[dict[str, Any]]:
     for t, line in lines.items():
         known = {n: gap for n, gap in line.items() if gap is not None}
         first, last = min(known), max(known)
-        rows.append(row(f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations",
-                        "falls to a plateau", [known[first], known[last]],
-                        f"{known[first] / known[last]:.2g} times lower"))  # fmt: skip
-    shared = [n for n in next(iter(lines.values())) if all(line[n] is not None for line in
-              lines.values())]  # fmt: skip
+        rows.append(
+            row(
+                f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations",
+                "falls to a plateau",
+                [known[first], known[last]],
+                f"{known[first] / known[last]:.2g} times lower",
+            )
+        )
+    shared = [
+        n for n in next(iter(lines.values())) if all(line[n] is not None for line in lines.values())
+    ]
     ends = [[gap for gap in line.values() if gap is not None] for line in lines.values()]
     falls = all(line[-1] < line[0] for line in ends if len(line) > 1)
     rows.append(row("every line ends lower than it starts", "yes", falls))
@@ -185,13 +212,24 @@ def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) ->
     curves = []
     for t, line in lines.items():
         known = [(n, gap) for n, gap in line.items() if gap is not None]
-        curves.append({"label": f"{t:,} trunk iterations", "x": [n for n, _ in known],
-                       "y": [gap for _, gap in known]})  # fmt: skip
-    shown = panel("Fig. 4: CFR-D", "subgame iterations per trunk iteration",
-                  "exploitability (chips per hand)", curves, scale="log")  # fmt: skip
+        curves.append(
+            {
+                "label": f"{t:,} trunk iterations",
+                "x": [n for n, _ in known],
+                "y": [gap for _, gap in known],
+            }
+        )
+    shown = panel(
+        "Fig. 4: CFR-D",
+        "subgame iterations per trunk iteration",
+        "exploitability (chips per hand)",
+        curves,
+        scale="log",
+    )
     return {
         "panels": [shown],
-        "exploitability": {str(t): {str(n): gap for n, gap in line.items()}
-                           for t, line in lines.items()},
+        "exploitability": {
+            str(t): {str(n): gap for n, gap in line.items()} for t, line in lines.items()
+        },
         "cpu_seconds_of_cfr_d": {str(n): seconds for n, seconds in spent.items()},
-    }  # fmt: skip
+    }

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import subgame as sg
+from subgame.abstraction.lift import abstract_best_response, lift
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, PAPER, Resolving, doubling
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
-from subgame.refine.abstraction import abstract_best_response, lift
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
 
@@ -70,27 +70,46 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         for name, after in _others(found, tree, subgames).items():
             others.setdefault(name, []).append(after)
     panels = [
-        panel("Fig. 5, top: against the original strategy", "iterations of each re-solving game",
-              "won (chips per hand)", _curves(trials, counts, lambda trial: trial.head_to_head),
-              scale="semilog"),
-        panel("Fig. 5, bottom: exploitability", "iterations of each re-solving game",
-              "exploitability (chips per hand)",
-              _curves(trials, counts, lambda trial: trial.exploitability), scale="semilog",
-              lines=[{"label": "paper, the abstract strategy: 0.382", "y": 0.382}]),
-    ]  # fmt: skip
+        panel(
+            "Fig. 5, top: against the original strategy",
+            "iterations of each re-solving game",
+            "won (chips per hand)",
+            _curves(trials, counts, lambda trial: trial.head_to_head),
+            scale="semilog",
+        ),
+        panel(
+            "Fig. 5, bottom: exploitability",
+            "iterations of each re-solving game",
+            "exploitability (chips per hand)",
+            _curves(trials, counts, lambda trial: trial.exploitability),
+            scale="semilog",
+            lines=[{"label": "paper, the abstract strategy: 0.382", "y": 0.382}],
+        ),
+    ]
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(trials, counts, others),
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(trials, counts, others),
         data={
-            "panels": panels, "counts": counts, "trials": [vars(trial) for trial in trials],
+            "panels": panels,
+            "counts": counts,
+            "trials": [vars(trial) for trial in trials],
             "others": others,
         },
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(KEY, quick, seed),
+        seed=seed,
         settings={
-            "abstract equilibria": len(trials), "found by": list(ways), "gap": gap,
-            "iterations": counts[-1], "schedule": "cfr", "quick": quick,
+            "abstract equilibria": len(trials),
+            "found by": list(ways),
+            "gap": gap,
+            "iterations": counts[-1],
+            "schedule": "cfr",
+            "quick": quick,
         },
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) -> sg.Result:
@@ -144,10 +163,15 @@ def _curves(
     out = []
     for name in ("safe", "unsafe"):
         values = np.array([of(trial)[name] for trial in trials])
-        out.append({
-            "label": f"{name} re-solving", "x": counts, "y": np.median(values, axis=0).tolist(),
-            "low": values.min(axis=0).tolist(), "high": values.max(axis=0).tolist(),
-        })  # fmt: skip
+        out.append(
+            {
+                "label": f"{name} re-solving",
+                "x": counts,
+                "y": np.median(values, axis=0).tolist(),
+                "low": values.min(axis=0).tolist(),
+                "high": values.max(axis=0).tolist(),
+            }
+        )
     return out
 
 
@@ -168,16 +192,23 @@ def _rows(
     rows = [
         row("infosets of the abstract game", None, 576, "of 936"),
         row("exploitability of the abstract strategy", 0.382, first, note),
-        row(f"  of the one that {trials[0].start} finds", 0.382, trials[0].abstract,
-            "from zero regrets"),
+        row(
+            f"  of the one that {trials[0].start} finds",
+            0.382,
+            trials[0].abstract,
+            "from zero regrets",
+        ),
         row("safe, 200 iterations", 0.33, *at("safe", 200)),
         row("safe, 2,000 iterations", "0.23 to 0.29", *at("safe", 2_000)),
         row("safe, 2,000 iterations and more", "0.23 to 0.29", *spread(settled)),
         row("unsafe, 6,250 iterations", 0.39, *at("unsafe", 6_250)),
-        row("safe is less exploitable than the abstract strategy", "yes",
+        row(
+            "safe is less exploitable than the abstract strategy",
+            "yes",
             all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials),
-            f"each of {len(trials)}"),
-    ]  # fmt: skip
+            f"each of {len(trials)}",
+        ),
+    ]
     for name in ("safe", "unsafe"):
         wins = [trial.head_to_head[name][k] for trial in trials]
         rows.append(row(f"{name} wins from the original, 6,250 iterations", None, *spread(wins)))

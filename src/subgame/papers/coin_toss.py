@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 import subgame as sg
+from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
 from subgame.refine.refine import Refinement
-from subgame.solve.engine import engine
 
 KEY = "coin-toss"
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -58,21 +58,33 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     rows = [*_section_2(), *_blueprint(), *_techniques(), *_two_subgames()]
     both = [line for line in rows if isinstance(line["paper"], float | int)]
     series = [
-        {"label": who, "x": list(range(len(both))), "y": [line[key] for line in both],
-         "line": "", "marker": mark, "size": size}
+        {
+            "label": who,
+            "x": list(range(len(both))),
+            "y": [line[key] for line in both],
+            "line": "",
+            "marker": mark,
+            "size": size,
+        }
         for who, key, mark, size in (("paper", "paper", "s", 8), ("ours", "ours", "x", 5))
-    ]  # fmt: skip
+    ]
     names = [line["quantity"] for line in both]
     panels = [panel("Coin Toss", "probability, or value to P1", "", series, names=names)]
     worst = max(abs(line["paper"] - line["ours"]) for line in both)
     if progress is not None:
         progress("Coin Toss", 1.0)
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=rows,
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=rows,
         data={"panels": panels, "largest_difference": worst},
-        command=command(KEY, quick, seed), seed=seed, settings={"schedule": "lp"}, notes=NOTES,
+        command=command(KEY, quick, seed),
+        seed=seed,
+        settings={"schedule": "lp"},
+        notes=NOTES,
         seconds=time.perf_counter() - began,
-    )  # fmt: skip
+    )
 
 
 def _plays(tree: sg.PublicTree, strategy: sg.Strategy) -> dict[str, float]:
@@ -120,10 +132,14 @@ def _section_2() -> Rows:
         row("Sec. 2: value of the game", 0, solved.value),
         row("Sec. 2: lucky Tails, P2 Heads", 0.75, lucky_tails["Heads"]),
         row("Sec. 2: lucky Tails, P2 Tails", 0.25, lucky_tails["Tails"]),
-        row("Sec. 5: P1 gets, P2 Heads 3/4, Tails 1/4", "0", _best(tree, printed),
-            "misprint: see below"),
+        row(
+            "Sec. 5: P1 gets, P2 Heads 3/4, Tails 1/4",
+            "0",
+            _best(tree, printed),
+            "misprint: see below",
+        ),
         row("Sec. 5: P1 gets, P2 Heads 1/4, Tails 3/4", 0, _best(tree, quarter), "what is meant"),
-    ]  # fmt: skip
+    ]
 
 
 def _blueprint() -> Rows:
@@ -151,20 +167,28 @@ def _techniques() -> Rows:
     guess, worth = margin.strategy["Play"], _plays(tree, margin.strategy)
     rows = [
         row("Sec. 4.1: Unsafe, P2 Heads", 1, unsafe.strategy["Play"]["Heads"]),
-        row("Sec. 4.1: Unsafe, P1 gets", None, _best(tree, unsafe.strategy),
-            f"blueprint: {before:g}; plays Tails only"),
+        row(
+            "Sec. 4.1: Unsafe, P1 gets",
+            None,
+            _best(tree, unsafe.strategy),
+            f"blueprint: {before:g}; plays Tails only",
+        ),
         row("Sec. 4.2: Resolve, alternative at Heads", 0, float(pays["Heads Play"])),
         row("Sec. 4.2: Resolve, alternative at Tails", 0.5, float(pays["Tails Play"])),
         row("Sec. 4.2: Resolve, smallest margin", ">= 0", resolve.margin + 0.0),
-        row("Sec. 4.2: Resolve, P1 gets", f"<= {before:g}", _best(tree, resolve.strategy),
-            "never above the blueprint's"),
+        row(
+            "Sec. 4.2: Resolve, P1 gets",
+            f"<= {before:g}",
+            _best(tree, resolve.strategy),
+            "never above the blueprint's",
+        ),
         row("App. A: Maxmargin, P2 Heads", 0.625, guess["Heads"]),
         row("App. A: Maxmargin, P2 Tails", 0.375, guess["Tails"]),
         row("App. A: Maxmargin, P2 Forfeit", 0, guess["Forfeit"]),
         row("Sec. 5: Maxmargin, Play from Heads", -0.25, worth["Heads Play"]),
         row("Sec. 5: Maxmargin, Play from Tails", 0.25, worth["Tails Play"]),
         row("Sec. 5: Maxmargin, P1 gets", 0.375, _best(tree, margin.strategy)),
-    ]  # fmt: skip
+    ]
     for gadget in (sg.ReachResolve(), sg.ReachMaxmargin()):
         found = _refined(tree, gadget)
         part = found.parts[0]
@@ -174,9 +198,13 @@ def _techniques() -> Rows:
             row(f"Sec. 5: {name}, gift at Heads", 0.5, float(gift["Heads Play"])),
             row(f"Sec. 5: {name}, P2 Heads", None, found.strategy["Play"]["Heads"]),
             row(f"Sec. 5: {name}, smallest margin", ">= 0", found.margin + 0.0),
-            row(f"Sec. 5: {name}, P1 gets", f"<= {before:g}", _best(tree, found.strategy),
-                "Maxmargin: 0.375" if gadget.door == "choose" else ""),
-        ]  # fmt: skip
+            row(
+                f"Sec. 5: {name}, P1 gets",
+                f"<= {before:g}",
+                _best(tree, found.strategy),
+                "Maxmargin: 0.375" if gadget.door == "choose" else "",
+            ),
+        ]
     return rows
 
 
@@ -193,9 +221,13 @@ def _two_subgames() -> Rows:
     always = np.array([1.0, -1.0])  # what she gets in S1 from Heads and Tails if P2 says Tails
     kept = bool(np.all(np.array(list(pays.values())) >= always - 1e-12))
     halved = sg.refine(
-        tree, sg.blueprint(tree, "paper"), at=["Play S1", "Play S2"],
-        technique=sg.ReachMaxmargin(), schedule="lp", player=1,
-    )  # fmt: skip
+        tree,
+        sg.blueprint(tree, "paper"),
+        at=["Play S1", "Play S2"],
+        technique=sg.ReachMaxmargin(),
+        schedule="lp",
+        player=1,
+    )
     return [
         row("Fig. 4: Play from Heads, blueprint", 0, worth["Heads Play"]),
         row("Fig. 4: alternative at Heads, split", 0.5, float(_at(alternatives[True], "Heads"))),
@@ -204,9 +236,13 @@ def _two_subgames() -> Rows:
         row("Fig. 4: Play from Heads, Tails in S1", 0.5, _plays(tree, one)["Heads Play"]),
         row("Fig. 4: Play from Tails, Tails in S1", -0.5, _plays(tree, one)["Tails Play"]),
         row("Fig. 4: Play from Heads, Tails in both", 1, _plays(tree, both)["Heads Play"]),
-        row("Fig. 4: Reach-Maxmargin, split, Play from Heads", "<= 0.5",
-            _plays(tree, halved.strategy)["Heads Play"], "both subgames solved independently"),
-    ]  # fmt: skip
+        row(
+            "Fig. 4: Reach-Maxmargin, split, Play from Heads",
+            "<= 0.5",
+            _plays(tree, halved.strategy)["Heads Play"],
+            "both subgames solved independently",
+        ),
+    ]
 
 
 def _at(values: Mapping[str, float], coin: str) -> float:

@@ -61,21 +61,38 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             for schedule in ("cfr+", "lp"):
                 gaps = {
                     name: sg.refine(
-                        tree, blueprint, at=subgames, technique=form, schedule=schedule,
+                        tree,
+                        blueprint,
+                        at=subgames,
+                        technique=form,
+                        schedule=schedule,
                         iterations=iterations,
                     ).after.mean
                     for name, form in FORMS.items()
-                }  # fmt: skip
+                }
                 before = sg.exploitability(tree, blueprint).mean
-                found.append({"game": game, "at": at, "blueprint": strength, "before": before,
-                              "schedule": schedule, "after": gaps})  # fmt: skip
+                found.append(
+                    {
+                        "game": game,
+                        "at": at,
+                        "blueprint": strength,
+                        "before": before,
+                        "schedule": schedule,
+                        "after": gaps,
+                    }
+                )
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(found),
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(found),
         data={"panels": [_panel(found, schedule) for schedule in ("cfr+", "lp")], "found": found},
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(KEY, quick, seed),
+        seed=seed,
         settings={"refined": REFINED, "iterations": iterations, "quick": quick},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -84,12 +101,22 @@ def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         cases = [case["after"] for case in found if case["schedule"] == schedule]
         for name in ("resolve", "maxmargin"):
             saved = [1 - case[f"{name}, refined"] / case[name] for case in cases]
-            out.append(row(f"{name} by {schedule}: refined lowers exploitability by at most",
-                           "> 50 %", f"{max(saved):.0%}",
-                           f"median {np.median(saved):.0%}, least {min(saved):.0%}"))  # fmt: skip
+            out.append(
+                row(
+                    f"{name} by {schedule}: refined lowers exploitability by at most",
+                    "> 50 %",
+                    f"{max(saved):.0%}",
+                    f"median {np.median(saved):.0%}, least {min(saved):.0%}",
+                )
+            )
         wins = sum(case["resolve, refined"] <= case["maxmargin, refined"] + 1e-9 for case in cases)
-        out.append(row(f"by {schedule}: refined Resolve no worse than refined Maxmargin",
-                       "preferred", f"{wins} of {len(cases)}"))  # fmt: skip
+        out.append(
+            row(
+                f"by {schedule}: refined Resolve no worse than refined Maxmargin",
+                "preferred",
+                f"{wins} of {len(cases)}",
+            )
+        )
     for case in found:
         if case["schedule"] == "cfr+":
             name = f"{case['game']} {case['at']}, blueprint {case['blueprint']}"
@@ -101,12 +128,23 @@ def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _panel(found: list[dict[str, Any]], schedule: str) -> dict[str, Any]:
     cases = [case for case in found if case["schedule"] == schedule]
     series = [
-        {"label": name, "x": list(range(len(cases))), "y": [c["after"][name] for c in cases],
-         "line": "none", "size": 7}
+        {
+            "label": name,
+            "x": list(range(len(cases))),
+            "y": [c["after"][name] for c in cases],
+            "line": "none",
+            "size": 7,
+        }
         for name in FORMS
-    ]  # fmt: skip
+    ]
     marks = [case["before"] for case in cases]
-    before = {"label": "blueprint", "x": list(range(len(cases))), "y": marks, "line": "none",
-              "marker": "|", "size": 12}  # fmt: skip
+    before = {
+        "label": "blueprint",
+        "x": list(range(len(cases))),
+        "y": marks,
+        "line": "none",
+        "marker": "|",
+        "size": 12,
+    }
     names = [f"{c['game'].partition('(')[0]} {c['at']}, {c['blueprint']}" for c in cases]
     return panel(f"solved by {schedule}", "exploitability", "", [*series, before], names=names)

@@ -74,15 +74,22 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         blueprint = sg.solve(tree, SCHEDULE, iterations=weak, threads=threads).strategy
         for j, (form, gadget) in enumerate(FORMS.items()):
             tell(f"{name}: {form}", (k + j / len(FORMS)) / len(spots))
-            found.append({"spot": name, "technique": form, "iterations": iterations}
-                         | _measure(tree, blueprint, gadget, iterations, game))  # fmt: skip
+            found.append(
+                {"spot": name, "technique": form, "iterations": iterations}
+                | _measure(tree, blueprint, gadget, iterations, game)
+            )
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=_rows(found, spots),
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=_rows(found, spots),
         data={"panels": [_panel(found, name) for name in spots], "found": found},
-        command=command(KEY, quick, seed), seed=seed,
+        command=command(KEY, quick, seed),
+        seed=seed,
         settings={"schedule": SCHEDULE, "blueprint": weak, "refined": REFINED, "quick": quick},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _published() -> dict[str, tuple[Holdem, int]]:
@@ -119,12 +126,15 @@ def _measure(
     gaps = [part.gap for part in refined.parts if part.gap is not None]
     thousandths = 1000 / game.rules.blinds[1]
     return {
-        "before": refined.before.mean, "after": refined.after.mean,
+        "before": refined.before.mean,
+        "after": refined.after.mean,
         "before_mbb": refined.before.mean * thousandths,
         "after_mbb": refined.after.mean * thousandths,
-        "margin": refined.margin, "bound": refined.bound, "gap": max(gaps, default=None),
+        "margin": refined.margin,
+        "bound": refined.bound,
+        "gap": max(gaps, default=None),
         "seconds": sum(part.seconds for part in refined.parts),
-    }  # fmt: skip
+    }
 
 
 def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, Any]]:
@@ -132,8 +142,14 @@ def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, 
     for spot in spots:
         cases = [case for case in found if case["spot"] == spot]
         before = cases[0]
-        out.append(row(f"{spot}: blueprint, mbb/h", None, before["before_mbb"],
-                       f"{before['before']:.4g} chips"))  # fmt: skip
+        out.append(
+            row(
+                f"{spot}: blueprint, mbb/h",
+                None,
+                before["before_mbb"],
+                f"{before['before']:.4g} chips",
+            )
+        )
         for case in cases:
             gap = "" if case["gap"] is None else f", gap {case['gap']:.3g}"
             note = (
@@ -144,8 +160,13 @@ def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, 
         safe = [case for case in cases if case["technique"] in SAFE]
         for slack, up in (("", 0.0), (", up to the gap", 1.0)):
             kept = sum(case["after"] <= case["before"] + up * case["gap"] for case in safe)
-            out.append(row(f"{spot}: safe techniques no worse than the blueprint{slack}", "all",
-                           f"{kept} of {len(safe)}"))  # fmt: skip
+            out.append(
+                row(
+                    f"{spot}: safe techniques no worse than the blueprint{slack}",
+                    "all",
+                    f"{kept} of {len(safe)}",
+                )
+            )
     return out
 
 
@@ -153,10 +174,21 @@ def _panel(found: list[dict[str, Any]], spot: str) -> dict[str, Any]:
     cases = [case for case in found if case["spot"] == spot]
     x = list(range(len(cases)))
     series = [
-        {"label": "refined", "x": x, "y": [c["after_mbb"] for c in cases], "line": "none",
-         "size": 7},
-        {"label": "blueprint", "x": x, "y": [c["before_mbb"] for c in cases], "line": "none",
-         "marker": "|", "size": 12},
-    ]  # fmt: skip
+        {
+            "label": "refined",
+            "x": x,
+            "y": [c["after_mbb"] for c in cases],
+            "line": "none",
+            "size": 7,
+        },
+        {
+            "label": "blueprint",
+            "x": x,
+            "y": [c["before_mbb"] for c in cases],
+            "line": "none",
+            "marker": "|",
+            "size": 12,
+        },
+    ]
     names = [case["technique"] for case in cases]
     return panel(spot, "exploitability within the endgame, mbb/h", "", series, names=names)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import subgame as sg
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
-from subgame.refine.nested import nest
-from subgame.refine.translation import mapping, translate
+from subgame.refine.nested.answers import nest
+from subgame.refine.nested.translation import mapping, translate
 
 KEY = "no-limit-leduc-sizes"
 PAPER = (
@@ -26,8 +26,32 @@ PAPER = (
 WHAT = "no-limit Leduc: exploitability against one more bet size, nested beside translated"
 OURS = "1x a"
 QUICK = (0.25, 0.5, 0.75, 2.0)
-FULL = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9, 1.1, 1.25, 1.5, 1.75,
-        2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)  # fmt: skip
+FULL = (
+    0.05,
+    0.1,
+    0.15,
+    0.2,
+    0.25,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.75,
+    0.8,
+    0.9,
+    1.1,
+    1.25,
+    1.5,
+    1.75,
+    2.0,
+    2.5,
+    3.0,
+    3.5,
+    4.0,
+    4.5,
+    5.0,
+)
 STACK, ANTE = 120, 10
 """Ganzfried & Sandholm's 12 antes, in chips small enough for any of the sizes above."""
 TECHNIQUES = ("resolve", "maxmargin")
@@ -120,35 +144,62 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         tell(f"one more bet of {size:g} pot", 0.2 + 0.8 * k / len(sizes))
         found.append(against_size(solved.strategy, size, iterations=iterations))
     rows += [
-        row(f"Leduc, one more bet of {one.size:g} pot, {name}", None, value / ANTE,
-            f"antes a hand; translated: {one.translated / ANTE:.4f}")
-        for one in found for name, value in one.nested.items()
-    ]  # fmt: skip
+        row(
+            f"Leduc, one more bet of {one.size:g} pot, {name}",
+            None,
+            value / ANTE,
+            f"antes a hand; translated: {one.translated / ANTE:.4f}",
+        )
+        for one in found
+        for name, value in one.nested.items()
+    ]
     return Report(
-        key=KEY, paper=PAPER, what=WHAT, rows=rows, data=_data(found),
-        command=command(KEY, quick, seed), seed=seed,
+        key=KEY,
+        paper=PAPER,
+        what=WHAT,
+        rows=rows,
+        data=_data(found),
+        command=command(KEY, quick, seed),
+        seed=seed,
         settings={"stack": STACK, "ante": ANTE, "iterations": iterations, "blueprint": "lp"},
-        notes=NOTES, seconds=time.perf_counter() - began,
-    )  # fmt: skip
+        notes=NOTES,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _data(found: Sequence[Against]) -> dict[str, Any]:
     x = [one.size for one in found]
-    series = [{"label": "translated, pseudo-harmonic", "x": x,
-               "y": [one.translated / ANTE for one in found], "marker": "o"}]  # fmt: skip
+    series = [
+        {
+            "label": "translated, pseudo-harmonic",
+            "x": x,
+            "y": [one.translated / ANTE for one in found],
+            "marker": "o",
+        }
+    ]
     series += [
-        {"label": f"nested, {name}", "x": x, "y": [one.nested[name] / ANTE for one in found],
-         "marker": "x"}
+        {
+            "label": f"nested, {name}",
+            "x": x,
+            "y": [one.nested[name] / ANTE for one in found],
+            "marker": "x",
+        }
         for name in TECHNIQUES
-    ]  # fmt: skip
+    ]
     worst = min(one.translated / max(one.nested.values()) for one in found)
     return {
-        "panels": [panel("No-limit Leduc: pot and all-in known, one more size played",
-                         "the opponent's other bet, in pots", "exploitability, antes a hand",
-                         series, scale="log")],
+        "panels": [
+            panel(
+                "No-limit Leduc: pot and all-in known, one more size played",
+                "the opponent's other bet, in pots",
+                "exploitability, antes a hand",
+                series,
+                scale="log",
+            )
+        ],
         "least_ratio": worst,
         "milliseconds_per_answer": [1000 * one.seconds for one in found],
-    }  # fmt: skip
+    }
 
 
 def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
@@ -156,10 +207,11 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
     rows = []
     for k, n in enumerate(stacks):
         small, large = (
-            sg.compile(sg.games.load("no-limit-kuhn", stack=10 * n + 5, ante=5, bets=bets,
-                                     replies="none"))
+            sg.compile(
+                sg.games.load("no-limit-kuhn", stack=10 * n + 5, ante=5, bets=bets, replies="none")
+            )
             for bets in ("fcpa", "all")
-        )  # fmt: skip
+        )
         solved, value = sg.solve_lp(small), sg.solve_lp(large).value
         call = 1.0 if n == 3 else 2 / (1 + n)
         table = solved.strategy.table() | {f"K:r{10 * n}": {"f": 1 - call, "c": call}}
@@ -180,8 +232,12 @@ def _leduc() -> list[dict[str, Any]]:
     )
     found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
     return [
-        row(f"Leduc, stack 12, {name}", printed,
+        row(
+            f"Leduc, stack 12, {name}",
+            printed,
             round(sg.exploitability(large, translate(solved.strategy, large, name)).mean, 3),
-            f"abstract equilibrium by {solver}")
-        for name, printed in TABLE_6.items() for solver, solved in found.items()
-    ]  # fmt: skip
+            f"abstract equilibrium by {solver}",
+        )
+        for name, printed in TABLE_6.items()
+        for solver, solved in found.items()
+    ]

@@ -71,8 +71,10 @@ class Report:
         for name, right in (("quantity", False), ("paper", True), ("ours", True), ("note", False)):
             shown.add_column(name, justify="right" if right else "left")
         for line in self.rows:
-            shown.add_row(*(Text(figure(line[key])) for key in ("quantity", "paper", "ours")),
-                          Text(line["note"], style="dim"))  # fmt: skip
+            shown.add_row(
+                *(Text(figure(line[key])) for key in ("quantity", "paper", "ours")),
+                Text(line["note"], style="dim"),
+            )
         console = Console(width=width, color_system=None)
         with console.capture() as text:
             console.print(Text(self.paper, style="italic"))
@@ -110,8 +112,12 @@ class Report:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{self.key}.json"
-        found = {**self.as_dict(), "commit": commit(), "machine": machine(),
-                 "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")}  # fmt: skip
+        found = {
+            **self.as_dict(),
+            "commit": commit(),
+            "machine": machine(),
+            "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        }
         file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         return [file, *self.plot(folder / self.key)]
 
@@ -148,18 +154,28 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
     """One panel."""
     scale = shown.get("scale", "linear")
     for colour, line in zip(COLOURS * 4, shown["series"], strict=False):
-        style = {"marker": line.get("marker", "o"), "markersize": line.get("size", 4),
-                 "linestyle": line.get("line", "-"), "color": colour,
-                 "label": line["label"]}  # fmt: skip
+        style = {
+            "marker": line.get("marker", "o"),
+            "markersize": line.get("size", 4),
+            "linestyle": line.get("line", "-"),
+            "color": colour,
+            "label": line["label"],
+        }
         ax.plot(*(line[axis] for axis in ("yx" if "names" in shown else "xy")), **style)
         if "low" in line:
             ax.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, lw=0)
     for mark in shown.get("lines", ()):
         ax.axhline(mark["y"], color="black", linestyle=":", linewidth=1)
         side = mark.get("side", "right")
-        ax.annotate(mark["label"], (float(side == "right"), mark["y"]), ha=side, va="bottom",
-                    xycoords=("axes fraction", "data"), fontsize="small",
-                    bbox={"color": "white", "alpha": 0.6, "lw": 0, "pad": 1})  # fmt: skip
+        ax.annotate(
+            mark["label"],
+            (float(side == "right"), mark["y"]),
+            ha=side,
+            va="bottom",
+            xycoords=("axes fraction", "data"),
+            fontsize="small",
+            bbox={"color": "white", "alpha": 0.6, "lw": 0, "pad": 1},
+        )
     if scale in ("log", "semilog"):
         ax.set_xscale("log")
     if scale == "log":
@@ -186,8 +202,12 @@ def commit() -> str:
 
 def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
-    found = {"platform": platform.platform(), "processor": _processor(),
-             "cpus": str(os.cpu_count() or 0), "python": platform.python_version()}  # fmt: skip
+    found = {
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cpus": str(os.cpu_count() or 0),
+        "python": platform.python_version(),
+    }
     for name in versions:
         try:
             found[name] = importlib.metadata.version(name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
-from subgame.gpu.runtime import load_torch
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of all is done (0 to 1)."""

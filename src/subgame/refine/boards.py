@@ -2,7 +2,7 @@
 
 Root slots are the hands that a player can hold there. Units are those of the whole game, as in
 `subgame.refine.subgame`: a pair of hands and the cards so far have their chance inside
-`BoardTree.deals`, and a range is its player's reach.
+`RangeTree.deals`, and a range is its player's reach.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.refine.subgame import Subgame
-from subgame.solve.engine import engine
-from subgame.tree.boards import BoardTree, HandPlex, compile_boards
-from subgame.tree.forest import decisions
+from subgame.tree.ranges.betting_tree import decisions
+from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -36,18 +36,18 @@ class Spot(NamedTuple):
     betting: Betting
 
 
-class BoardSubgame(Subgame):
+class RangeSubgame(Subgame):
     """A part of a hold'em tree, or all of it. Axis: s = root slot, a hand."""
 
-    def __init__(self, whole: BoardTree, spot: Spot) -> None:
+    def __init__(self, whole: RangeTree, spot: Spot) -> None:
         put, root = object.__setattr__, spot == Spot(0, whole.holdem.start())
         put(self, "whole", whole)
         put(self, "spot", spot)
         put(self, "name", "root" if root else _name(whole, spot))
         put(self, "tree", whole if root else _part(whole, spot))
 
-    whole: BoardTree
-    tree: BoardTree
+    whole: RangeTree
+    tree: RangeTree
     spot: Spot
 
     def hands(self, p: int) -> Ints:
@@ -62,9 +62,10 @@ class BoardSubgame(Subgame):
         for action in self.spot.betting.history[len(state.history) :]:
             if action == "/":
                 u = next(
-                    k for k, unit in enumerate(self.whole.units)
+                    k
+                    for k, unit in enumerate(self.whole.units)
                     if unit.parent == u and unit.cards == cards[: len(unit.cards)]
-                )  # fmt: skip
+                )
             else:
                 out.append((u, state, game.actions(state).index(action)))
                 state = state.child(action)
@@ -79,8 +80,12 @@ class BoardSubgame(Subgame):
                 weights = plan.sigma[side.cells(u, number[state.history][1])]
                 weights = np.maximum(weights.astype(np.float64), 0)
                 total = weights.sum(1)
-                share = np.divide(weights[:, action], total, where=total > 0,
-                                  out=np.full(len(total), 1 / weights.shape[1]))  # fmt: skip
+                share = np.divide(
+                    weights[:, action],
+                    total,
+                    where=total > 0,
+                    out=np.full(len(total), 1 / weights.shape[1]),
+                )
                 out[self.whole.units[u].hands[p]] *= share
         return out[self.hands(p)]
 
@@ -166,7 +171,7 @@ class Gifts:
 
     def __init__(
         self,
-        whole: BoardTree,
+        whole: RangeTree,
         o: int,
         ours: Any,
         estimate: Strategy | None,
@@ -176,7 +181,7 @@ class Gifts:
         self.device = device
         self._kept: dict[tuple[int, tuple[str, ...], int, str], Gift] = {}
 
-    def along(self, subgame: BoardSubgame, which: str) -> list[Gift]:
+    def along(self, subgame: RangeSubgame, which: str) -> list[Gift]:
         """Those on the way to a subgame; `which` actions count is "lower" or "estimated"."""
         out = []
         for u, state, action in subgame.lines:
@@ -189,7 +194,7 @@ class Gifts:
 
     def _gift(self, u: int, state: Betting, action: int, which: str) -> Gift:
         """2017, Sec. 5: max over a of CBV(I, a) minus CBV(I, a'), a' being `action`."""
-        here = BoardSubgame(self.whole, Spot(u, state))
+        here = RangeSubgame(self.whole, Spot(u, state))
         reach = np.zeros(self.whole.holdem.deck.num_hands)
         reach[here.hands(self.o)] = here.weight(self.o, here.reach(1 - self.o, self.ours))
         states = [state.child(name) for name in self.whole.holdem.actions(state)]
@@ -213,7 +218,7 @@ class Gifts:
         if state.street > self.whole.streets[self.whole.units[u].street].index:  # a card is dealt
             units = [k for k, unit in enumerate(self.whole.units) if unit.parent == u]
         for spot in (Spot(k, state) for k in units if _some_pair(self.whole, k)):
-            part = BoardSubgame(self.whole, spot)
+            part = RangeSubgame(self.whole, spot)
             run = engine(part.tree, device=self.device)
             sigma = part.restrict_weights(self.ours.sigma, 1 - self.o)
             plan = run.plan(1 - self.o, sigma, part.reach(1 - self.o, self.ours))
@@ -225,15 +230,15 @@ class Gifts:
         return out
 
 
-def _side(tree: BoardTree, p: int) -> HandPlex:
-    return cast(HandPlex, tree.players[p])
+def _side(tree: RangeTree, p: int) -> RangeSide:
+    return cast(RangeSide, tree.players[p])
 
 
-def _name(tree: BoardTree, spot: Spot) -> str:
+def _name(tree: RangeTree, spot: Spot) -> str:
     return tree.holdem.public_name(tree.units[spot.unit].cards, spot.betting)
 
 
-def _part(whole: BoardTree, spot: Spot) -> BoardTree:
+def _part(whole: RangeTree, spot: Spot) -> RangeTree:
     """The tree below a spot, in units of the whole game; no boards are merged in it."""
     unit, game = whole.units[spot.unit], whole.holdem
     ranges = []
@@ -246,13 +251,13 @@ def _part(whole: BoardTree, spot: Spot) -> BoardTree:
     chance, u = 1.0, spot.unit
     while u > 0:
         chance, u = chance * whole.units[u].weight, whole.units[u].parent
-    return replace(compile_boards(below), deals=whole.deals / chance, engines={})
+    return replace(compile_range_tree(below), deals=whole.deals / chance, engines={})
 
 
 # Frontiers -----------------------------------------------------------------------------------
 
 
-def cut_boards(tree: BoardTree, at: Any) -> list[BoardSubgame]:
+def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
     """The subgames of a hold'em tree at a frontier; see `subgame.cut`."""
     many = not isinstance(at, str) and isinstance(at, Iterable)
     spots = [spot for one in (at if many else [at]) for spot in _spots(tree, one)]
@@ -274,10 +279,10 @@ def cut_boards(tree: BoardTree, at: Any) -> list[BoardSubgame]:
             "cannot be cut out; refine at root, or compile it with merge=False (subgame endgame "
             "--apart)."
         )
-    return [BoardSubgame(tree, spot) for spot in spots]
+    return [RangeSubgame(tree, spot) for spot in spots]
 
 
-def _spots(tree: BoardTree, at: object) -> Iterator[Spot]:
+def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:
     game = tree.holdem
     frontiers = game.frontiers()
     if not isinstance(at, str):
@@ -305,12 +310,12 @@ def _after(game: Holdem) -> list[str]:
     return [name for name in game.frontiers() if name.startswith("after")]
 
 
-def _some_pair(tree: BoardTree, u: int) -> bool:
+def _some_pair(tree: RangeTree, u: int) -> bool:
     hands = tree.units[u].hands
     return bool(tree.holdem.deck.disjoint[np.ix_(*hands)].any())
 
 
-def _public_state(tree: BoardTree, at: str) -> Spot:
+def _public_state(tree: RangeTree, at: str) -> Spot:
     """The public state of a name such as ``Qs Jh 2h 8d | r100c/``."""
     board, bar, history = at.partition("|")
     game = tree.holdem
@@ -327,7 +332,7 @@ def _public_state(tree: BoardTree, at: str) -> Spot:
     return Spot(found[0], state)
 
 
-def _below(tree: BoardTree, one: Spot, other: Spot) -> bool:
+def _below(tree: RangeTree, one: Spot, other: Spot) -> bool:
     cards, above = tree.units[one.unit].cards, tree.units[other.unit].cards
     history = other.betting.history
     return cards[: len(above)] == above and one.betting.history[: len(history)] == history

@@ -19,19 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game, State
-from subgame.refine.gadgets import Gadget, Resolve, Stakes
+from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.payoffs import normalised
 from subgame.refine.refine import inside, solve_gadget
 from subgame.refine.subgame import Subgame, cut_at_histories
-from subgame.solve.engine import engine
-from subgame.solve.judge import exploitability
+from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
 from subgame.tree.compile import assemble, form_of
-from subgame.tree.histories import FRONTIER, walk
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import (
     Strategy,
     check_made_for,
@@ -134,10 +134,10 @@ class Compact:
             o, ours = 1 - p, plans[p][subgame.sequence[p]]
             weight = subgame.weight(o, ours)
             kept = normalised(self.values[k][o], weight)
-            stakes = Stakes(o, ours, plans[o][subgame.sequence[o]], weight, kept, kept)
+            inputs = GadgetInputs(o, ours, plans[o][subgame.sequence[o]], weight, kept, kept)
             if subgame.tree.players[p].names:
                 solver = schedule if schedule == "lp" else parse(schedule)
-                found = solve_gadget(gadget, subgame, stakes, solver, limits)
+                found = solve_gadget(gadget, subgame, inputs, solver, limits)
                 sigma.append(inside(found.strategy, subgame, p))
                 gaps.append(float(found.exploitability))
             else:
@@ -259,9 +259,13 @@ def cfr_d(
         probs = [run.behaviour(p, memory.average) for p, memory in enumerate(memories)]
         total = _total_weight(plan, t)
         values = tuple((a / total, b / total) for a, b in kept)
-        notes = {"schedule": str(plan), "iterations": t, "subgame_schedule": str(inner),
-                 "subgame_iterations": subgame_iterations,
-                 "seconds": time.perf_counter() - began}  # fmt: skip
+        notes = {
+            "schedule": str(plan),
+            "iterations": t,
+            "subgame_schedule": str(inner),
+            "subgame_iterations": subgame_iterations,
+            "seconds": time.perf_counter() - began,
+        }
         return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, notes)
 
     for t in range(1, iterations + 1):

@@ -20,20 +20,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
+from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.isomorphism import hand_permutations
-from subgame.refine.boards import BoardSubgame
-from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry, ways_in
-from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import Exploitability
-from subgame.solve.result import Result
+from subgame.refine.boards import RangeSubgame
+from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry, ways_in
+from subgame.solve.evaluate import Exploitability
+from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.compile import Form, FormPlayer, assemble
 from subgame.tree.public_tree import Entries, PublicTree
 
 if TYPE_CHECKING:
-    from subgame.solve.kernels import Root
+    from subgame.engines.numba.sequence_kernels import Root
 
 Floats = NDArray[np.float64]
 UNEVEN = 0.01
@@ -47,15 +48,15 @@ class Door:
         self,
         gadget: Gadget,
         tree: PublicTree,
-        stakes: Stakes,
+        inputs: GadgetInputs,
         uncertainty: Floats | None = None,
         predictive: bool = False,
         device: str | None = None,
     ) -> None:
-        o = self.opponent = stakes.opponent
-        self.gadget, self.stakes = gadget, stakes
+        o = self.opponent = inputs.opponent
+        self.gadget, self.inputs = gadget, inputs
         self.player = -1 if gadget.door == "none" else o
-        self.tree = assemble(gadget_form(gadget, _bare(tree), stakes))
+        self.tree = assemble(gadget_form(gadget, _bare(tree), inputs))
         self.run: Engine = engine(self.tree, device=device)
         self.memories = (
             self.run.memory(0, predictive=predictive),
@@ -63,10 +64,10 @@ class Door:
         )
         side = self.tree.players[o]
         self.choices = np.array([side.sequences(i) for i in range(len(side.names))])  # [i, action]
-        self.slot = np.arange(len(stakes.weight))
+        self.slot = np.arange(len(inputs.weight))
         self.place, self.scale = self.slot, np.ones(len(self.slot))
         if gadget.door in ("leave", "choose"):
-            ways = ways_in(gadget, stakes)
+            ways = ways_in(gadget, inputs)
             self.slot = np.array([way.slot for way in ways])
             self.scale = np.array([way.scale for way in ways])
             self.place = self.choices[:, 0] if gadget.door == "leave" else self.choices[0]
@@ -74,9 +75,12 @@ class Door:
         self._random: Root | None = None
         if gadget.door == "random":
             self._random = self.run.root(
-                o, rule=gadget.form, mean=stakes.alternative, spread=uncertainty,
-                weight=stakes.weight,
-            )  # fmt: skip
+                o,
+                rule=gadget.form,
+                mean=inputs.alternative,
+                spread=uncertainty,
+                weight=inputs.weight,
+            )
         self.begin(np.ones(3))
 
     def begin(self, rates: Floats) -> None:
@@ -93,12 +97,12 @@ class Door:
     def enter(self, p: int) -> Floats:
         """[s] player `p`'s reach on the coming iteration; ours is fixed by the trunk."""
         if p != self.opponent:
-            return self.stakes.our_reach
+            return self.inputs.our_reach
         return self._through(self.memories[p].reach)
 
     def _through(self, plan: Floats) -> Floats:
         """[s] the reach into the tree of a plan [q] at the door."""
-        out = np.zeros(len(self.stakes.weight))
+        out = np.zeros(len(self.inputs.weight))
         out[self.slot] = plan[self.place] * self.scale
         return out
 
@@ -112,7 +116,7 @@ class Door:
     def judge(self, run: Any, played: tuple[Any, Any]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the average at the door; `run` is the tree's."""
         o, us = self.opponent, 1 - self.opponent
-        ours = self.stakes.our_reach
+        ours = self.inputs.our_reach
         won = run.respond(o, run.plan(us, played[us], ours)).slots
         if self.player < 0 or self._random is not None:  # nobody chooses, or there is no such game
             hers = self.enter(o)
@@ -140,12 +144,16 @@ def _bare(tree: PublicTree) -> Form:
     ]
     entries = Entries(none, none, none, np.zeros(0))
     return Form(
-        tree.game, (players[0], players[1]), entries, ("root",), np.array([-1], np.int32),
+        tree.game,
+        (players[0], players[1]),
+        entries,
+        ("root",),
+        np.array([-1], np.int32),
         np.zeros(1),
-    )  # fmt: skip
+    )
 
 
-def _even(subgame: BoardSubgame, opponent: int, numbers: Floats) -> bool:
+def _even(subgame: RangeSubgame, opponent: int, numbers: Floats) -> bool:
     """Whether hands that are the same to the tree have the same numbers."""
     unit = subgame.tree.units[0]
     if len(unit.symmetries) == 1 and not subgame.tree.merged:
@@ -175,8 +183,8 @@ class _DoorRun(Run):
 
 def solve_at_door(
     gadget: Gadget,
-    subgame: BoardSubgame,
-    stakes: Stakes,
+    subgame: RangeSubgame,
+    inputs: GadgetInputs,
     solver: Schedule | str,
     limits: Limits,
     uncertainty: Floats | None = None,
@@ -188,9 +196,9 @@ def solve_at_door(
             "There is no linear program for hold'em trees; solve the gadget game by a CFR "
             "schedule, or compile a small deck with explicit=True."
         )
-    given = {"alternative payoffs": stakes.alternative, "uncertainty": uncertainty}
+    given = {"alternative payoffs": inputs.alternative, "uncertainty": uncertainty}
     for name, numbers in given.items():
-        if numbers is not None and not _even(subgame, stakes.opponent, numbers):
+        if numbers is not None and not _even(subgame, inputs.opponent, numbers):
             raise SubgameError(
                 f"The {name} in {subgame.tree.game} tell hands apart that differ only in suits, "
                 "which are one in its tree; give numbers that are equal for both, or compile it "
@@ -201,5 +209,5 @@ def solve_at_door(
             f"{gadget.name} on a hold'em tree cannot keep Resolve's conditions, for which the "
             "opponent needs a second copy of the tree; leave out keep_safe."
         )
-    door = Door(gadget, subgame.tree, stakes, uncertainty, solver.predictive, device)
+    door = Door(gadget, subgame.tree, inputs, uncertainty, solver.predictive, device)
     return complete(_DoorRun(subgame.tree, solver, door, device), limits)

@@ -133,20 +133,28 @@ def ReachEstimateDistributional(
 ) -> Gadget:
     """2017, Table 1: all three ideas at once."""
     return Gadget(
-        "reach-estimate-distributional", "random", gifts="estimated", split=split, scale=scale,
-        estimate=True, form=form,
-    )  # fmt: skip
+        "reach-estimate-distributional",
+        "random",
+        gifts="estimated",
+        split=split,
+        scale=scale,
+        estimate=True,
+        form=form,
+    )
 
 
 TECHNIQUES: dict[str, Callable[[], Gadget]] = {
-    "unsafe": Unsafe, "resolve": Resolve, "maxmargin": Maxmargin, "reach-resolve": ReachResolve,
+    "unsafe": Unsafe,
+    "resolve": Resolve,
+    "maxmargin": Maxmargin,
+    "reach-resolve": ReachResolve,
     "reach-maxmargin": ReachMaxmargin,
     "estimate": Estimate,
     "estimate-resolve": Estimate,
     "estimate-maxmargin": lambda: Estimate(Maxmargin()),
     "distributional": Distributional,
     "reach-estimate-distributional": ReachEstimateDistributional,
-}  # fmt: skip
+}
 
 
 def technique(name: str | Gadget) -> Gadget:
@@ -166,7 +174,7 @@ def technique(name: str | Gadget) -> Gadget:
 
 
 @dataclass(frozen=True)
-class Stakes:
+class GadgetInputs:
     """What the gadget needs to know of the root. Axis: s = root slot of the opponent.
 
     All values are the opponent's, as normalised in Brown & Sandholm 2017 (given that she came).
@@ -190,21 +198,21 @@ class Way:
     toll: float  # paid to enter, after scaling
 
 
-def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
+def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     """The subgame's form with the gadget on top of it."""
-    o = stakes.opponent
+    o = inputs.opponent
     if gadget.door in ("none", "random"):
-        reach = stakes.her_reach if gadget.door == "none" else np.ones(len(stakes.her_reach))
+        reach = inputs.her_reach if gadget.door == "none" else np.ones(len(inputs.her_reach))
         players = list(form.players)
         players[o] = replace(players[o], reach=reach)
-        players[1 - o] = replace(players[1 - o], reach=stakes.our_reach)
+        players[1 - o] = replace(players[1 - o], reach=inputs.our_reach)
         return replace(form, players=(players[0], players[1]), histories=None, located=None)
-    doors = ways_in(gadget, stakes)
-    hers, root, enter = _opponent(form.players[o], gadget, doors, len(stakes.weight))
+    doors = ways_in(gadget, inputs)
+    hers, root, enter = _opponent(form.players[o], gadget, doors, len(inputs.weight))
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
     # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
-    reached = stakes.our_reach > 0
-    unit = np.where(reached, stakes.our_reach, stakes.our_reach[reached].min(initial=1.0))
+    reached = inputs.our_reach > 0
+    unit = np.where(reached, inputs.our_reach, inputs.our_reach[reached].min(initial=1.0))
     ours = _us(form.players[1 - o], reached.astype(np.float64))
     sign = 1.0 if o == 0 else -1.0  # entries are player 0's payoffs
     her_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
@@ -214,7 +222,7 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
     node, her, our, value = [], [], [], []
     slot_of = _root_slots(form.players[o])[her_sequence]
     for copy in range(1 + gadget.keep_safe):
-        scale = np.zeros(len(stakes.weight))
+        scale = np.zeros(len(inputs.weight))
         for door in doors:
             if door.copy == copy:
                 scale[door.slot] = door.scale
@@ -226,8 +234,8 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
     if gadget.door == "leave":
         first = len(hers.slots)
         tolls += [
-            (first + 2 * s + 1, stakes.alternative[s] * stakes.weight[s])
-            for s in range(len(stakes.weight))
+            (first + 2 * s + 1, inputs.alternative[s] * inputs.weight[s])
+            for s in range(len(inputs.weight))
         ]
     node.append(np.zeros(len(tolls), dtype=np.int32))  # the gadget stands in the root public state
     her.append(np.array([q for q, _ in tolls], dtype=np.int32))
@@ -235,17 +243,23 @@ def gadget_form(gadget: Gadget, form: Form, stakes: Stakes) -> Form:
     value.append(sign * np.array([toll for _, toll in tolls]))
     sides = (np.concatenate(her), np.concatenate(our))
     entries = Entries(
-        np.concatenate(node), sides[0 if o == 0 else 1], sides[1 if o == 0 else 0],
+        np.concatenate(node),
+        sides[0 if o == 0 else 1],
+        sides[1 if o == 0 else 0],
         np.concatenate(value),
-    )  # fmt: skip
+    )
     players = [hers, ours] if o == 0 else [ours, hers]
     return Form(
-        f"{form.game} · {gadget.name}", (players[0], players[1]), entries,
-        form.node_names, form.node_parent, form.node_chance,
-    )  # fmt: skip
+        f"{form.game} · {gadget.name}",
+        (players[0], players[1]),
+        entries,
+        form.node_names,
+        form.node_parent,
+        form.node_chance,
+    )
 
 
-def ways_in(gadget: Gadget, stakes: Stakes) -> list[Way]:
+def ways_in(gadget: Gadget, inputs: GadgetInputs) -> list[Way]:
     """The ways in, in the order of her actions.
 
     Behind "leave" doors values count as they are (weighted by pi_{-i}, as Burch et al.); behind
@@ -254,13 +268,13 @@ def ways_in(gadget: Gadget, stakes: Stakes) -> list[Way]:
     pays she wins there PENALTY times whatever exceeds her CBV: an exact penalty function.
     """
     if gadget.door == "leave":
-        units = dict.fromkeys(range(len(stakes.weight)), 1.0)
+        units = dict.fromkeys(range(len(inputs.weight)), 1.0)
         out = [Way(s, 0, 1.0, 0.0) for s in units]
     else:
-        units = {s: 1 / w for s, w in enumerate(stakes.weight.tolist()) if w > 0}
-        out = [Way(s, 0, unit, stakes.alternative[s]) for s, unit in units.items()]
+        units = {s: 1 / w for s, w in enumerate(inputs.weight.tolist()) if w > 0}
+        out = [Way(s, 0, unit, inputs.alternative[s]) for s, unit in units.items()]
     if gadget.keep_safe:
-        lost = PENALTY * stakes.cbv * stakes.weight
+        lost = PENALTY * inputs.cbv * inputs.weight
         out += [Way(s, 1, PENALTY * unit, lost[s] * unit) for s, unit in units.items()]
     return out
 

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
+from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import TERMINAL
-from subgame.refine.boards import BoardSubgame, Gifts
-from subgame.refine.gadgets import Gadget, Stakes
+from subgame.refine.boards import Gifts, RangeSubgame
+from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.subgame import Subgame
-from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import counterfactual_reach
-from subgame.tree.boards import BoardTree
+from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -66,18 +67,18 @@ class Trunk:
         held = 0 if tree.weighted else tree.players[opponent].num_sequences
         gift = reach = np.zeros(held)
         given = None
-        if isinstance(tree, BoardTree):
+        if isinstance(tree, RangeTree):
             given = Gifts(tree, opponent, ours, estimate, device)
         elif gadget.gifts != "none":
             gift, reach = _gifts(run, opponent, ours, gadget, estimate)
         return cls(tree, blueprint, opponent, ours, hers, gift, reach, given, device)
 
-    def stakes(
+    def inputs(
         self,
         subgame: Subgame,
         gadget: Gadget,
         alternatives: Floats | None = None,
-    ) -> tuple[Stakes, Floats]:
+    ) -> tuple[GadgetInputs, Floats]:
         """What the gadget of a subgame needs, and the gifts that are in it."""
         o = self.opponent
         ours = subgame.reach(1 - o, self.our_plan)
@@ -87,7 +88,7 @@ class Trunk:
         cbv = normalised(run.respond(o, plan).slots, weight)
         gifts = self.gifts(subgame, gadget, weight)
         base = cbv if alternatives is None else alternatives
-        stakes = Stakes(
+        inputs = GadgetInputs(
             opponent=o,
             our_reach=ours,
             her_reach=subgame.reach(o, self.her_plan),
@@ -95,7 +96,7 @@ class Trunk:
             alternative=base + gifts,
             cbv=cbv,
         )
-        return stakes, gifts
+        return inputs, gifts
 
     def gifts(self, subgame: Subgame, gadget: Gadget, weight: Floats) -> Floats:
         """[s] the sum of gifts on the way to each root slot (2017, eq. 1).
@@ -107,7 +108,7 @@ class Trunk:
         total = np.zeros(len(weight))
         if gadget.gifts == "none":
             return total
-        if isinstance(subgame, BoardSubgame):
+        if isinstance(subgame, RangeSubgame):
             found = self.given.along(subgame, gadget.gifts) if self.given else []
             hands = subgame.hands(self.opponent)
             for gift in found:

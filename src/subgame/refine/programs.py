@@ -16,11 +16,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.refine.gadgets import Stakes
+from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.payoffs import normalised
 from subgame.refine.subgame import Subgame
-from subgame.solve.engine import engine
 from subgame.solve.lp import constraints
 
 Floats = NDArray[np.float64]
@@ -34,28 +34,31 @@ class Programme(NamedTuple):
     values: Floats  # [s] what she can get at each root infoset, normalised
 
 
-def program(kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, stakes: Stakes) -> Programme:
-    """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the stakes' alternative payoffs."""
+def program(
+    kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, inputs: GadgetInputs
+) -> Programme:
+    """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the inputs' alternative payoffs."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, csr_array, diags_array, hstack, vstack
 
-    o = stakes.opponent
+    o = inputs.opponent
     us, her = subgame.tree.players[1 - o], subgame.tree.players[o]
     parts = constraints(subgame.tree, 1 - o, np.ones(len(us.slots)))
     # Well-scaled however seldom we come: our reach goes into the payoffs, and her values are
     # normalised by pi_{-i} of the root infoset they lie below.
-    unit = np.where(stakes.weight > 0, stakes.weight, 1.0)
+    unit = np.where(inputs.weight > 0, inputs.weight, 1.0)
     payoff = (
-        diags_array(1 / unit[her.slot_of]) @ parts.payoff
-        @ diags_array(stakes.our_reach[us.slot_of])
-    )  # fmt: skip
+        diags_array(1 / unit[her.slot_of])
+        @ parts.payoff
+        @ diags_array(inputs.our_reach[us.slot_of])
+    )
     size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(her.slots)
     # Variables: our plan x, our payoff u = -v per infoset and slot of hers, the margin m.
     objective = np.zeros(size + bounds + 1)
-    reached = np.flatnonzero(stakes.weight > 0)
+    reached = np.flatnonzero(inputs.weight > 0)
     rows, right = None, np.zeros(0)
     if kind == "lp1":
-        objective[size : size + slots] = -stakes.her_reach * unit
+        objective[size : size + slots] = -inputs.her_reach * unit
     elif kind in ("lp2", "lp3"):  # -u(I) + m <= CBV(I), with m = 0 in LP2
         objective[-1] = -1.0 if kind == "lp3" else 0.0
         count = len(reached)
@@ -63,7 +66,7 @@ def program(kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, stakes: Stakes
         row = np.tile(np.arange(count), 2)
         col = np.concatenate([size + reached, np.full(count, size + bounds)])
         rows = coo_array((entry, (row, col)), shape=(count, size + bounds + 1))
-        right = stakes.alternative[reached]
+        right = inputs.alternative[reached]
     else:
         raise SubgameError(f"The programs are lp1, lp2 and lp3, not '{kind}'.")
     replies = hstack([-payoff, parts.bound, csr_array((her.num_sequences, 1))])
@@ -80,6 +83,6 @@ def program(kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, stakes: Stakes
         raise SubgameError(f"{kind.upper()} of '{subgame.name}' was not solved: {found.message}")
     run = engine(subgame.tree)
     sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
-    plan = run.plan(1 - o, sigma, stakes.our_reach)
-    values = normalised(run.respond(o, plan).slots, stakes.weight)
+    plan = run.plan(1 - o, sigma, inputs.our_reach)
+    values = normalised(run.respond(o, plan).slots, inputs.weight)
     return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

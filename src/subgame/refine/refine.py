@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
+from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError, did_you_mean
-from subgame.refine.boards import BoardSubgame
+from subgame.refine.boards import RangeSubgame
 from subgame.refine.doors import solve_at_door
-from subgame.refine.gadgets import Gadget, Stakes, gadget_form, least_entry
+from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, normalised, vector
 from subgame.refine.subgame import At, Subgame, combine, cut
-from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import Exploitability, expected_value, exploitability
+from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.lp import solve_lp
-from subgame.solve.result import Result
+from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.compile import assemble
@@ -30,7 +31,7 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from subgame.solve.kernels import Root
+    from subgame.engines.numba.sequence_kernels import Root
 
 Floats = NDArray[np.float64]
 
@@ -105,11 +106,19 @@ class Refinement:
             columns = (part.weight, part.cbv, part.gifts, part.alternatives, part.values)
             for s, name in enumerate(part.infosets):
                 reach, cbv, gift, alternative, value = (float(c[s]) for c in columns)
-                out.append({
-                    "subgame": part.subgame.name, "player": part.player, "infoset": name,
-                    "reach": reach, "cbv": cbv, "gift": gift, "alternative": alternative,
-                    "value": value, "margin": cbv + gift - value,
-                })  # fmt: skip
+                out.append(
+                    {
+                        "subgame": part.subgame.name,
+                        "player": part.player,
+                        "infoset": name,
+                        "reach": reach,
+                        "cbv": cbv,
+                        "gift": gift,
+                        "alternative": alternative,
+                        "value": value,
+                        "margin": cbv + gift - value,
+                    }
+                )
         return out
 
     def table(self, limit: int = 60) -> str:
@@ -294,27 +303,27 @@ def _refine_one(
     o = trunk.opponent
     if alternatives is None and gadget.estimate:
         alternatives = trunk.value_of(subgame, estimate or trunk.blueprint)
-    stakes, gifts = trunk.stakes(subgame, gadget, alternatives)
+    inputs, gifts = trunk.inputs(subgame, gadget, alternatives)
     run = engine(subgame.tree, device=trunk.device)
     sigma = subgame.restrict(trunk.blueprint, 1 - o)
     result: Result | None = None
-    if (stakes.weight > 0).any():  # otherwise we never come here: the blueprint may stay
+    if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay
         if uncertainty is None:
-            uncertainty = np.abs(stakes.alternative - gifts - stakes.cbv)
-        result = solve_gadget(gadget, subgame, stakes, solver, limits, uncertainty, trunk.device)
+            uncertainty = np.abs(inputs.alternative - gifts - inputs.cbv)
+        result = solve_gadget(gadget, subgame, inputs, solver, limits, uncertainty, trunk.device)
         sigma = inside(result.strategy, subgame, 1 - o)
-    plan = run.plan(1 - o, sigma, stakes.our_reach)
+    plan = run.plan(1 - o, sigma, inputs.our_reach)
     finite = gadget.door != "random" and result is not None
     return Part(
         subgame=subgame,
         player=1 - o,
         sigma=sigma,
         infosets=tuple(subgame.tree.players[o].slots),
-        weight=stakes.weight,
-        cbv=stakes.cbv,
+        weight=inputs.weight,
+        cbv=inputs.cbv,
         gifts=gifts,
-        alternatives=stakes.alternative,
-        values=normalised(run.respond(o, plan).slots, stakes.weight),
+        alternatives=inputs.alternative,
+        values=normalised(run.respond(o, plan).slots, inputs.weight),
         gap=2 * float(result.exploitability) if finite and result else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,
@@ -325,17 +334,17 @@ def _refine_one(
 def solve_gadget(
     gadget: Gadget,
     subgame: Subgame,
-    stakes: Stakes,
+    inputs: GadgetInputs,
     solver: Schedule | str,
     limits: Limits,
     uncertainty: Floats | None = None,
     device: str | None = None,
 ) -> Result:
     """Solve a gadget game, by CFR or by linear program."""
-    if isinstance(subgame, BoardSubgame):
-        return solve_at_door(gadget, subgame, stakes, solver, limits, uncertainty, device)
-    tree = assemble(gadget_form(gadget, subgame.form, stakes))
-    o = stakes.opponent
+    if isinstance(subgame, RangeSubgame):
+        return solve_at_door(gadget, subgame, inputs, solver, limits, uncertainty, device)
+    tree = assemble(gadget_form(gadget, subgame.form, inputs))
+    o = inputs.opponent
     least = least_entry(gadget, tree.players[o])
     if isinstance(solver, str):
         if gadget.door == "random":
@@ -352,8 +361,15 @@ def solve_gadget(
 
         def distribution(run: Engine, first: int, count: int) -> Root:
             if not kept:
-                kept.append(run.root(o, rule=gadget.form, mean=stakes.alternative,
-                                     spread=uncertainty, weight=stakes.weight))  # fmt: skip
+                kept.append(
+                    run.root(
+                        o,
+                        rule=gadget.form,
+                        mean=inputs.alternative,
+                        spread=uncertainty,
+                        weight=inputs.weight,
+                    )
+                )
             return kept[0]
 
         roots = distribution

@@ -17,8 +17,17 @@ def as_text(refinement: Refinement, limit: int) -> str:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, title=repr(refinement).strip("<>"))
-    columns = ("subgame", "player", "infoset", "reach", "cbv", "gift", "alternative", "value",
-               "margin")  # fmt: skip
+    columns = (
+        "subgame",
+        "player",
+        "infoset",
+        "reach",
+        "cbv",
+        "gift",
+        "alternative",
+        "value",
+        "margin",
+    )
     for name in columns:
         table.add_column(name, justify="left" if name in ("subgame", "infoset") else "right")
     rows = refinement.rows()
@@ -63,7 +72,10 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
     ax.axhline(0, color="black", linewidth=0.8)
     if len(rows) <= 24:
         ax.set_xticks(range(len(rows)), [row["infoset"] for row in rows], rotation=60, ha="right")
-    ax.set(ylabel="margin", xlabel="root infoset",
-           title=f"{refinement.game}: margins of {refinement.technique.name}")  # fmt: skip
+    ax.set(
+        ylabel="margin",
+        xlabel="root infoset",
+        title=f"{refinement.game}: margins of {refinement.technique.name}",
+    )
     ax.figure.tight_layout()  # type: ignore[union-attr]
     return ax

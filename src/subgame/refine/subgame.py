@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, State
-from subgame.tree.boards import BoardTree
 from subgame.tree.compile import Form, assemble, form_of
-from subgame.tree.histories import Histories, Top, knowledge, walk
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -106,10 +106,10 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
     public states by name.
     """
-    if isinstance(tree, BoardTree):
-        from subgame.refine.boards import cut_boards
+    if isinstance(tree, RangeTree):
+        from subgame.refine.boards import cut_range_tree
 
-        return list(cut_boards(tree, at))
+        return list(cut_range_tree(tree, at))
     histories = _histories(tree)
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")

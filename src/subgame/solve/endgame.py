@@ -25,17 +25,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, endgame
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting, NoLimit
-from subgame.solve.engine import engine
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.boards import BoardTree, HandPlex, Merge
 from subgame.tree.compile import compile
-from subgame.tree.forest import LANES
+from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.tree import Merge, RangeSide, RangeTree
 from subgame.tree.strategy import Strategy, read_tensors
 
 Floats = NDArray[np.float64]
@@ -85,7 +85,7 @@ class Endgame:
         )
 
     @property
-    def tree(self) -> BoardTree:
+    def tree(self) -> RangeTree:
         """The tree it lies over."""
         return _board_tree(self.strategy)
 
@@ -102,9 +102,12 @@ class Endgame:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""
         side = self.tree.players[p]
         rows = zip(
-            side.slots, side.reach.tolist(), self.hand_ev[p].tolist(),
-            self.hand_equity[p].tolist(), strict=True,
-        )  # fmt: skip
+            side.slots,
+            side.reach.tolist(),
+            self.hand_ev[p].tolist(),
+            self.hand_equity[p].tolist(),
+            strict=True,
+        )
         return {
             name: {"weight": weight, "ev": ev, "equity": equity}
             for name, weight, ev, equity in rows
@@ -112,21 +115,21 @@ class Endgame:
         }
 
 
-def _board_tree(strategy: Strategy) -> BoardTree:
-    if not isinstance(strategy.tree, BoardTree):
+def _board_tree(strategy: Strategy) -> RangeTree:
+    if not isinstance(strategy.tree, RangeTree):
         raise SubgameError(f"A strategy for hold'em is wanted, not one for {strategy.tree.game}.")
     return strategy.tree
 
 
 # Values --------------------------------------------------------------------------------------
-def meetings(tree: BoardTree) -> Pair:
+def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of all the opponent can hold against each hand, over that of all deals."""
     reach = [side.reach for side in tree.players]
     first, second = _against(tree, reach[1], 0), _against(tree, reach[0], 1)
     return first / tree.deals, second / tree.deals
 
 
-def _against(tree: BoardTree, reach: Floats, p: int) -> Floats:
+def _against(tree: RangeTree, reach: Floats, p: int) -> Floats:
     """[h] the sum of the opponent's `reach` over the hands that share no card with player `p`'s."""
     pairs = tree.holdem.deck.hands
     mine, yours = (pairs[tree.units[0].hands[q]] for q in (p, 1 - p))
@@ -139,7 +142,7 @@ def _against(tree: BoardTree, reach: Floats, p: int) -> Floats:
 
 
 def _follow(
-    tree: BoardTree, strategy: Strategy, threads: int | None = None, device: str | None = None
+    tree: RangeTree, strategy: Strategy, threads: int | None = None, device: str | None = None
 ) -> Pair:
     """[h] both players' counterfactual values at the root, in net chips."""
     run, probs = engine(tree, threads, device), strategy.probs
@@ -155,7 +158,7 @@ def _each(values: Floats, met: Floats) -> Floats:
 
 
 def equities(
-    tree: BoardTree, threads: int | None = None, device: str | None = None
+    tree: RangeTree, threads: int | None = None, device: str | None = None
 ) -> tuple[tuple[float, float], Pair]:
     """Both players' equity in all, and [h] of each hand; see the module.
 
@@ -169,7 +172,7 @@ def equities(
     merge: Merge = True if device in (None, "cpu") else "boards"  # others solve hands apart
     calm = replace(game, rules=rules, bets=BetSizes(), first=None)
     quiet = compile(calm, memory_limit=None, merge=merge)
-    assert isinstance(quiet, BoardTree)
+    assert isinstance(quiet, RangeTree)
     totals, hands, met = [], [], meetings(quiet)
     for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
         totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
@@ -180,7 +183,7 @@ def equities(
 
 
 def memory_needed(
-    tree: BoardTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
+    tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
     """Bytes that solving takes: the tree, and regrets and averages of both players."""
     if storage not in BYTES:
@@ -194,7 +197,7 @@ def memory_needed(
 class Decision:
     """What one player does with each hand at one place of the first street's betting."""
 
-    tree: BoardTree
+    tree: RangeTree
     betting: Betting
     actions: tuple[str, ...]  # as the tree calls them: f, c, r with the street's total
     probs: Floats  # [h, action]
@@ -260,9 +263,13 @@ def decision(strategy: Strategy, line: str = "") -> Decision:
     likely = reach[p] * _against(tree, reach[1 - p], p)
     total = likely.sum()
     return Decision(
-        tree, here, tree.holdem.actions(here), _probs(strategy, here), reach[p],
+        tree,
+        here,
+        tree.holdem.actions(here),
+        _probs(strategy, here),
+        reach[p],
         likely / total if total > 0 else likely,
-    )  # fmt: skip
+    )
 
 
 def _probs(strategy: Strategy, here: Betting) -> Floats:
@@ -270,7 +277,7 @@ def _probs(strategy: Strategy, here: Betting) -> Floats:
     tree, p = _board_tree(strategy), here.player
     places = [state.history for state in tree.streets[0].states[p]]
     side = tree.players[p]
-    assert isinstance(side, HandPlex)
+    assert isinstance(side, RangeSide)
     cells = side.cells(0, places.index(here.history))
     weights = np.maximum(strategy.probs[p][cells].astype(np.float64), 0)
     total = weights.sum(1, keepdims=True)
@@ -347,8 +354,14 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
         stacks = tuple(int(chips) for chips in said["stacks"].split("/"))
         ranges = [Range.parse(said[seat], deck) for seat in SEATS]
         return endgame(
-            said["board"], int(said["pot"]), stacks, ranges, said["bets"],  # type: ignore[arg-type]
-            deck=deck, big_blind=int(said["big_blind"]), last=said["last"],
-        )  # fmt: skip
+            said["board"],
+            int(said["pot"]),
+            stacks,  # type: ignore[arg-type]
+            ranges,
+            said["bets"],
+            deck=deck,
+            big_blind=int(said["big_blind"]),
+            last=said["last"],
+        )
     except (KeyError, ValueError):
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

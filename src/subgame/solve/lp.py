@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.solve.engine import engine
-from subgame.solve.judge import beaten, worth
-from subgame.solve.result import Point, Result
+from subgame.solve.evaluate import beaten, worth
+from subgame.solve.results import Point, Result
 from subgame.tree.public_tree import PublicTree, Treeplex
 from subgame.tree.strategy import Strategy
 
@@ -126,7 +126,14 @@ def solve_lp(
     seconds = time.perf_counter() - began
     gap = beaten(run, strategy.probs)
     return Result(
-        game=tree.game, schedule="lp", seed=0, strategy=strategy, iterations=int(found.nit),
-        seconds=seconds, value=worth(run, strategy.probs), exploitability=gap,
-        curve=(Point(int(found.nit), seconds, float(gap)),), stopped="optimal",
-    )  # fmt: skip
+        game=tree.game,
+        schedule="lp",
+        seed=0,
+        strategy=strategy,
+        iterations=int(found.nit),
+        seconds=seconds,
+        value=worth(run, strategy.probs),
+        exploitability=gap,
+        curve=(Point(int(found.nit), seconds, float(gap)),),
+        stopped="optimal",
+    )

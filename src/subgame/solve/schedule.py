@@ -62,8 +62,16 @@ class Schedule:
     """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
 
     def __post_init__(self) -> None:
-        numbers = ("alpha", "beta", "gamma", "ramp", "decay",
-                   "last_alpha", "last_beta", "last_gamma")  # fmt: skip
+        numbers = (
+            "alpha",
+            "beta",
+            "gamma",
+            "ramp",
+            "decay",
+            "last_alpha",
+            "last_beta",
+            "last_gamma",
+        )
         for field in numbers:
             value = getattr(self, field)
             if value is None and field.startswith("last_"):
@@ -185,9 +193,13 @@ def LCFR(*, average: str | None = None, **options: Any) -> Schedule:
 
 
 def DCFR(
-    alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, *, average: str | None = None,
+    alpha: float = 1.5,
+    beta: float = 0.0,
+    gamma: float = 2.0,
+    *,
+    average: str | None = None,
     **options: Any,
-) -> Schedule:  # fmt: skip
+) -> Schedule:
     """Discounted CFR (Brown & Sandholm 2019) with its recommended 1.5, 0, 2."""
     base = Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma)
     return _make(base, average, options)
@@ -199,8 +211,9 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     Early regrets are forgotten faster than by `DCFR`, late ones hardly at all. The numbers are
     ours, found on river and turn endgames of hold'em, where it takes a tenth fewer iterations.
     """
-    base = Schedule("hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4,
-                    last_beta=0.5)  # fmt: skip
+    base = Schedule(
+        "hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4, last_beta=0.5
+    )
     return _make(base, average, options)
 
 
@@ -234,14 +247,25 @@ def MCCFR(
 
 
 NAMED = {
-    "cfr": CFR, "cfr+": CFRPlus, "lcfr": LCFR, "dcfr": DCFR, "hs-dcfr": HSDCFR, "pcfr+": PCFRPlus,
-    "pdcfr+": PDCFRPlus, "cfr-br": CFRBR, "mccfr": MCCFR,
-}  # fmt: skip
+    "cfr": CFR,
+    "cfr+": CFRPlus,
+    "lcfr": LCFR,
+    "dcfr": DCFR,
+    "hs-dcfr": HSDCFR,
+    "pcfr+": PCFRPlus,
+    "pdcfr+": PDCFRPlus,
+    "cfr-br": CFRBR,
+    "mccfr": MCCFR,
+}
 ALIASES = {
-    "cfrplus": "cfr+", "pcfrplus": "pcfr+", "pdcfrplus": "pdcfr+", "linear-cfr": "lcfr",
-    "cs": "mccfr(sampling=chance)", "es": "mccfr(sampling=external)",
+    "cfrplus": "cfr+",
+    "pcfrplus": "pcfr+",
+    "pdcfrplus": "pdcfr+",
+    "linear-cfr": "lcfr",
+    "cs": "mccfr(sampling=chance)",
+    "es": "mccfr(sampling=external)",
     "pcs": "mccfr(sampling=public)",
-}  # fmt: skip
+}
 
 
 SHAPE = re.compile(r"\s*([\w+-]+)\s*(?:\((.*)\))?\s*")

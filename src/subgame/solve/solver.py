@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from subgame.engines.factory import engine
+from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import ArgumentError, SubgameError
-from subgame.solve.engine import Engine, engine
-from subgame.solve.judge import Exploitability, beaten, worth
-from subgame.solve.result import Point, Progress, Result, Step
+from subgame.solve.evaluate import Exploitability, beaten, worth
+from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import (
@@ -31,7 +32,7 @@ from subgame.tree.strategy import (
 )
 
 if TYPE_CHECKING:
-    from subgame.solve.kernels import Memory, Root
+    from subgame.engines.numba.sequence_kernels import Memory, Root
 
 FORMAT = "subgame-checkpoint-1"
 SAVED = "a checkpoint saved by solve --checkpoint"
@@ -161,9 +162,13 @@ class Run:
         if self.schedule.sampling == "none":
             root = self.roots and self.roots(self.engine, self.iteration + 1, count + 1)
             self.engine.iterate(
-                self.memories, discounts, self.schedule.alternating, root, self.schedule.responder,
+                self.memories,
+                discounts,
+                self.schedule.alternating,
+                root,
+                self.schedule.responder,
                 self.iteration + 1,
-            )  # fmt: skip
+            )
         else:
             self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
         self.iteration += count
@@ -183,8 +188,11 @@ class Run:
     def strategy(self) -> Strategy:
         """The same for everybody."""
         first, second = (np.array(p) if self._last else np.asarray(p) for p in self.played())
-        notes = {"schedule": str(self.schedule), "iterations": str(self.iteration),
-                 "seed": str(self.seed)}  # fmt: skip
+        notes = {
+            "schedule": str(self.schedule),
+            "iterations": str(self.iteration),
+            "seed": str(self.seed),
+        }
         return Strategy(self.tree, (first, second), notes)
 
     def judge(self, played: tuple[Any, Any]) -> Exploitability:

@@ -18,12 +18,22 @@ from numpy.typing import NDArray
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
 from subgame.games.holdem.game import Holdem
-from subgame.tree.boards import Merge, compile_boards
-from subgame.tree.histories import Histories, walk
 from subgame.tree.public_tree import Entries, Floats, Index, Plex, PublicTree, Terminals, Treeplex
+from subgame.tree.ranges.tree import Merge, compile_range_tree
+from subgame.tree.sequence.walk import Histories, walk
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20,
-         "GIB": 2**30, "TB": 10**12, "TIB": 2**40}  # fmt: skip
+UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TB": 10**12,
+    "TIB": 2**40,
+}
 
 
 def parse_bytes(text: str | float | None) -> float:
@@ -76,7 +86,7 @@ def compile(
             f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
         )
     if isinstance(game, Holdem) and not explicit:
-        return compile_boards(
+        return compile_range_tree(
             game, memory_limit=parse_bytes(memory_limit), merge=merge, progress=progress
         )
     return assemble(form_of(walk(game, parse_bytes(memory_limit), progress)))
@@ -148,10 +158,15 @@ def form_of(
         histories.chance[ends] * histories.payoff[ends],
     )
     return Form(
-        str(histories.game), (players[0], players[1]), entries,
-        histories.node_names, histories.node_parent, _public_chance(histories), histories,
+        str(histories.game),
+        (players[0], players[1]),
+        entries,
+        histories.node_names,
+        histories.node_parent,
+        _public_chance(histories),
+        histories,
         (located[0], located[1]),
-    )  # fmt: skip
+    )
 
 
 def _public_chance(h: Histories) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import human_bytes
-from subgame.tree.histories import Histories
+from subgame.tree.sequence.walk import Histories
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]

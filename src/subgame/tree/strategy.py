@@ -303,8 +303,13 @@ def read_tensors(
             if not 0 < size <= path.stat().st_size - 8:
                 raise ValueError
             header = json.loads(file.read(size))
-        kinds = {"F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32,
-                 "U8": np.uint8}  # fmt: skip
+        kinds = {
+            "F64": np.float64,
+            "F32": np.float32,
+            "I64": np.int64,
+            "I32": np.int32,
+            "U8": np.uint8,
+        }
         meta = header.pop("__metadata__", {})
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():

@@ -1,0 +1,110 @@
+"""Abstractions: a game whose players see less, and its strategies played in the whole game.
+
+An abstraction here is a game with the same histories in the same order and coarser infosets, e.g.
+`subgame.games.leduc.LeducAbstract`. A strategy for it is one for the whole game that does the
+same wherever the abstraction sees no difference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.solve.evaluate import best_response
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.walk import Histories
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+
+
+def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
+    """A strategy over an abstraction of a game, laid over the game's own tree.
+
+    The two trees must have the same histories, and each infoset of `tree` must lie within one
+    infoset of the abstraction.
+
+    >>> import subgame as sg
+    >>> from subgame.games.leduc import LeducAbstract
+    >>> coarse = sg.compile(LeducAbstract())
+    >>> tree = sg.compile(sg.games.load("leduc"))
+    >>> lifted = lift(sg.solve(coarse, iterations=100).strategy, tree)
+    >>> lifted["Js:cc/Qs/"] == lifted["Js:cc/Kh/"]
+    True
+    """
+    coarse = strategy.tree
+    fine, rough = _same_histories(tree, coarse)
+    probs = []
+    for p in (0, 1):
+        side, home = coarse.players[p], tree.players[p]
+        within = _within(tree, coarse, fine, rough, p)
+        place = np.empty(len(side.names), dtype=np.int64)  # the game's number -> the tree's
+        place[side.origin] = np.arange(len(side.names))
+        owner = home.infoset_of[len(home.slots) :]
+        action = (np.arange(len(home.slots), home.num_sequences) - home.first[owner]) // (
+            home.stride[owner]
+        )
+        there = place[within[home.origin[owner]]]
+        out = np.ones(home.num_sequences)
+        out[len(home.slots) :] = strategy.probs[p][side.first[there] + side.stride[there] * action]
+        probs.append(out)
+    return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game})
+
+
+def abstract_best_response(strategy: Strategy, tree: PublicTree) -> Strategy:
+    """Each player's counterfactual best response within an abstraction, laid over the game's tree.
+
+    `strategy` lies over the abstraction. Given to `subgame.refine` as ``estimate=``, the opponent's
+    value in a subgame is her counterfactual best-response value when she is held to the
+    abstraction, the estimate of Brown & Sandholm 2017, Appendix C.
+    """
+    coarse = strategy.tree
+    replies = [best_response(coarse, strategy, p).strategy.probs[p] for p in (0, 1)]
+    return lift(Strategy(coarse, (replies[0], replies[1])), tree)
+
+
+def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Histories]:
+    """The histories of both trees, after checking that they are the same."""
+    fine, rough = tree.histories, coarse.histories
+    if fine is None or rough is None:
+        lacking = tree if fine is None else coarse
+        raise SubgameError(f"{lacking!r} keeps no histories, so it cannot be compared.")
+    if len(fine) != len(rough):
+        raise SubgameError(
+            f"{coarse.game} is no abstraction of {tree.game}: it has {len(rough):,} histories, "
+            f"not {len(fine):,}."
+        )
+    labels = [np.array([*h.labels, ""])[h.edge] for h in (fine, rough)]  # the start's edge is -1
+    differ = (fine.parent != rough.parent) | (fine.player != rough.player)
+    differ |= (labels[0] != labels[1]) | ~np.isclose(fine.chance, rough.chance, atol=1e-12)
+    differ |= ~np.isclose(fine.payoff, rough.payoff, atol=1e-9)
+    if differ.any():
+        path = " ".join(fine.path(int(np.argmax(differ))))
+        raise SubgameError(
+            f"{coarse.game} is no abstraction of {tree.game}: they differ at history '{path}'."
+        )
+    return fine, rough
+
+
+def _within(
+    tree: PublicTree, coarse: PublicTree, fine: Histories, rough: Histories, p: int
+) -> NDArray[np.int32]:
+    """[i] for each infoset of the game, by its own number, the abstraction's that contains it."""
+    table, blurred = fine.tables[p], rough.tables[p]
+    within = rough.infoset[table.first]
+    here = np.flatnonzero(fine.player == p)
+    torn = rough.infoset[here] != within[fine.infoset[here]]
+    if torn.any():
+        name = table.names[int(fine.infoset[here[np.argmax(torn)]])]
+        raise SubgameError(
+            f"{coarse.game} is no abstraction of {tree.game}: its players tell apart histories "
+            f"of infoset '{name}'."
+        )
+    for i, j in enumerate(within.tolist()):
+        if table.actions[i] != blurred.actions[j]:
+            raise SubgameError(
+                f"{coarse.game} is no abstraction of {tree.game}: infoset '{table.names[i]}' "
+                "has other actions there."
+            )
+    return within

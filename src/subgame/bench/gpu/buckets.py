@@ -1,0 +1,102 @@
+"""What `subgame.bench.gpu.check` measures of bucketed streets: time, memory, and what is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from subgame.bench.gpu import measure
+from subgame.bench.gpu.games import far, fresh
+from subgame.engines.torch.batch import DeviceMemory
+from subgame.engines.torch.buckets import Bucketed
+from subgame.engines.torch.ranges import TorchRangeEngine
+from subgame.games import holdem
+from subgame.solve.schedule import parse
+from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.tree import compile_range_tree
+
+Json = dict[str, Any]
+COUNTS = (200, 2000, 30000)
+
+
+def part_buckets(
+    peak: float,
+    device: str = "cuda",
+    game: Any = None,
+    counts: tuple[int, ...] = COUNTS,
+    iterations: int = 200,
+) -> Json:
+    """Flop hold'em with its flops in buckets by strength, in lossless ones, and in none."""
+    tree = compile_range_tree(game or holdem.nlfh())
+    engine, plain = TorchRangeEngine(tree, device), TorchRangeEngine(tree, device, fused=False)
+    cases: dict[str, Buckets | None] = {
+        f"{count:,} by strength": Buckets.by_strength(tree, "flop", count) for count in counts
+    }
+    cases |= {"lossless": Buckets.lossless(tree, ["flop"]), "none": None}
+    found: Json = {}
+    for name, buckets in cases.items():
+        measure.forget(engine.torch)
+        found[name] = case = _timed(engine, buckets)
+        spot = measure.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
+        case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [iterations], measure.MILLI)
+        if device == "cuda":
+            case["peak GiB on the device"] = engine.torch.cuda.max_memory_allocated() / 2**30
+        if buckets is not None:
+            case |= _agreement(engine, plain, buckets)
+    return found
+
+
+def _timed(engine: TorchRangeEngine, buckets: Buckets | None) -> Json:
+    """Milliseconds per iteration of DCFR, recorded and by operation."""
+    stage, plan = engine.stage(engine.tree.streets, buckets=buckets), parse("dcfr")
+    spot, memories = measure.Spot.of(engine, stage), measure.memories_of(stage, plan)
+
+    def run(first: int, many: int) -> float:
+        begin = measure.now(stage)
+        spot.run(memories, plan, first, many)
+        return (measure.now(stage) - begin) / many
+
+    compiling = 3 * run(1, 3)
+    times = [run(4 + k * measure.RUN, measure.RUN) for k in range(5)]
+    out: Json = {
+        "buckets": buckets.groupings[1].count if buckets else None,
+        "first three, with compiling, s": compiling,
+        "ms per iteration": round(float(np.median(times)) * 1e3, 4),
+        "runs": [round(t * 1e3, 4) for t in times],
+        "quoted GiB": stage.quote().device / 2**30,
+    }
+    if engine.device.type == "cuda":
+        with measure.watched(stage) as watch:
+            run(200, 10)
+        out["ms by operation, plain launches"] = watch.table(10)
+    return out
+
+
+def _agreement(engine: TorchRangeEngine, plain: TorchRangeEngine, buckets: Buckets) -> Json:
+    """Fused beside plain after one iteration from random numbers, and fused beside itself."""
+    out: Json = {"seed": fresh()}
+    for name in ("dcfr", "pcfr+"):
+        sides = [_stepped(one, buckets, name, out["seed"]) for one in (plain, engine, engine)]
+        want, got, again = ([values for memory in side for values in memory] for side in sides)
+        out[f"fused and plain, {name}"] = max(map(far, got, want))
+        out[f"repeats bit by bit, {name}"] = all(map(np.array_equal, got, again))
+    return out
+
+
+def _stepped(engine: TorchRangeEngine, buckets: Buckets, name: str, seed: int) -> list[list[Any]]:
+    """Regrets and averages of buckets after one iteration, without a graph."""
+    torch, plan, rng = engine.torch, parse(name), np.random.default_rng(seed)
+    stage = engine.stage(engine.tree.streets, buckets=buckets)
+    stage.graphs = False
+    memories = measure.memories_of(stage, plan)
+    for memory in memories:
+        for block in _bucketed(memory):
+            drawn = rng.random(tuple(block.values.shape), dtype=np.float32)
+            block.values.copy_(torch.from_numpy(drawn))
+    measure.Spot.of(engine, stage).run(memories, plan, 11, 1)
+    return [[block.values.cpu().numpy() for block in _bucketed(memory)] for memory in memories]
+
+
+def _bucketed(memory: DeviceMemory) -> list[Bucketed]:
+    return [block for part in memory for block in part.blocks if isinstance(block, Bucketed)]

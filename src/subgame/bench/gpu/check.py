@@ -1,0 +1,472 @@
+"""Checks and times the engines on a GPU: ``python -m subgame.bench.gpu.check [PART ...]``.
+
+Prints JSON: the device, its copy bandwidth, how far the fused kernels are from the plain PyTorch
+path on the CPU (small decks, fresh random inputs each time) and on the device (whole flop
+hold'em), and times with the share of the bandwidth they reach. ``--interpret`` only runs the
+kernels through Triton's interpreter, without a GPU.
+
+Parts: agreement, gadgets (doors before many roots), whole, nlfh, three-bets, turn, storage (flop
+hold'em in 16 bits), slices (its boards cut), buckets (its flops in buckets), nlth (turn hold'em),
+nlth-two-sizes, rivers (1,000 endgames at once), growth (time by size), larger (flop and turn
+hold'em from host memory), games (explicit trees: every game, schedule and gadget).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from subgame.bench.gpu import games as check_games
+from subgame.bench.gpu import measure
+from subgame.bench.gpu.agreement import agreement, gadgets, rounding
+from subgame.bench.gpu.games import far
+from subgame.bench.gpu.measure import (
+    MILLI,
+    Json,
+    Spot,
+    bandwidth,
+    cells,
+    curve,
+    forget,
+    least_bytes,
+    memories_of,
+    now,
+    solving,
+    timed,
+)
+from subgame.engines.torch.batch import Sweeps
+from subgame.engines.torch.ranges import TorchRangeEngine
+from subgame.engines.torch.runtime import load_torch
+from subgame.engines.torch.storage import Storage
+from subgame.games import holdem
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.solve.schedule import parse
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.tree import compile_range_tree
+
+Tensor = Any
+THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
+TWO_SIZES = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
+ENDGAME = "all: 0.5x 1x a"
+"""Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
+CPU = Path(__file__).parents[3] / "docs" / "results" / "bench-holdem.json"
+"""Where the CPU engine's times are, in a checkout."""
+
+
+def part_nlfh(peak: float, bets: str | None = None) -> Json:
+    """Whole flop hold'em: time, agreement of fused and plain, curve in mbb/h."""
+    begin = time.perf_counter()
+    tree = compile_range_tree(holdem.nlfh(bets=bets) if bets else holdem.nlfh())
+    compiled = time.perf_counter()
+    engine = TorchRangeEngine(tree, "cuda")
+    found: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
+    spot = Spot.of(engine)
+    found["time"] = timed(spot, parse("cfr+"), peak)
+    checks = [10, 50, 100, 200, 400, 600, 800, 1000]
+    found["cfr+, mbb/h"] = curve(spot, parse("cfr+"), checks, MILLI)
+    if not bets:
+        found["pdcfr+, mbb/h"] = curve(spot, parse("pdcfr+"), checks, MILLI)
+        found["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks, MILLI)
+    return found
+
+
+def part_whole(peak: float) -> Json:
+    """One iteration of flop hold'em, fused beside plain PyTorch, both on the device."""
+    tree = compile_range_tree(holdem.nlfh())
+    sides = [TorchRangeEngine(tree, "cuda", fused=fused, graphs=False) for fused in (False, True)]
+    found: Json = {}
+    for name in ("dcfr", "pcfr+"):
+        plan = parse(name)
+        plain, fused = (memories_of(engine, plan) for engine in sides)
+        for p in (0, 1):
+            for a, b in zip(plain[p], fused[p], strict=True):
+                for mine, copy in zip(a.blocks, b.blocks, strict=True):
+                    copy.copy_(mine.uniform_())
+        for engine, memories in zip(sides, (plain, fused), strict=True):
+            engine.iterate(memories, plan.discounts(11, 2), plan.alternating)
+        for p in (0, 1):
+            for field in ("regret", "average"):
+                pairs = zip(
+                    getattr(plain[p], field).blocks,
+                    getattr(fused[p], field).blocks,
+                    sides[0].places,
+                    strict=True,
+                )
+                found[f"{name}, {field} {p}"] = max(
+                    float(((a - b) * (place.tables[p].above >= 0)).abs().max() / a.abs().max())
+                    for a, b, place in pairs
+                )
+            if name == "dcfr":
+                both = [e.respond(p, e.plan(1 - p, plain[1 - p].average)).slots for e in sides]
+                found[f"best response {p}"] = far(both[1], both[0])
+    return found
+
+
+def part_turn(peak: float) -> Json:
+    """The turn endgame of the CPU benchmark, to 0.1 % of the pot."""
+    tree = compile_range_tree(holdem.endgame("QsJh2h8d", 100, 300, bets=ENDGAME))
+    spot = Spot.of(TorchRangeEngine(tree, "cuda"))
+    found: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), peak)}
+    checks = [*range(25, 200, 25), *range(200, 2001, 50)]
+    found["dcfr, % of the pot"] = curve(
+        spot, parse("dcfr"), checks, 1.0, lambda gap, seconds: gap <= 0.1
+    )
+    return found
+
+
+def part_storage(
+    peak: float,
+    device: str = "cuda",
+    game: Any = None,
+    most: int = 1000,
+    small: tuple[str, ...] = ("river", "nlfh", "turn"),
+) -> Json:
+    """Flop hold'em with regrets and averages in 16 bits beside 32: agreement, time, curves."""
+    found: Json = {"fused and plain": rounding(device, small)}
+    engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
+    checks = [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
+    for kind in get_args(Storage):
+        forget(engine.torch)
+        spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
+        found[kind] = {"time": timed(spot, parse("dcfr"), peak)}
+        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks, MILLI)
+    return found
+
+
+def part_slices(
+    peak: float,
+    device: str = "cuda",
+    game: Any = None,
+    megabytes: tuple[int, ...] = (4096, 256, 96, 48),
+) -> Json:
+    """Flop hold'em with its boards cut into slices, the least of which fit the cache."""
+    engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
+    found: Json = {}
+    for size in megabytes:
+        engine.scratch = size << 20
+        spot = Spot.of(engine, engine.stage(engine.tree.streets))
+        slices = [len(list(spot.sweeps._slices(len(engine.levels) - 1, p, 4))) for p in (0, 1)]
+        taken = timed(spot, parse("dcfr"), peak)
+        found[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
+    return found
+
+
+_TURN: dict[tuple[str, str], tuple[TorchRangeEngine, Json]] = {}
+"""Turn hold'em on a device and how long it took: two parts want it, and it takes half a minute."""
+
+
+def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
+    """The engine of whole turn hold'em, made once. An iteration is long: no graphs."""
+    game = game or holdem.nlth()
+    key = (device, str(game))
+    if key not in _TURN:
+        begin = time.perf_counter()
+        tree = compile_range_tree(game)
+        compiled = time.perf_counter()
+        engine = TorchRangeEngine(tree, device, graphs=False)
+        _TURN[key] = (
+            engine,
+            {
+                "boards": [level.units for level in engine.levels],
+                "nodes": tree.num_nodes,
+                "compile s": compiled - begin,
+                "tables and upload s": now(engine) - compiled,
+                "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
+            },
+        )
+    return _TURN[key]
+
+
+def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
+    """Time and curve of turn hold'em, until below a quarter of `goal` mbb/h or out of time."""
+    forget(spot.sweeps.torch)
+    checks = [10, *range(25, 200, 25), *range(200, 1001, 50)]
+    found: Json = {"actions on the turn": sum(bet.edges for bet in spot.sweeps.levels[-1].bets)}
+    found["time"] = timed(spot, parse("dcfr"), peak)
+    found["dcfr, mbb/h"] = run = curve(
+        spot,
+        parse("dcfr"),
+        checks,
+        MILLI,
+        lambda gap, spent: gap < goal / 4 or spent > seconds,
+    )
+    below = [point for point in run["iterations, s, exploitability"] if point[2] < goal]
+    found[f"below {goal:g} mbb/h"] = below[0] if below else None
+    found["value for the small blind, mbb/h"] = -run["value"]
+    if spot.sweeps.device.type == "cuda":
+        found["peak GiB with judging"] = spot.sweeps.torch.cuda.max_memory_allocated() / 2**30
+    return found
+
+
+def part_nlth(
+    peak: float,
+    device: str = "cuda",
+    game: Any = None,
+    kinds: tuple[Storage, ...] = ("float32", "int16"),
+    seconds: float = 40.0,
+) -> Json:
+    """Whole turn hold'em, in float32 and in 16 bits."""
+    engine, made = turn_holdem(device, game)
+    found: Json = dict(made)
+    for kind in kinds:
+        sweeps = engine.stage(engine.tree.streets, storage=kind)
+        found[kind] = _solved(Spot.of(engine, sweeps), peak, 5.0, seconds)
+    return found
+
+
+def part_two_sizes(
+    peak: float,
+    device: str = "cuda",
+    game: Any = None,
+    bets: str = TWO_SIZES,
+    seconds: float = 90.0,
+) -> Json:
+    """Turn hold'em with two bet sizes, which only fits in 16 bits."""
+    engine, made = turn_holdem(device, game)
+    larger = holdem.nlth(bets=bets)
+    found: Json = {"bets": bets, **made}
+    for kind in get_args(Storage):
+        stage = engine.stage(grow(larger), storage=kind, home="device", memory_limit=np.inf)
+        found[f"quoted GiB, {kind}"] = stage.quote().device / 2**30
+    if device == "cuda":
+        forget(engine.torch)
+        free = engine.torch.cuda.mem_get_info()[0]
+        found["free GiB"] = free / 2**30
+        if stage.quote().device - sum(frame.tables for frame in stage.frames) > free:
+            return {**found, "skipped": "it does not fit"}
+    return {**found, **_solved(Spot.of(engine, stage), peak, 5.0, seconds)}
+
+
+def random_ranges(sweeps: Sweeps, roots: int, seed: int) -> tuple[Tensor, Tensor]:
+    """[root, unit, hand] every hand in with probability one half, with any weight up to one."""
+    torch, rng = sweeps.torch, np.random.default_rng(seed)
+    out = []
+    for p in (0, 1):
+        real = sweeps.places[0].tables[p].above >= 0
+        shape = (roots, *real.shape)
+        drawn = (1 - rng.random(shape)) * (rng.random(shape) < 0.5)
+        out.append(torch.from_numpy(drawn).to(sweeps.device) * real)
+    return out[0], out[1]
+
+
+def part_rivers(
+    peak: float,
+    device: str = "cuda",
+    count: int = 1000,
+    bets: str = ENDGAME,
+    deck: Deck = DECK,
+    most: int = 3000,
+    seed: int = 0,
+) -> Json:
+    """River endgames with random boards and ranges solved together, to 0.5 and 0.1 % of the pot."""
+    begin, rng = time.perf_counter(), np.random.default_rng(seed)
+    boards = [tuple(rng.choice(deck.size, 5, replace=False).tolist()) for _ in range(count)]
+    game = holdem.endgame(boards[0], 100, 1000, bets=bets, deck=deck)
+    engine = TorchRangeEngine(compile_range_tree(game, boards=boards), device)
+    spot = Spot.at(engine, random_ranges(engine, 1, seed))
+    found: Json = {
+        "endgames": count,
+        "nodes of each": engine.tree.num_nodes // count,
+        "build s": now(engine) - begin,
+    }
+    found["time"] = timed(spot, parse("dcfr"), peak)
+    checks = [*range(20, 600, 20), *range(600, most + 1, 50)]
+    points, reached = [], {}
+    for goal, spent, _, gaps, _ in solving(spot, parse("dcfr"), [k for k in checks if k <= most]):
+        shares = [float((gaps <= bar).mean()) for bar in (0.5, 0.1)]
+        points.append([goal, round(spent, 5), float(gaps.mean()), float(gaps.max()), *shares])
+        for bar, share in zip(("0.5", "0.1"), shares, strict=True):
+            for part in (0.5, 0.99, 1.0):
+                name = f"{part:.0%} of them below {bar} % of the pot"
+                if share >= part and name not in reached:
+                    reached[name] = {
+                        "iterations": goal,
+                        "s": spent,
+                        "endgames per second": count / spent,
+                    }
+        if shares[1] == 1:
+            break
+    found["iterations, s, mean, worst, share below 0.5, share below 0.1"] = points
+    return {**found, **reached, **_beside_the_cpu(reached)}
+
+
+def _beside_the_cpu(reached: Json) -> Json:
+    """How many times one CPU core's endgames per second these are."""
+    if not CPU.exists():
+        return {}
+    rows = json.loads(CPU.read_text())["rows"]
+    row = next((r for r in rows if r["spot"] == "river-177-apart" and r["threads"] == 1), None)
+    out: Json = {}
+    for bar, (iterations, seconds) in (row["targets"] if row else {}).items():
+        out[f"one CPU core, {bar} %"] = {"iterations": iterations, "s": seconds}
+        for part in ("50%", "99%", "100%"):
+            name = f"{part} of them below {bar} % of the pot"
+            if name in reached:
+                ratio = reached[name]["endgames per second"] * seconds
+                out[f"times one CPU core, {name}"] = ratio
+    return out
+
+
+def part_growth(
+    peak: float,
+    device: str = "cuda",
+    flops: tuple[int, ...] = (20, 200, 1755),
+    sizes: tuple[str, ...] = ("1x / cap 1", "0.5x 1x / cap 1", "0.5x 1x / cap 2"),
+    endgames: tuple[tuple[str, str], ...] = (
+        ("QsJh2h8d", "all: 1x / cap 1"),
+        ("QsJh2h", "all: 1x / cap 1"),
+    ),
+    ranks: str = DECK.ranks,
+    suits: str = DECK.suits,
+) -> Json:
+    """Time per iteration by size: flops side by side with some betting, turn and flop endgames.
+
+    Flops need not differ in more than suits; betting below one root or five takes one kernel.
+    """
+    rng, points = np.random.default_rng(0), []
+    deck = Deck(ranks, suits)
+    whole = [
+        holdem.nlfh(bets=f"preflop: 0.5x 1x / cap 1; flop: {each}", ranks=ranks, suits=suits)
+        for each in sizes
+    ]
+    for boards in flops:
+        dealt = [tuple(rng.choice(deck.size, 3, replace=False).tolist()) for _ in range(boards)]
+        ways = grow(whole[0])[0].leaves
+        tree = compile_range_tree(whole[0], boards=dealt, roots=ways[:1])
+        engine = TorchRangeEngine(tree, device)
+        for game, each in zip(whole, sizes, strict=True):
+            for roots in (1, len(ways)):
+                stage = engine.stage(grow(game, grow(game)[0].leaves[:roots]))
+                points.append(_point(f"flops, {each}", stage, peak))
+    for board, bets in endgames:
+        tree = compile_range_tree(holdem.endgame(board, 100, 300, bets=bets, deck=deck))
+        points.append(_point(f"{board}, {bets}", TorchRangeEngine(tree, device), peak))
+    names = (
+        "what",
+        "boards",
+        "actions",
+        "cells",
+        "ms per iteration",
+        "least GB",
+        "share of copy bandwidth, least bytes",
+    )
+    return {", ".join(names): sorted(points, key=lambda point: point[3])}
+
+
+def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
+    """One line of `part_growth`."""
+    torch, roots = sweeps.torch, sweeps.levels[0].bets[0].roots
+    reach = []
+    for p in (0, 1):
+        real = (sweeps.places[0].tables[p].above >= 0).to(torch.float32)
+        reach.append(real[None].expand(roots, -1, -1).contiguous())
+    # Nobody is judged, so that it does not matter what pairs weigh.
+    spot = Spot(sweeps, (reach[0], reach[1]), torch.ones(1, device=sweeps.device))
+    plan = parse("dcfr")
+    memories = memories_of(sweeps, plan)
+
+    def run(first: int, many: int) -> float:
+        begin = now(sweeps)
+        spot.run(memories, plan, first, many)
+        return (now(sweeps) - begin) / many
+
+    run(1, 3)
+    count = max(1, min(measure.RUN, int(0.2 / max(run(4, 1), 1e-9))))
+    spent = float(np.median([run(5 + k * count, count) for k in range(3)]))
+    least = least_bytes(sweeps)
+    return [
+        name,
+        [level.units for level in sweeps.levels],
+        [sum(bet.edges for bet in level.bets) for level in sweeps.levels],
+        cells(sweeps),
+        spent * 1e3,
+        least / 1e9,
+        least / spent / peak,
+    ]
+
+
+def part_larger(peak: float) -> Json:
+    """Trees larger than the card; see `check_larger`, which needs this module."""
+    from subgame.bench.gpu import larger as check_larger
+
+    return check_larger.part_larger(peak)
+
+
+def part_buckets(peak: float) -> Json:
+    """See `check_buckets`, which measures by what is here."""
+    from subgame.bench.gpu import buckets as check_buckets
+
+    return check_buckets.part_buckets(peak)
+
+
+PARTS: dict[str, Callable[[float], Json]] = {
+    "whole": part_whole,
+    "nlfh": part_nlfh,
+    "three-bets": lambda peak: part_nlfh(peak, THREE_BETS),
+    "turn": part_turn,
+    "gadgets": lambda peak: gadgets("cuda"),
+    "storage": part_storage,
+    "slices": part_slices,
+    "buckets": part_buckets,
+    "nlth": part_nlth,
+    "nlth-two-sizes": part_two_sizes,
+    "rivers": part_rivers,
+    "growth": part_growth,
+    "larger": part_larger,
+    "games": lambda peak: check_games.check(),
+}
+
+
+def main() -> None:
+    """What ``python -m subgame.bench.gpu.check`` does."""
+    parser = argparse.ArgumentParser(prog="python -m subgame.bench.gpu.check")
+    parser.add_argument("parts", nargs="*", default=["agreement", *PARTS])
+    parser.add_argument("--interpret", action="store_true", help="kernels without a GPU")
+    parser.add_argument("--out", help="a file for the JSON")
+    asked = parser.parse_args()
+    if asked.interpret:
+        found: Json = agreement("cpu", ("river", "nlfh"))
+        rounded = rounding("cpu", ("river", "nlfh"))
+        print(json.dumps({**found, "rounding": rounded}, indent=1))
+        worst = max(v for name in ("river", "nlfh") for v in found[name].values())
+        # Rounding may tip a regret over zero, and with it a strategy: few, but by any number.
+        share = max(case["share"] for name, case in rounded.items() if name != "seed")
+        fine = worst < 1e-5 and share < 0.02
+        raise SystemExit(0 if fine else f"Kernels are {worst:g} off, {share:.2%} of 16 bits.")
+    torch = load_torch()
+    found = {
+        "command": f"python -m subgame.bench.gpu.check {' '.join(asked.parts)}",
+        "device": torch.cuda.get_device_name(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).isoformat("T", "seconds"),
+        "copy bandwidth, GB/s": bandwidth(torch) / 1e9,
+    }
+    failed = False
+    for part in asked.parts:
+        forget(torch)
+        peak, begin = found["copy bandwidth, GB/s"] * 1e9, time.perf_counter()
+        try:
+            found[part] = agreement("cuda") if part == "agreement" else PARTS[part](peak)
+        except Exception:  # the other parts are wanted all the same
+            found[part], failed = {"error": traceback.format_exc()}, True
+        found[part]["s in all"] = time.perf_counter() - begin
+        print(json.dumps({part: found[part]}, indent=1), flush=True)
+        if asked.out:
+            Path(asked.out).write_text(json.dumps(found, indent=1) + "\n")
+    raise SystemExit(failed)
+
+
+if __name__ == "__main__":
+    from subgame.bench.gpu import check
+
+    check.main()  # not this copy of it: parts elsewhere share what is made once

@@ -1,0 +1,310 @@
+"""`subgame bench holdem`: our hold'em solver beside the fastest open one.
+
+The peer is postflop-solver (Rust, float32, a DCFR variant). Its figures are not measured here but
+noted from its quietest runs on a machine of the same kind (2 ARM cores that move about 9.4 GB/s);
+`probe` says what this machine moves, so that the two can be compared. A time to a target counts
+iterations, not the best responses in between (after every fifth iteration), for both. Seconds an
+iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
+that differ only in suits which matter no more are one; spots named "apart" are solved without that.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import subgame as sg
+from subgame.errors import did_you_mean
+from subgame.solve.evaluate import worth
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.tree import Merge, RangeTree
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SCHEDULE = "hs-dcfr"
+TARGETS = (0.5, 0.1)
+"""Per cent of the pot."""
+MOVED = 5
+"""Numbers per action and hand in an iteration: regrets read and written when it is its player's
+turn, regrets read, average read and written when it is the other's."""
+BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
+"""Per number; 16 bits have a scale for every vector."""
+OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
+IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What the peer takes: seconds an iteration, iterations to each target, MiB."""
+
+    seconds: float
+    iterations: tuple[int | None, int | None]
+    memory: float
+
+
+@dataclass(frozen=True)
+class Spot:
+    """An endgame, and what the peer takes for it by number of threads."""
+
+    board: str
+    pot: int
+    stack: int
+    bets: str
+    peers: dict[int, Peer]
+    ranges: tuple[str, str] = ("random", "random")
+    most: int = 800
+    """Iterations after which a target is given up."""
+    merge: Merge = True
+    """Whether hands that are the same are one, which ranges that tell suits apart forbid."""
+    storage: str = "float32"
+
+    def tree(self) -> RangeTree:
+        game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
+        tree = sg.compile(game, memory_limit="12GiB", merge=self.merge)
+        assert isinstance(tree, RangeTree)
+        return tree
+
+
+THREE, TWO = "all: 0.5x 1x a", "all: 0.5x a"
+SPOTS = {
+    "river-45": Spot("QsJh2h8d3c", 100, 200, THREE, {1: Peer(0.285e-3, (50, 135), 4)}),
+    "river-177": Spot("QsJh2h8d3c", 100, 1000, THREE, {1: Peer(1.24e-3, (120, 495), 5)}),
+    "turn": Spot(
+        "QsJh2h8d",
+        100,
+        300,
+        THREE,
+        {1: Peer(98.6e-3, (90, 330), 97), 2: Peer(55.4e-3, (90, 330), 97)},
+        most=500,
+    ),
+    "flop-a": Spot("QsJh2h", 200, 900, TWO, {2: Peer(0.940, (110, None), 1126)}, (OOP, IP), 200),
+    "flop-b": Spot("QsJh2h", 200, 900, TWO, {2: Peer(4.43, (None, None), 5734)}, most=0),
+}
+APART = {
+    f"{name}-apart": replace(spot, merge="boards")
+    for name, spot in SPOTS.items()
+    if name != "flop-a"
+}
+"""The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
+HALVES = {
+    "turn-16bit": replace(SPOTS["turn"], storage="int16", peers={}),
+    "flop-b-16bit": replace(
+        SPOTS["flop-b"], storage="int16", peers={2: Peer(3.85, (None, None), 2867)}
+    ),
+}
+"""The same with regrets and averages in 16 bits; the peer's time is known for one of them."""
+SPOTS |= APART | HALVES
+QUICK = ("river-45", "river-177")
+WHOLE = "nlfh"
+"""Whole flop hold'em, solved only where it is asked for: it takes minutes."""
+PROTOTYPE = {10: 341.0, 50: 47.9, 100: 16.0, 200: 5.57, 400: 1.89}
+"""Iterations of CFR+ -> mbb/h, as an independent prototype measured them."""
+
+
+def run(
+    only: str | None = None,
+    quick: bool = False,
+    threads: Sequence[int] = (1, 2),
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Measure the spots (or `only` one) with each number of threads."""
+    if only is not None and only not in SPOTS and only != WHOLE:
+        raise did_you_mean("hold'em spot", only, [*SPOTS, WHOLE])
+    names = [only] if only else list(QUICK if quick else SPOTS)
+    tell = progress or (lambda line: None)
+    if only == WHOLE:
+        return whole(max(threads), tell)
+    bandwidth = {n: probe(n) for n in threads}
+    rows = []
+    for name in names:
+        for n in threads:
+            if name.startswith("flop") and n == 1:
+                continue  # the peer has no figure for it
+            tell(f"{name}, {n} thread{'s' if n > 1 else ''} ...")
+            rows.append(measure(name, n, bandwidth[n]))
+    return {"schedule": SCHEDULE, "bandwidth": bandwidth, "rows": rows}
+
+
+def probe(threads: int, size: int = 1 << 26) -> float:
+    """Bytes a second that this machine reads and writes when it copies what no cache holds."""
+    parts = [
+        (np.ones(size // threads, np.uint8), np.empty(size // threads, np.uint8))
+        for _ in range(threads)
+    ]
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(8):
+            began = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), parts))
+            best = max(best, 2 * size / (time.perf_counter() - began))
+    return best
+
+
+def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Flop hold'em from the first blind, all 1,755 flops, no abstraction, by CFR+."""
+    began = time.perf_counter()
+    tree = sg.compile(sg.holdem.nlfh(), memory_limit="12GiB")
+    built, milli = time.perf_counter() - began, 1000 / 100
+    run, curve, spent = Run(tree, parse("cfr+"), threads=threads), [], 0.0
+    for goal, theirs in PROTOTYPE.items():
+        for _ in range((goal - run.iteration) // 10):
+            began = time.perf_counter()
+            run.advance(10)
+            spent += time.perf_counter() - began
+        gap = float(run.measure()) * milli
+        curve.append([goal, spent, gap, theirs])
+        tell(f"{goal} iterations, {spent:.0f} s: {gap:.4g} mbb/h (the prototype: {theirs:g})")
+    value = -worth(run.engine, run.played()) * milli
+    return {
+        "schedule": "cfr+",
+        "bandwidth": {threads: probe(threads)},
+        "rows": [],
+        "whole": {
+            "game": tree.game,
+            "threads": threads,
+            "build_seconds": built,
+            "seconds_per_iteration": spent / run.iteration,
+            "iterations, s, mbb/h, the prototype's": curve,
+            "small blind, mbb/h": value,
+        },
+    }
+
+
+def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
+    """One spot, one number of threads."""
+    spot = SPOTS[name]
+    began = time.perf_counter()
+    tree = spot.tree()
+    built = time.perf_counter() - began
+    numbers, size = tree.stored(0) + tree.stored(1), BYTES[spot.storage]
+    seconds, reached, iterations = _solve(spot, tree, threads)
+    peer = spot.peers.get(threads) or spot.peers.get(1)
+    row = {
+        "spot": name,
+        "threads": threads,
+        "nodes": tree.num_nodes,
+        "build_seconds": built,
+        "seconds_per_iteration": seconds,
+        "memory_bytes": 2 * size * numbers + tree.nbytes,
+        "ns_per_action_hand": seconds / numbers * 1e9,
+        "bandwidth_share": MOVED * size * numbers / seconds / bandwidth,
+        "iterations": iterations,
+        "targets": {str(target): reached.get(target) for target in TARGETS},
+    }
+    if peer:
+        took = [n and n * peer.seconds for n in peer.iterations]
+        row["peer"] = {
+            "seconds_per_iteration": peer.seconds,
+            "memory_bytes": peer.memory * 2**20,
+            "targets": dict(zip(map(str, TARGETS), took, strict=True)),
+        }
+        row["ratio"] = {
+            "iteration": peer.seconds / seconds,
+            **{
+                str(target): other / reached[target][1]
+                for target, other in zip(TARGETS, took, strict=True)
+                if other and target in reached
+            },
+        }
+    return row
+
+
+def _solve(
+    spot: Spot, tree: RangeTree, threads: int
+) -> tuple[float, dict[float, tuple[int, float]], int]:
+    """Seconds an iteration; for each target the iterations and seconds to it; iterations done."""
+    schedule = parse(SCHEDULE)
+    run = Run(tree, schedule, threads=threads, storage=spot.storage)
+    run.advance(1)
+    run.measure()  # kernels are loaded now
+    best, slice_ = float("inf"), 1
+    for _ in range(6):  # slices of a tenth of a second, where that is more than one iteration
+        began = time.perf_counter()
+        run.advance(slice_)
+        best = min(best, (time.perf_counter() - began) / slice_)
+        slice_ = max(1, min(int(0.1 / best), 10 * slice_))
+    run = Run(tree, schedule, threads=threads, storage=spot.storage)
+    step = 5 if spot.most else 2
+    spent = 0.0
+    reached: dict[float, tuple[int, float]] = {}
+    while True:
+        began = time.perf_counter()
+        run.advance(step)
+        took = time.perf_counter() - began
+        best, spent = min(best, took / step), spent + took
+        if spot.most:
+            gap = float(run.measure()) / spot.pot * 100
+            for target in TARGETS:
+                if gap <= target and target not in reached:
+                    reached[target] = (run.iteration, spent)
+        if len(reached) == len(TARGETS) or run.iteration >= max(spot.most, 2):
+            return best, reached, run.iteration
+
+
+def table(found: dict[str, Any]) -> Table:
+    """The rows for the terminal."""
+    from rich.table import Table
+
+    if "whole" in found:
+        return _whole_table(found["whole"])
+    speeds = ", ".join(
+        f"{n} thread{'s' if n > 1 else ''} {b / 1e9:.3g} GB/s"
+        for n, b in found["bandwidth"].items()
+    )
+    title = f"Hold'em by {found['schedule']}; in brackets: times as fast as the peer ({speeds})"
+    out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
+    columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
+    for column in columns:
+        out.add_column(column, justify="left" if column == "spot" else "right", no_wrap=True)
+    for row in found["rows"]:
+        ratio = row.get("ratio") or {}
+        cells = [
+            row["spot"],
+            str(row["threads"]),
+            f"{row['seconds_per_iteration'] * 1e3:.3g} {_times(ratio.get('iteration'))}",
+        ]
+        for target in map(str, TARGETS):
+            ours = row["targets"][target]
+            cells.append(
+                f"{ours[0]} it {_spent(ours[1])} {_times(ratio.get(target))}" if ours else "-"
+            )
+        cells += [
+            f"{row['memory_bytes'] / 2**20:.3g}",
+            f"{row['ns_per_action_hand']:.2g}",
+            f"{row['bandwidth_share']:.0%}",
+        ]
+        out.add_row(*cells)
+    out.caption = "on: threads; ns: per action and hand; band: share of the bandwidth"
+    return out
+
+
+def _whole_table(found: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    title = (
+        f"{found['game']} by CFR+, {found['threads']} threads: "
+        f"{found['seconds_per_iteration']:.3g} s an iteration, "
+        f"{found['small blind, mbb/h']:+.4g} mbb/h for the small blind"
+    )
+    out = Table(title=title, box=None, header_style="bold")
+    for column in ("iterations", "seconds", "mbb/h", "prototype"):
+        out.add_column(column, justify="right")
+    for row in found["iterations, s, mbb/h, the prototype's"]:
+        out.add_row(f"{row[0]:,}", *(f"{number:.4g}" for number in row[1:]))
+    return out
+
+
+def _spent(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
+
+
+def _times(ratio: float | None) -> str:
+    return f"({ratio:.1f}x)" if ratio else ""

@@ -1,0 +1,544 @@
+"""`subgame bench`: our speed and memory beside those of OpenSpiel and LiteEFG, from one run.
+
+Everybody is measured in fresh processes, one after the other, on the CPU and on the same game:
+ours as our own rules, the peers' as OpenSpiel's. A time is the best of several repeats after a
+warm-up, so neither our kernels' compilation (Numba, kept on disk) nor JAX's is in it.
+
+- *CFR+ iteration*: both players updated and averaged once. Ours and OpenSpiel's C++ and JAX
+  solvers run as they come; LiteEFG's is its CFRplus baseline on its OpenSpiel environment.
+- *to an exploitability*: `subgame.solve` with its own checks counted. The peers are checked at
+  the same iterations, but only their iterations are counted. Nothing is extrapolated.
+- *exploitability*: of the average strategy, which is at hand already.
+- *LP*: `subgame.solve_lp` beside OpenSpiel's sequence_form_lp, which needs cvxpy.
+- *build*: our `compile` without the game's own import; the peers' solver made from a loaded game.
+  JAX's includes its compilation, LiteEFG's the game file it writes (to a temporary folder).
+- *peak memory*: of a process that imports, builds and solves; ours until 1e-3, the peers' for
+  five iterations, as theirs does not grow any further.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+# This file is also the script of the measuring processes. It imports nothing else up here, so
+# that a peer's memory is the peer's alone.
+if TYPE_CHECKING:
+    from rich.table import Table
+
+OURS = "subgame"
+PEERS = ("OpenSpiel", "OpenSpiel JAX", "LiteEFG")
+BUDGET = 2.0
+"""Seconds spent on repeating one measurement."""
+LIMIT, QUICK_LIMIT = 300.0, 25.0
+"""Seconds after which a peer's process is stopped; what it has not measured by then is null."""
+VERSIONS = ("subgame", "numpy", "numba", "scipy", "open_spiel", "jax", "chex", "cvxpy", "LiteEFG")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A game as we load it and as OpenSpiel does."""
+
+    name: str
+    openspiel: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+GAMES = {
+    "leduc": Setup("leduc", "leduc_poker"),
+    "liar's dice": Setup("liars-dice", "liars_dice(numdice=1,dice_sides=6)"),
+    "goofspiel(5)": Setup(
+        "goofspiel",
+        "turn_based_simultaneous_game(game=goofspiel("
+        "imp_info=True,num_cards=5,points_order=descending,players=2))",
+        {"cards": 5},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A row before it is measured. Its bar is a factor over the best peer, or an upper bound."""
+
+    name: str
+    game: str
+    task: str
+    unit: str = "s"
+    times: float | None = None
+    below: float | None = None
+
+    @property
+    def bar(self) -> str:
+        if self.times is not None:
+            return f">= {self.times:g}x best peer"
+        return f"< {figure(self.below, self.unit)}" if self.below is not None else ""
+
+
+WORKS = (
+    Work("leduc, CFR+ iteration", "leduc", "iteration", times=30),
+    Work("leduc to 1e-4", "leduc", "to 1e-4", below=0.2),
+    Work("leduc, exploitability", "leduc", "exploitability", below=0.2e-3),
+    Work("leduc, LP", "leduc", "lp", below=0.3),
+    Work("leduc, build", "leduc", "build"),
+    Work("liar's dice, CFR+ iteration", "liar's dice", "iteration", times=100),
+    Work("liar's dice to 1e-3", "liar's dice", "to 1e-3", below=2),
+    Work("liar's dice to 1e-4", "liar's dice", "to 1e-4", below=10),
+    Work("liar's dice, exploitability", "liar's dice", "exploitability", below=5e-3),
+    Work("liar's dice, LP", "liar's dice", "lp", below=15),
+    Work("liar's dice, build", "liar's dice", "build"),
+    Work("liar's dice, peak memory", "liar's dice", "memory", unit="bytes", below=200e6),
+    Work("goofspiel(5), CFR+ iteration", "goofspiel(5)", "iteration", times=5),
+    Work("goofspiel(5), build", "goofspiel(5)", "build"),
+)
+SHARED = ("build", "iteration", "exploitability")
+"""Tasks that one process measures one after the other; any other task has its own process."""
+
+LEFT_OUT = {
+    ("LiteEFG", "", "lp"): "it has no LP",
+    ("OpenSpiel JAX", "", "lp"): "it has no LP",
+    ("OpenSpiel JAX", "", "exploitability"): "it has none of its own",
+    ("OpenSpiel JAX", "liar's dice", "to 1e-3"): "left out, as its build alone takes minutes",
+    ("OpenSpiel JAX", "liar's dice", "memory"): "left out, as its build alone takes minutes",
+    ("OpenSpiel", "liar's dice", "lp"): "left out, as its dense matrices take over 20 GB",
+    ("", "liar's dice", "to 1e-4"): "left out, as it takes many minutes",
+}
+"""(peer, game, task), empty for any -> why it is not measured. Bars are judged by the others."""
+
+
+# Rows ----------------------------------------------------------------------------------------
+def run(
+    only: str | None = None,
+    quick: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Measure, and return one row per work whose name contains `only`.
+
+    A row has: work, ours and unit ("s" or "bytes"), peers (name -> value, None where there is
+    none), best_peer (of those measured), ratio (its value over ours), bar (in words, empty
+    where there is none), bar_met (None where no peer or no bar is there to tell) and notes
+    (name -> why its value is None).
+
+    `quick` leaves out the peers' long solves and our long LP, and stops a peer after some 20
+    seconds. In full it takes about ten minutes, most of them the peers'.
+    """
+    works = [work for work in WORKS if (only or "").lower() in work.name.lower()]
+    if not works:
+        from subgame.errors import SubgameError
+
+        names = ", ".join(work.name for work in WORKS)
+        raise SubgameError(f"No benchmark has '{only}' in its name. Known: {names}.")
+    if quick:
+        works = [work for work in works if (work.game, work.task) != ("liar's dice", "lp")]
+    found: dict[tuple[str, str, str], float | str] = {}  # a value, or why there is none
+    for game in dict.fromkeys(work.game for work in works):
+        tasks = [work.task for work in works if work.game == game]
+        for who in (OURS, *PEERS):
+            missing = {task: _left_out(who, game, task, quick) for task in tasks}
+            found |= {(who, game, task): why for task, why in missing.items() if why}
+            for job in _jobs([task for task in tasks if not missing[task]]):
+                if progress is not None:
+                    progress(f"{game}: {who}, {', '.join(job)}")
+                limit = QUICK_LIMIT if quick and who != OURS else LIMIT
+                answers = measure(who, game, job, limit)
+                found |= {(who, game, task): answer for task, answer in answers.items()}
+    return [
+        _row(work, {who: found[who, work.game, work.task] for who in (OURS, *PEERS)})
+        for work in works
+    ]
+
+
+def _left_out(who: str, game: str, task: str, quick: bool) -> str:
+    """Why something is not measured at all; empty if it is."""
+    if who == OURS:
+        return ""
+    for key in ((who, "", task), (who, game, task), (who, game, ""), ("", game, task)):
+        if key in LEFT_OUT:
+            return LEFT_OUT[key]
+    return "left out by quick" if quick and task.startswith("to ") else ""
+
+
+def _jobs(tasks: Iterable[str]) -> list[list[str]]:
+    """The tasks of one game, by the process that measures them."""
+    tasks = list(tasks)
+    shared = [task for task in SHARED if task in tasks]
+    return [*([shared] if shared else []), *([task] for task in tasks if task not in SHARED)]
+
+
+def _row(work: Work, found: dict[str, float | str]) -> dict[str, Any]:
+    """A row from everybody's value, or the reason why there is none."""
+    values = {who: value if isinstance(value, float) else None for who, value in found.items()}
+    ours = values.pop(OURS)
+    best = min((v, who) for who, v in values.items() if v) if any(values.values()) else None
+    ratio = best[0] / ours if best and ours else None
+    met: bool | None = None
+    if work.bar and ours is None:
+        met = False
+    elif work.times is not None and ratio is not None:
+        met = ratio >= work.times
+    elif work.below is not None and ours is not None:
+        met = ours < work.below
+    return {
+        "work": work.name,
+        "ours": ours,
+        "unit": work.unit,
+        "peers": values,
+        "best_peer": best[1] if best else None,
+        "ratio": ratio,
+        "bar": work.bar,
+        "bar_met": met,
+        "notes": {who: why for who, why in found.items() if isinstance(why, str)},
+    }
+
+
+def figure(value: float | None, unit: str) -> str:
+    """A value as people write it.
+
+    >>> figure(0.00123, "s"), figure(12.3, "s"), figure(2e8, "bytes"), figure(None, "s")
+    ('1.23 ms', '12.3 s', '200 MB', '-')
+    """
+    if value is None:
+        return "-"
+    if unit == "bytes":
+        return f"{value / 1e6:.0f} MB"
+    for size, name in ((1.0, "s"), (1e-3, "ms")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value * 1e6:.3g} µs"
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The rows for a terminal; what is missing is explained below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    peers = list(dict.fromkeys(name for row in rows for name in row["peers"]))
+    made = Table(caption_justify="left")
+    made.add_column("work")
+    for name in (OURS, *peers, "best peer / ours"):
+        made.add_column(name, justify="right")
+    made.add_column("bar")
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        cells = [Text(figure(row["ours"], row["unit"]), style="bold")]
+        for name in peers:
+            style = "cyan" if name == row["best_peer"] else ""
+            cells.append(Text(figure(row["peers"].get(name), row["unit"]), style=style))
+        ratio = row["ratio"]
+        number = "-" if ratio is None else f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.2g}x"
+        cells.append(Text(number))
+        word, style = {True: ("met", "green"), False: ("missed", "red")}.get(
+            row["bar_met"], ("not judged" if row["bar"] else "", "")
+        )
+        made.add_row(row["work"], *cells, Text(f"{row['bar']} {word}".strip(), style=style))
+        for name, reason in row.get("notes", {}).items():
+            why.setdefault(f"{name}: {reason}", []).append(row["work"])
+    if why:
+        made.caption = Text("\n".join(f"{text} ({'; '.join(on)})" for text, on in why.items()))
+    return made
+
+
+def machine() -> dict[str, str]:
+    """Where the figures come from: the system, its processors, and everybody's version."""
+    from subgame.papers.report import machine as described
+
+    return described(VERSIONS)
+
+
+def as_json(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows and the machine they were measured on, as JSON text."""
+    return json.dumps({"machine": machine(), "rows": list(rows)}, indent=2, ensure_ascii=False)
+
+
+# Processes -----------------------------------------------------------------------------------
+def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str, float | str]:
+    """Measure tasks in a fresh process: a value each, or why there is none."""
+    with tempfile.TemporaryDirectory() as scratch:
+        told, errors = Path(scratch, "answers"), Path(scratch, "errors")
+        order = json.dumps({"who": who, "game": game, "tasks": list(tasks), "scratch": scratch})
+        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+        with errors.open("wb") as err:
+            try:
+                # -P: this folder's modules are not to be taken for top-level ones.
+                code = subprocess.run(
+                    [sys.executable, "-P", __file__, order],
+                    env=environment,
+                    timeout=limit,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=err,
+                ).returncode
+                why = f"its process ended with code {code}"
+            except subprocess.TimeoutExpired:
+                why = f"not done in {limit:.0f} s"
+        answers: dict[str, float | str] = {}
+        for line in told.read_text().splitlines() if told.exists() else ():
+            task, answer = json.loads(line)
+            answers[task] = answer
+        last = errors.read_text(errors="replace").strip().splitlines()[-1:]
+        if len(answers) < len(tasks) and why.startswith("its process") and last:
+            why += f": {last[0]}"
+        return {task: answers.get(task, why) for task in tasks}
+
+
+def _answer(order: dict[str, Any]) -> None:
+    """What a measuring process does: each answer is written down as soon as it is there."""
+    logging.getLogger("subgame").setLevel(logging.ERROR)  # whoever started it says what there is
+    with Path(order["scratch"], "answers").open("a") as told:
+        try:
+            contender = CONTENDERS[order["who"]](GAMES[order["game"]], order["scratch"])
+            built = contender.build()
+        except Exception as error:  # a peer may be missing or fail in any way
+            for task in order["tasks"]:
+                print(json.dumps([task, _reason(error)]), file=told, flush=True)
+            return
+        for task in order["tasks"]:
+            answer: float | str
+            try:
+                answer = _do(contender, task, built)
+            except Exception as error:
+                answer = _reason(error)
+            print(json.dumps([task, answer]), file=told, flush=True)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error.name} is not installed"
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}"
+
+
+def _do(contender: Contender, task: str, built: float) -> float:
+    if task == "build":
+        return min(built, _least(contender.build, BUDGET - built))
+    if task == "iteration":
+        return _best(contender.iterate)
+    if task == "exploitability":
+        contender.iterate(10)
+        average = contender.average()
+        return _best(lambda count: [contender.judge(average) for _ in range(count)])
+    if task == "lp":
+        return _least(contender.lp, BUDGET)
+    if task == "memory":
+        contender.warm_up()
+        return _peak()
+    return contender.to(float(task.removeprefix("to ")))
+
+
+def _best(call: Callable[[int], object]) -> float:
+    """Seconds of one call, the best of batches of about a fiftieth of a second."""
+    until, best, count = time.perf_counter() + BUDGET, float("inf"), 1
+    while True:
+        began = time.perf_counter()
+        call(count)
+        now = time.perf_counter()
+        best = min(best, (now - began) / count)
+        if now >= until:
+            return best
+        count = max(1, int(0.02 / best))
+
+
+def _least(timed: Callable[[], float], budget: float) -> float:
+    """The least of what `timed` returns, within a budget; infinite if there is no budget."""
+    until, least = time.perf_counter() + budget, float("inf")
+    if budget > 0:
+        while True:
+            least = min(least, timed())
+            if time.perf_counter() >= until:
+                break
+    return least
+
+
+def _peak() -> float:
+    """The most bytes this process has held."""
+    try:  # getrusage's figure survives exec: it would be at least the parent's
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak) * (1 if sys.platform == "darwin" else 1024)
+
+
+# Contenders ----------------------------------------------------------------------------------
+class Contender:
+    """A CFR+ solver of one game. `build` comes first and may be repeated; it starts anew."""
+
+    def __init__(self, setup: Setup, scratch: str) -> None:
+        raise NotImplementedError
+
+    def build(self) -> float:
+        """Make the solver; the seconds that took, without imports."""
+        raise NotImplementedError
+
+    def iterate(self, count: int) -> None:
+        raise NotImplementedError
+
+    def average(self) -> Any:
+        """The average strategy as `judge` wants it."""
+        raise NotImplementedError
+
+    def judge(self, average: Any) -> float:
+        """Its exploitability, NashConv / 2."""
+        raise NotImplementedError
+
+    def lp(self) -> float:
+        """Solve the game's linear program; the seconds that took."""
+        raise NotImplementedError
+
+    def warm_up(self) -> None:
+        self.iterate(5)
+
+    def to(self, target: float) -> float:
+        """Seconds of iterations until exploitability is at most `target`, checks not counted."""
+        spent, done, check = 0.0, 0, 1
+        while True:
+            began = time.perf_counter()
+            self.iterate(check - done)
+            spent += time.perf_counter() - began
+            if self.judge(self.average()) <= target:
+                return spent
+            done, check = check, check * 2 if check < 32 else check + check // 8
+
+
+class Ours(Contender):
+    def __init__(self, setup: Setup, scratch: str) -> None:
+        self.sg: Any = importlib.import_module("subgame")
+        self.game = self.sg.games.load(setup.name, **setup.parameters)
+
+    def build(self) -> float:
+        from subgame.solve.solver import Run
+
+        began = time.perf_counter()
+        self.tree = self.sg.compile(self.game)
+        built = time.perf_counter() - began
+        self.run = Run(self.tree, self.sg.CFRPlus())
+        self.run.advance(1)  # compiles the kernels, or reads them from the disk
+        self.judge(self.average())
+        return built
+
+    def iterate(self, count: int) -> None:
+        self.run.advance(count)
+
+    def average(self) -> Any:
+        return self.run.strategy()
+
+    def judge(self, average: Any) -> float:
+        return float(self.sg.exploitability(self.tree, average))
+
+    def lp(self) -> float:
+        return float(self.sg.solve_lp(self.tree).seconds)
+
+    def warm_up(self) -> None:
+        self.sg.solve(self.tree, self.sg.CFRPlus(), target=1e-3)
+
+    def to(self, target: float) -> float:
+        solve, schedule = self.sg.solve, self.sg.CFRPlus()
+        return _least(lambda: solve(self.tree, schedule, target=target).seconds, BUDGET)
+
+
+class OpenSpiel(Contender):
+    """The C++ solver and judge."""
+
+    def __init__(self, setup: Setup, scratch: str) -> None:
+        import pyspiel
+
+        self.pyspiel, self.game = pyspiel, pyspiel.load_game(setup.openspiel)
+
+    def build(self) -> float:
+        began = time.perf_counter()
+        self.solver = self.pyspiel.CFRPlusSolver(self.game)
+        return time.perf_counter() - began
+
+    def iterate(self, count: int) -> None:
+        for _ in range(count):
+            self.solver.evaluate_and_update_policy()
+
+    def average(self) -> Any:
+        return self.solver.average_policy()
+
+    def judge(self, average: Any) -> float:
+        return float(self.pyspiel.exploitability(self.game, average))
+
+    def lp(self) -> float:
+        from open_spiel.python.algorithms import sequence_form_lp
+
+        began = time.perf_counter()
+        sequence_form_lp.solve_zero_sum_game(self.game)
+        return time.perf_counter() - began
+
+
+class OpenSpielJax(OpenSpiel):
+    """The JAX solver; single precision, as it comes."""
+
+    def __init__(self, setup: Setup, scratch: str) -> None:
+        super().__init__(setup, scratch)
+        from open_spiel.python.algorithms import exploitability
+        from open_spiel.python.jax.cfr import jax_cfr
+
+        self.jax_cfr, self.exploitability = jax_cfr, exploitability
+
+    def build(self) -> float:
+        began = time.perf_counter()
+        self.solver = self.jax_cfr.JaxCFR(self.game)
+        self.iterate(1)  # compiles
+        return time.perf_counter() - began
+
+    def iterate(self, count: int) -> None:
+        self.solver.multiple_steps(count)
+        for array in (*self.solver.regrets, *self.solver.averages):
+            array.block_until_ready()
+
+    def judge(self, average: Any) -> float:
+        return float(self.exploitability.exploitability(self.game, average))
+
+
+class LiteEFG(Contender):
+    def __init__(self, setup: Setup, scratch: str) -> None:
+        import pyspiel
+
+        self.leg: Any = importlib.import_module("LiteEFG")
+        self.game = pyspiel.load_game(setup.openspiel)
+        os.environ["HOME"] = scratch  # it writes its game files to the home directory
+
+    def build(self) -> float:
+        began = time.perf_counter()
+        self.env = self.leg.OpenSpielEnv(self.game, traverse_type="Enumerate", regenerate=True)
+        self.graph = self.leg.baselines.CFRplus.graph()
+        self.env.set_graph(self.graph)
+        return time.perf_counter() - began
+
+    def iterate(self, count: int) -> None:
+        for _ in range(count):
+            self.graph.update_graph(self.env)
+            self.env.update_strategy(self.graph.current_strategy())
+
+    def average(self) -> Any:
+        return self.graph.current_strategy()  # the environment keeps its averages
+
+    def judge(self, average: Any) -> float:
+        return float(sum(self.env.exploitability(average, "linear-avg-iterate"))) / 2
+
+
+CONTENDERS: dict[str, type[Contender]] = {
+    OURS: Ours,
+    "OpenSpiel": OpenSpiel,
+    "OpenSpiel JAX": OpenSpielJax,
+    "LiteEFG": LiteEFG,
+}
+
+if __name__ == "__main__":
+    _answer(json.loads(sys.argv[1]))

@@ -1,0 +1,69 @@
+"""`engine`: the engine of a tree on a device, made once. Kernels are loaded only when asked for."""
+
+from __future__ import annotations
+
+from subgame.engines.base import CPU, no_device
+from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.engines.numba.sequence import NumbaSequenceEngine
+from subgame.errors import ArgumentError, SubgameError
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+
+DEVICES = ("cpu", "cuda", "torch")
+
+
+def engine(
+    tree: PublicTree,
+    threads: int | None = None,
+    device: str | None = None,
+    storage: str = "float32",
+) -> NumbaSequenceEngine:
+    """The engine of a tree on a device, made once.
+
+    ``"cpu"``, the default: Numba. ``"cuda"`` or ``"cuda:1"``: a GPU, by PyTorch and Triton.
+    ``"torch"``: the GPU's path without one, by PyTorch on the CPU; slower, but without Numba. Only
+    hold'em trees on the CPU use more than one of the `threads`, and only hold'em trees can have
+    another `storage`.
+    """
+    if not isinstance(tree, PublicTree):
+        raise SubgameError(
+            f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
+        )
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise ArgumentError("threads", f"is a whole number of at least 1, not {threads}.")
+    name = check_device(device)
+    if name != CPU and threads is not None:
+        raise SubgameError(f"threads are for the device cpu; they have no meaning on {name}.")
+    if storage != "float32" and not isinstance(tree, RangeTree):
+        raise SubgameError("Only hold'em trees can be stored in less than is usual.")
+    key = name if storage == "float32" else f"{name}, {storage}"
+    found = tree.engines.get(key)
+    if found is None:
+        found = tree.engines[key] = _made(tree, name, storage)
+    if isinstance(found, NumbaRangeEngine) and threads is not None:
+        found.set_threads(threads)
+    return found  # type: ignore[return-value]
+
+
+def check_device(device: str | None) -> str:
+    """The device's name; refuses what is none."""
+    name = CPU if device is None else str(device)
+    kind = name.partition(":")[0]
+    if name != CPU and kind not in DEVICES:
+        raise no_device(name)
+    return name
+
+
+def _made(tree: PublicTree, device: str, storage: str) -> object:
+    if device != CPU:
+        from subgame.engines.torch import engine_on
+
+        return engine_on(tree, device, storage)
+    from subgame.engines.numba.compiling import watch
+
+    watch()
+    return (
+        NumbaRangeEngine(tree, None, storage)
+        if isinstance(tree, RangeTree)
+        else NumbaSequenceEngine(tree)
+    )

@@ -1,0 +1,140 @@
+"""Folds and showdowns of hold'em trees: a chunk of terminals on one board, one to each lane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from subgame.engines.numba.simd import load, splat, store
+from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.hand_order import Boards
+
+Numbers = NDArray[Any]  # float32 or float64
+
+
+@njit(cache=True, error_model="numpy", forceinline=True)
+def pour(
+    b: Boards,
+    size: int,
+    first: int,
+    last: int,
+    hands: int,
+    x: Numbers,
+    at: int,
+    sums: Numbers,
+    total: Any,
+) -> Any:
+    """Add the reach of some runs of hands to the sums per card and to the total.
+
+    Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
+    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A. Where every card
+    is there once (`size` is negative), that need not be counted.
+    """
+    like = sums[0]
+    for r in range(first, last):
+        run = splat(0.0, like)
+        card = np.int64(b.run_card[r])
+        if size < 0:
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                a = load(x, at + h * LANES, like)
+                c = np.int64(b.other[hands + h]) * LANES
+                store(sums, c, load(sums, c, like) + a)
+                run = run + a
+            c = card * LANES
+            store(sums, c, load(sums, c, like) + run)
+            total = total + run
+            continue
+        often = b.size[size + card]
+        times = splat(often, like)
+        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+            a = load(x, at + h * LANES, like)
+            other = np.int64(b.other[hands + h])
+            c = other * LANES
+            if other == card:
+                a = splat((often - 1) / 2, like) * a
+                store(sums, c, load(sums, c, like) + a)
+                run = run + a
+            else:
+                store(sums, c, load(sums, c, like) + times * a)
+                run = run + splat(b.size[size + other], like) * a
+        c = card * LANES
+        store(sums, c, load(sums, c, like) + run)
+        total = total + times * run
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate(
+    b: Boards,
+    u: int,
+    p: int,
+    kind: int,
+    x: Numbers,
+    shown: Numbers,
+    folded: Numbers,
+    at: int,
+    sums: Numbers,
+    deck: int,
+) -> None:
+    """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
+
+    With w(h) the reach of weaker hands that share no card with h, and s(h) of stronger ones, a
+    showdown pays w - s. Going up through the ranks with sums per card, ``all - card - card`` is w
+    just before h's group is added and ``w + ties`` just after; starting the sums at minus half of
+    their end makes the two add up to w - s at once. The hand h itself cancels out.
+    """
+    like = sums[0]
+    o = 1 - p
+    n = b.hands[2 * u + o]
+    theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
+    run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
+    group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
+    groups, size = b.groups[u], b.size_at[u]
+    zero = splat(0.0, like)
+    ours = b.hands[2 * u + p]
+    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
+        if kind & 1:
+            store(shown, at + h * LANES, zero)
+        if kind & 2:
+            store(folded, at + h * LANES, zero)
+    for c in range(deck):
+        store(sums, c * LANES, zero)
+    total = zero
+    last = run_o + np.int64(b.group_run[group_o + groups])
+    total = pour(b, size, run_o, last, theirs, x, at, sums, total)
+    if kind & 2:
+        store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
+        for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+                store(folded, at + h * LANES, rest - load(sums, c, like) + own)
+    if not kind & 1:
+        return
+    half = splat(-0.5, like)
+    for c in range(deck):
+        store(sums, c * LANES, half * load(sums, c * LANES, like))
+    total = half * total
+    for g in range(groups):
+        begin, end = np.int64(b.group_run[group_p + g]), np.int64(b.group_run[group_p + g + 1])
+        for r in range(run_p + begin, run_p + end):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                store(shown, at + h * LANES, rest - load(sums, c, like))
+        first = run_o + np.int64(b.group_run[group_o + g])
+        last = run_o + np.int64(b.group_run[group_o + g + 1])
+        total = pour(b, size, first, last, theirs, x, at, sums, total)
+        for r in range(run_p + begin, run_p + end):
+            c = np.int64(b.run_card[r]) * LANES
+            rest = total - load(sums, c, like)
+            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                c = np.int64(b.other[mine + h]) * LANES
+                before = load(shown, at + h * LANES, like)
+                store(shown, at + h * LANES, before + rest - load(sums, c, like))

@@ -1,0 +1,449 @@
+"""The CPU kernels: Numba over the arrays of a `PublicTree`. They see arrays only.
+
+Everything here mutates the arrays it is handed and allocates nothing in the iteration. One CFR
+iteration for a player is: evaluate the terminals against the opponent's reach, walk her treeplex
+upwards (values, regrets, average), walk it downwards (regret matching, reach).
+
+Called from Python are only the functions named ``run_...``, with plain tuples: Numba recognises
+those at once, while typing a named tuple anew costs 10 µs per field at every call. Inside,
+everything has its name again, and helpers are inlined by force: a call would pass every array of
+a named tuple as seven words.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numba import uint64 as U  # noqa: N812
+from numpy.typing import NDArray
+
+from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
+from subgame.tree.public_tree import Plex, Terminals
+
+Floats = NDArray[np.float64]
+
+LANES = 64
+"""Terminals of one group evaluated together; their vectors stay in the first-level cache."""
+TINY = 1e-280
+
+
+class Memory(NamedTuple):
+    """What a solver remembers of one player. Axis: q = sequence."""
+
+    regret: Floats  # [q] discounted cumulative counterfactual regret
+    average: Floats  # [q] discounted cumulative realisation plan
+    instant: Floats  # [q] last iteration's regret, the prediction of PCFR+; empty if not used
+    sigma: Floats  # [q] current strategy
+    reach: Floats  # [q] current realisation plan
+    value: Floats  # [q] counterfactual values
+    total: Floats  # [widest block] scratch
+    lanes: Floats  # scratch of `evaluate`
+
+
+class Root(NamedTuple):
+    """What chooses a player's reach into a subgame on every iteration. Axis: s = root slot.
+
+    Nothing (`player` -1), a tremble (her first block keeps every action at least this likely), or
+    random alternative payoffs: she enters by how likely they lie below the value of entering.
+    """
+
+    player: int
+    rule: int  # FIXED, RESPOND or HEDGE
+    tremble: Floats  # [t] least probability of each action in her first block
+    mean: Floats  # [s] of the normal alternative payoff
+    spread: Floats  # [s] its standard deviation
+    weight: Floats  # [s] pi_{-i}: turns counterfactual values into values
+    seen: Floats  # [3, s] count, sum and sum of squares of the values of entering
+
+
+FIXED, RESPOND, HEDGE = 0, 1, 2
+
+
+@njit(cache=True, forceinline=True, fastmath={"contract"}, error_model="numpy")
+def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
+    """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
+
+    The lanes of a group lie side by side in the scratch `x` (see `scratch`), so that one entry of
+    M meets many of them in one stretch of memory. Unsigned indices spare Numba's check for
+    negative ones.
+    """
+    if player == 0:
+        rows, cols, sign = t.rows, t.cols, 1.0
+        out, out_at, into, into_at = (
+            t.row_sequence,
+            t.row_sequence_at,
+            t.col_sequence,
+            t.col_sequence_at,
+        )
+        ptr, ptr_at, index, weight = t.row_ptr, t.row_ptr_at, t.row_col, t.row_value
+    else:
+        rows, cols, sign = t.cols, t.rows, -1.0
+        out, out_at, into, into_at = (
+            t.col_sequence,
+            t.col_sequence_at,
+            t.row_sequence,
+            t.row_sequence_at,
+        )
+        ptr, ptr_at, index, weight = t.col_ptr, t.col_ptr_at, t.col_row, t.col_value
+    y = x[-LANES:]
+    for g in range(len(rows)):
+        lanes, m, n = U(t.lanes[g]), U(rows[g]), U(cols[g])
+        start, scale_at = U(ptr_at[g]), U(t.scale_at[g])
+        if lanes == U(1):  # a matrix of its own: plain sparse rows
+            at, scale = U(into_at[g]), sign * t.scale[scale_at]
+            for j in range(n):
+                x[j] = reach[U(into[at + j])] * scale
+            at, e = U(out_at[g]), U(ptr[start])
+            for i in range(m):
+                stop, total = U(ptr[start + i + U(1)]), 0.0
+                while e < stop:
+                    total += weight[e] * x[U(index[e])]
+                    e += U(1)
+                value[U(out[at + i])] += total
+            continue
+        for lo in range(U(0), lanes, U(LANES)):
+            size = min(U(LANES), lanes - lo)
+            at = U(into_at[g]) + lo
+            for j in range(n):
+                for k in range(size):
+                    scale = sign * t.scale[scale_at + lo + k]
+                    x[j * U(LANES) + k] = reach[U(into[at + k])] * scale
+                at += lanes
+            at, e = U(out_at[g]) + lo, U(ptr[start])
+            for i in range(m):
+                stop = U(ptr[start + i + U(1)])
+                for k in range(size):
+                    y[k] = 0.0
+                while e < stop:
+                    w, row = weight[e], U(index[e]) * U(LANES)
+                    for k in range(size):
+                        y[k] += w * x[row + k]
+                    e += U(1)
+                for k in range(size):
+                    value[U(out[at + k])] += y[k]
+                at += lanes
+
+
+@njit(cache=True)
+def scratch(t: Terminals) -> Floats:
+    """Room for the lanes of the widest matrix, and one row of results after them."""
+    widest = 0
+    for g in range(len(t.rows)):
+        widest = max(widest, t.rows[g], t.cols[g])
+    return np.empty((widest + 1) * LANES)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
+    """Realisation plan of a strategy; the root slots of `reach` are given."""
+    for b in range(len(plex.block_actions)):
+        lo, hi = U(plex.block_infoset[b]), U(plex.block_infoset[b + 1])
+        q = U(plex.block_sequence[b])
+        for _ in range(plex.block_actions[b]):
+            for i in range(lo, hi):
+                reach[q + i - lo] = reach[U(plex.parent[i])] * sigma[q + i - lo]
+            q += hi - lo
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremble: float) -> None:
+    """Regret matching in block `b`.
+
+    With a prediction (Farina et al. 2021) the regrets are first carried to the next iteration:
+    discounted as it will discount them, plus the last instantaneous regret. Actions of the first
+    block are played with probability `tremble` at least.
+    """
+    predict = len(m.instant) > 0
+    regret, instant, sigma, total = m.regret, m.instant, m.sigma, m.total
+    actions = U(plex.block_actions[b])
+    size = U(plex.block_infoset[b + 1] - plex.block_infoset[b])
+    start = U(plex.block_sequence[b])
+    for k in range(size):
+        total[k] = 0.0
+    for a in range(actions):
+        q = start + a * size
+        if predict:
+            for k in range(size):
+                r = regret[q + k]
+                r = max(r * (positive if r > 0.0 else negative) + instant[q + k], 0.0)
+                sigma[q + k] = r
+                total[k] += r
+        else:
+            for k in range(size):
+                r = max(regret[q + k], 0.0)
+                sigma[q + k] = r
+                total[k] += r
+    least = tremble if b == 0 else 0.0
+    uniform, rest = 1.0 / actions, 1.0 - least * actions
+    for k in range(size):  # one division an infoset; what is below TINY is rounding
+        total[k] = 1.0 / total[k] if total[k] > TINY else 0.0
+    for a in range(actions):
+        q = start + a * size
+        for k in range(size):
+            p = sigma[q + k] * total[k] if total[k] > 0.0 else uniform
+            sigma[q + k] = least + rest * p
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def begin(plex: Plex, m: Memory, positive: float, negative: float, tremble: float) -> None:
+    """The current strategy and its reach from the regrets alone."""
+    for b in range(len(plex.block_actions)):
+        match(plex, m, b, positive, negative, tremble)
+    propagate(plex, m.sigma, m.reach)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def learn(
+    plex: Plex, m: Memory, now: Floats, then: Floats, tremble: float, next_tremble: float
+) -> None:
+    """Walk up: values, regrets and average, discounted as the schedule says; the next strategy.
+
+    `now` and `then` are this and the next iteration's (positive, negative, kept):
+    ``R <- d R + r`` with d by the sign of R (Brown & Sandholm 2019); ``S <- kept S + reach``.
+    Regrets are those of the choice left to the player, without its tremble.
+    """
+    positive, negative, kept = now[0], now[1], now[2]
+    regret, instant, average, parent = m.regret, m.instant, m.average, plex.parent
+    sigma, reach, value, total = m.sigma, m.reach, m.value, m.total
+    for b in range(len(plex.block_actions) - 1, -1, -1):
+        lo, actions = U(plex.block_infoset[b]), U(plex.block_actions[b])
+        size = U(plex.block_infoset[b + 1]) - lo
+        start = U(plex.block_sequence[b])
+        if actions == U(1):  # no choice: nothing to regret and nothing to average
+            for k in range(size):
+                value[U(parent[lo + k])] += value[start + k]
+            continue
+        for k in range(size):
+            total[k] = 0.0
+        for a in range(actions):
+            q = start + a * size
+            for k in range(size):
+                total[k] += sigma[q + k] * value[q + k]
+        for k in range(size):
+            value[U(parent[lo + k])] += total[k]
+        if b == 0 and tremble > 0.0:
+            for k in range(size):
+                for a in range(actions):
+                    total[k] -= tremble * value[start + a * size + k]
+                total[k] /= 1.0 - tremble * actions
+        for a in range(actions):
+            q = start + a * size
+            for k in range(size):
+                old = regret[q + k]
+                old *= positive if old > 0.0 else negative
+                regret[q + k] = old + (value[q + k] - total[k])
+                average[q + k] = average[q + k] * kept + reach[q + k]
+            if len(instant) > 0:
+                for k in range(size):
+                    instant[q + k] = value[q + k] - total[k]
+        match(plex, m, b, then[0], then[1], next_tremble)
+
+
+@njit(cache=True, error_model="numpy")
+def best_response(plex: Plex, value: Floats, best: Floats, choice: NDArray[np.int32]) -> None:
+    """Walk up taking the best action everywhere: counterfactual best-response values [i]."""
+    for b in range(len(plex.block_actions) - 1, -1, -1):
+        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
+        size, start = hi - lo, plex.block_sequence[b]
+        for i in range(lo, hi):
+            q = start + i - lo
+            top, at = value[q], 0
+            for a in range(1, plex.block_actions[b]):
+                if value[q + a * size] > top:
+                    top, at = value[q + a * size], a
+            best[i], choice[i] = top, at
+            value[plex.parent[i]] += top
+
+
+@njit(cache=True, error_model="numpy")
+def strategy_values(plex: Plex, sigma: Floats, value: Floats) -> None:
+    """Walk up under a fixed strategy: counterfactual values of every sequence and root slot."""
+    for b in range(len(plex.block_actions) - 1, -1, -1):
+        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
+        size, start = hi - lo, plex.block_sequence[b]
+        for i in range(lo, hi):
+            for a in range(plex.block_actions[b]):
+                q = start + a * size + i - lo
+                value[plex.parent[i]] += sigma[q] * value[q]
+
+
+@njit(cache=True, error_model="numpy")
+def below_normal(x: float) -> float:
+    """P(N <= x) for a standard normal N."""
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+@njit(cache=True, error_model="numpy")
+def hedged(v: float, mean: float, spread: float, rate: float) -> float:
+    """Brown & Sandholm 2017, eq. (3): mean of 1 / (1 + e^{rate (X - v)}), X ~ N(mean, spread^2).
+
+    The integral runs over whichever of the two distributions is the wider: over the normal by
+    Gauss-Hermite, or over the logistic, whose quantile is ``log(u / (1 - u)) / rate``, by
+    Gauss-Legendre; the integrand is then smooth.
+    """
+    if spread <= 0.0:
+        return 1.0 / (1.0 + math.exp(min(rate * (mean - v), 700.0)))
+    if rate * spread < 2.0:
+        total = 0.0
+        for k in range(len(HERMITE_X)):
+            x = rate * (mean + math.sqrt(2.0) * spread * HERMITE_X[k] - v)
+            total += HERMITE_W[k] / (1.0 + math.exp(min(max(x, -700.0), 700.0)))
+        return total
+    total = 0.0
+    for k in range(len(LOGIT_X)):
+        total += LOGIT_W[k] * below_normal((v - mean + LOGIT_X[k] / rate) / spread)
+    return total
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def enter(root: Root, m: Memory) -> None:
+    """Reach into each root slot under random alternative payoffs (2017, Theorem 2 and App. D)."""
+    for s in range(len(root.mean)):
+        if root.weight[s] <= 0.0:
+            continue
+        v = m.value[s] / root.weight[s]
+        if root.rule == RESPOND:
+            if root.spread[s] > 0.0:
+                m.reach[s] = below_normal((v - root.mean[s]) / root.spread[s])
+            else:
+                m.reach[s] = 1.0 if v > root.mean[s] else (0.5 if v == root.mean[s] else 0.0)
+            continue
+        root.seen[0, s] += 1.0
+        root.seen[1, s] += v
+        root.seen[2, s] += v * v
+        t = root.seen[0, s]
+        average = root.seen[1, s] / t
+        variance = max(root.seen[2, s] / t - average * average, 1e-12)
+        # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
+        rate = t * math.sqrt(math.log(2.0)) / (3.0 * math.sqrt(variance) * math.sqrt(t))
+        m.reach[s] = hedged(average, root.mean[s], root.spread[s], rate)
+
+
+@njit(cache=True, forceinline=True, error_model="numpy")
+def respond(plex: Plex, m: Memory) -> None:
+    """Instead of learning: play a best response from now on (CFR-BR, Johanson et al. 2012)."""
+    for b in range(len(plex.block_actions) - 1, -1, -1):
+        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
+        size, start = hi - lo, plex.block_sequence[b]
+        for k in range(size):
+            top, best = m.value[start + k], 0
+            for a in range(1, plex.block_actions[b]):
+                if m.value[start + a * size + k] > top:
+                    top, best = m.value[start + a * size + k], a
+            for a in range(plex.block_actions[b]):
+                m.sigma[start + a * size + k] = 1.0 if a == best else 0.0
+            m.value[plex.parent[lo + k]] += top
+
+
+@njit(cache=True, error_model="numpy")
+def run_iterations(  # type: ignore[no-untyped-def]
+    plexes, terminals, memories, discounts: Floats, alternating: bool, responder: int, root
+) -> None:
+    """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept).
+
+    Player `responder`, if any, plays a best response on each of them instead of learning. The
+    two players are a loop, not two copies: every kernel has one call site to compile.
+    """
+    ends, door = Terminals(*terminals), Root(*root)
+    sides = (Plex(*plexes[0]), Plex(*plexes[1]))
+    both = (Memory(*memories[0]), Memory(*memories[1]))
+    shake = np.zeros((2, len(discounts)))  # each player's tremble on each iteration
+    for t in range(len(door.tremble)):
+        shake[door.player, t] = door.tremble[t]
+    for p in range(2):
+        begin(sides[p], both[p], discounts[0, 0], discounts[0, 1], shake[p, 0])
+    # A responder in seat 1 answers before the first iteration what she else answers at its end.
+    for t in range(-1 if responder == 1 else 0, len(discounts) - 1):
+        for p in range(1 if t < 0 else 0, 2):
+            for side in range(2):  # alternating: one's own values now; else both before any moves
+                if side == p if alternating else p == 0:
+                    me = both[side]
+                    for q in range(len(me.value)):
+                        me.value[q] = 0.0
+                    evaluate(ends, side, both[1 - side].reach, me.value, me.lanes)
+            me = both[p]
+            if responder == p:
+                if p == 1 and t >= 0:
+                    collect(me, discounts[t, 2])
+                respond(sides[p], me)
+            else:
+                learn(sides[p], me, discounts[t], discounts[t + 1], shake[p, t], shake[p, t + 1])
+                if door.rule != FIXED and door.player == p:
+                    enter(door, me)
+            propagate(sides[p], me.sigma, me.reach)
+            if responder == p and p == 0:
+                collect(me, discounts[t, 2])
+
+
+@njit(cache=True, forceinline=True)
+def collect(m: Memory, kept: float) -> None:
+    """Add the current reach to the average."""
+    for q in range(len(m.average)):
+        m.average[q] = m.average[q] * kept + m.reach[q]
+
+
+@njit(cache=True, error_model="numpy")
+def run_update(  # type: ignore[no-untyped-def]
+    plexes, terminals, memories, given, discounts: Floats, root
+) -> None:
+    """One simultaneous iteration with `given` values [q] already paid at some sequences."""
+    ends, door = Terminals(*terminals), Root(*root)
+    sides = (Plex(*plexes[0]), Plex(*plexes[1]))
+    both = (Memory(*memories[0]), Memory(*memories[1]))
+    shake = np.zeros((2, 2))  # each player's tremble now and next
+    for t in range(len(door.tremble)):
+        shake[door.player, t] = door.tremble[t]
+    for p in range(2):
+        for q in range(len(both[p].value)):
+            both[p].value[q] = given[p][q]
+        evaluate(ends, p, both[1 - p].reach, both[p].value, both[p].lanes)
+    for p in range(2):
+        learn(sides[p], both[p], discounts[0], discounts[1], shake[p, 0], shake[p, 1])
+        if door.rule != FIXED and door.player == p:
+            enter(door, both[p])
+        propagate(sides[p], both[p].sigma, both[p].reach)
+
+
+@njit(cache=True, error_model="numpy")
+def run_best_response(plex, terminals, player, reach, value, best, choice):  # type: ignore[no-untyped-def]
+    """Counterfactual best-response values of `player` against the opponent's `reach`."""
+    for q in range(len(value)):
+        value[q] = 0.0
+    ends = Terminals(*terminals)
+    evaluate(ends, player, reach, value, scratch(ends))
+    best_response(Plex(*plex), value, best, choice)
+
+
+@njit(cache=True, error_model="numpy")
+def run_values(plex, terminals, player, reach, sigma, value):  # type: ignore[no-untyped-def]
+    """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
+    for q in range(len(value)):
+        value[q] = 0.0
+    ends = Terminals(*terminals)
+    evaluate(ends, player, reach, value, scratch(ends))
+    strategy_values(Plex(*plex), sigma, value)
+
+
+@njit(cache=True, error_model="numpy")
+def run_propagate(plex, sigma, reach):  # type: ignore[no-untyped-def]
+    """Realisation plan of `sigma`; the root slots of `reach` are given."""
+    propagate(Plex(*plex), sigma, reach)
+
+
+@njit(cache=True, error_model="numpy")
+def run_normalise(plex, average, sigma):  # type: ignore[no-untyped-def]
+    """Behaviour strategy of a realisation plan; uniform where the plan never comes."""
+    blocks = Plex(*plex)
+    for b in range(len(blocks.block_actions)):
+        size = blocks.block_infoset[b + 1] - blocks.block_infoset[b]
+        start, actions = blocks.block_sequence[b], blocks.block_actions[b]
+        for k in range(start, start + size):
+            total = 0.0
+            for a in range(actions):
+                total += average[k + a * size]
+            for a in range(actions):
+                q = k + a * size
+                sigma[q] = average[q] / total if total > 0.0 else 1.0 / actions

@@ -1,0 +1,377 @@
+"""One street's betting written out as a Triton kernel: straight-line code, all of it in registers.
+
+A player's rows and decisions form a tree. Going through it depth first, a decision's regrets
+are read once, on the way down, and written once, on the way up; in between lie only the decisions
+on one path. Reading runs `LOOK` decisions ahead of what is being worked on, so that enough of it
+is under way. Every program does this for `BLOCK` hands of any boards: they do not meet here.
+
+Betting below most roots of a street looks the same but for chips, so a kernel is written once per
+*shape*; which rows and lanes it works on, and for what inputs, it reads from a small table. Strides
+are arguments, so that it serves any number of boards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.rounding import LEAST, MIX, TOP
+from subgame.engines.torch.layout import Betting, End, Infoset
+from subgame.engines.torch.storage import AVERAGE, FACTORS, REGRET
+from subgame.engines.torch.torch_ops import BEST, FOLLOW, LEARN, RESPOND, TINY
+
+LOOK = 2
+"""Decisions whose numbers are read ahead."""
+
+DESCEND = """
+def descend(
+    weights, weights_scale, instant, instant_scale, entry, above, lanes, leaves, rates, table,
+    chips, N, WS, SS, ES, LS, KS,
+    BLOCK: tl.constexpr, DT: tl.constexpr,
+):
+"""
+SETTLE = """
+def settle(
+    weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
+    met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
+    MS, XS, KS, RS,
+    WIDE: tl.constexpr, WIDE_O: tl.constexpr, CARDS: tl.constexpr, BLOCK: tl.constexpr,
+    DT: tl.constexpr,
+):
+"""
+FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
+line = met + unit * CARDS
+first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
+second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
+held = tl.load(same + at, mask=ok, other=WIDE_O).to(tl.int64)
+hers = lanes + unit * WIDE_O + held"""
+"""Where a hand finds what folds need: sums over all hands and over those with a card of its own,
+and the opponent's reach with the same hand, which the two sums take out twice."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The betting below one root, rows counted from 0, and the roots below which it is the same."""
+
+    rows: int
+    infosets: tuple[Infoset, ...]
+    lanes: tuple[int, ...]  # [j] a row that ends the hand
+    leaves: tuple[int, ...]  # [j] a row with cards to come
+    ends: tuple[End, ...]  # [j] what is paid; lanes and chips are in the tables
+
+    def columns(self) -> tuple[int, int, int, int]:
+        """Where lanes, leaves and ends start in a line of the table, and its length."""
+        lanes, leaves = 2, 2 + len(self.lanes)
+        ends = leaves + len(self.leaves)
+        return lanes, leaves, ends, ends + len(self.ends)
+
+
+@dataclass
+class Part:
+    """A shape with its tables."""
+
+    shape: Shape
+    table: NDArray[np.int32]  # [root, column] root, first action, then lanes, leaves, lanes paid
+    chips: NDArray[np.float64]  # [root, end]
+
+
+class Script:
+    """Writes the kernels of one shape."""
+
+    def __init__(self, bet: Shape, *, foreseen: bool, storage: str = "float32") -> None:
+        self.bet, self.foreseen, self.storage = bet, foreseen, storage
+        self.lines: list[str] = []
+        self.loaded: set[int] = set()
+
+    # The tree ------------------------------------------------------------------------------
+    @cached_property
+    def below(self) -> dict[int, list[int]]:
+        """[row] the decisions that hang below it."""
+        found: dict[int, list[int]] = {}
+        for i, node in enumerate(self.bet.infosets):
+            found.setdefault(node.parent, []).append(i)
+        return found
+
+    @cached_property
+    def ends(self) -> dict[int, list[int]]:
+        """[row] what is paid into it."""
+        found: dict[int, list[int]] = {}
+        for j, end in enumerate(self.bet.ends):
+            found.setdefault(end.row, []).append(j)
+        return found
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Decisions below our roots, depth first."""
+        found: list[int] = []
+
+        def visit(row: int) -> None:
+            for i in self.below.get(row, []):
+                found.append(i)
+                node = self.bet.infosets[i]
+                for k in range(node.actions):
+                    visit(node.first + k)
+
+        visit(0)
+        return found
+
+    # Text ------------------------------------------------------------------------------------
+    def put(self, line: str) -> None:
+        self.lines.append(f"    {line}")
+
+    def edge(self, row: int) -> str:
+        return f"{row - 1} * step + at"
+
+    def cell(self, column: int) -> str:
+        return f"tl.load(table + {column}).to(tl.int64)"
+
+    def start(self, own: tuple[str, ...], reach: bool) -> None:
+        self.put("at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)")
+        self.put("ok = at < N")
+        self.put("step = tl.cast(WS, tl.int64)  # times an action it may exceed 32 bits")
+        self.put(f"table += tl.program_id(1) * {self.bet.columns()[3]}")
+        self.put(f"chips += tl.program_id(1) * {len(self.bet.ends)}")
+        self.put(f"root = {self.cell(0)}")
+        for name in own:
+            self.put(f"{name} += {self.cell(1)} * WS")
+            if self.storage == "int16":
+                self.put(f"{name}_scale += {self.cell(1)} * SS + tl.program_id(0)")
+        for k, name in enumerate(("positive", "negative", "kept")):
+            self.put(f"{name} = tl.load(rates + {k}).to(DT)")
+        if reach:
+            self.put("source = tl.load(above + at, mask=ok, other=-1)")
+            self.put("r0 = tl.load(entry + root * ES + source, mask=source >= 0, other=0.0).to(DT)")
+
+    def read(self, i: int, kept: bool, ends: bool) -> None:
+        """Read what decision `i` needs, unless it is there."""
+        if i in self.loaded:
+            return
+        self.loaded.add(i)
+        node = self.bet.infosets[i]
+        for row in range(node.first, node.first + node.actions):
+            self.load("w", "weights", row)
+            if self.foreseen:
+                self.load("i", "instant", row)
+            if kept:
+                self.load("a", "average", row)
+            if ends:
+                self.paid(row)
+
+    def load(self, letter: str, block: str, row: int) -> None:
+        """Read one action of a block."""
+        if self.storage == "int16":
+            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0).to(DT)"
+            found += f" * tl.load({block}_scale + {row - 1} * SS).to(DT)"
+        else:
+            found = f"tl.load({block} + {self.edge(row)}, mask=ok, other=0.0).to(DT)"
+        self.put(f"{letter}{row} = {found}")
+
+    def keep(self, block: str, row: int, value: str, salt: int | None) -> None:
+        """Write one action of a block, as `storage.Chance.keep` does."""
+        where = f"{block} + {self.edge(row)}"
+        if self.storage == "float32" or (self.storage == "bfloat16" and salt is None):
+            self.put(f"tl.store({where}, {value}, mask=ok)")
+            return
+        if salt is not None:
+            part = ((row - 1) * FACTORS["action"] + salt * FACTORS["salt"]) % 2**32
+            self.put(f"bits = key + {part}")
+            for shift, factor in MIX:
+                self.put(f"bits = (bits ^ (bits >> {shift})) * {factor}")
+        if self.storage == "bfloat16":
+            self.put(f"kept16 = ({value}).to(tl.uint32, bitcast=True) + (bits >> 16)")
+            self.put("kept16 = ((kept16 >> 16) << 16).to(tl.float32, bitcast=True)")
+            self.put(f"tl.store({where}, kept16, mask=ok)")
+            return
+        self.put(f"kept16 = tl.where(real, {value}, 0.0)")
+        self.put(f"scale16 = tl.maximum(tl.max(tl.abs(kept16), 0), {LEAST!r}) * {1 / TOP!r}")
+        noise = "0.5" if salt is None else f"(bits >> 8).to(tl.float32) * {2.0**-24!r}"
+        self.put(f"kept16 = tl.floor(kept16 / scale16 + {noise})")
+        self.put(f"tl.store({where}, kept16.to(tl.int16), mask=ok)")
+        self.put(f"tl.store({block}_scale + {row - 1} * SS, scale16)")
+
+    def paid(self, row: int) -> None:
+        """Read what is paid into a row."""
+        _, leaves, first, _ = self.bet.columns()
+        terms = []
+        for j in self.ends.get(row, []):
+            self.put(f"k{j} = {self.cell(first + j)}")
+            if self.bet.ends[j].showdown:
+                won = f"tl.load(shown + k{j} * LS + at, mask=ok, other=0.0)"
+            else:
+                sums = (
+                    f"tl.load({x} + k{j} * MS, mask=ok, other=0.0)"
+                    for x in ("line + (CARDS - 1)", "first", "second")
+                )
+                own = f"tl.load(hers + k{j} * XS, mask=held < WIDE_O, other=0.0)"
+                won = f"({' - '.join(sums)} + {own})"
+            terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
+        for j, leaf in enumerate(self.bet.leaves):
+            if leaf == row:
+                where = f"below + {self.cell(leaves + j)} * KS + at"
+                terms.append(f"tl.load({where}, mask=ok, other=0.0)")
+        self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT)'}")
+
+    def match(self, node: Infoset) -> None:
+        """Regret matching: s is the strategy of every action."""
+        rows = range(node.first, node.first + node.actions)
+        for row in rows:
+            if self.foreseen:
+                self.put(f"s{row} = w{row} * tl.where(w{row} > 0, positive, negative) + i{row}")
+                self.put(f"s{row} = tl.maximum(s{row}, {TINY!r})")
+            else:
+                self.put(f"s{row} = tl.maximum(w{row}, {TINY!r})")
+        self.put(f"scale = 1.0 / ({' + '.join(f's{row}' for row in rows)})")
+        for row in rows:
+            self.put(f"s{row} = s{row} * scale")
+
+    # Kernels ---------------------------------------------------------------------------------
+    def descend(self, lanes: bool) -> str:
+        """Reach down to lanes (or not) and leaves."""
+        self.start(("weights", "instant") if self.foreseen else ("weights",), reach=True)
+        first, second, _, _ = self.bet.columns()
+        out = [("lanes", "LS", row, first + j) for j, row in enumerate(self.bet.lanes) if lanes]
+        out += [("leaves", "KS", row, second + j) for j, row in enumerate(self.bet.leaves)]
+
+        def give(row: int) -> None:
+            for name, stride, here, column in out:
+                if here == row:
+                    where = f"{name} + {self.cell(column)} * {stride} + at"
+                    self.put(f"tl.store({where}, r{row}, mask=ok)")
+
+        give(0)
+        for place, i in enumerate(self.order):
+            for ahead in self.order[place : place + 1 + LOOK]:
+                self.read(ahead, kept=False, ends=False)
+            node = self.bet.infosets[i]
+            self.match(node)
+            for row in range(node.first, node.first + node.actions):
+                self.put(f"r{row} = r{node.parent} * s{row}")
+                give(row)
+        return DESCEND + "\n".join(self.lines) + "\n"
+
+    def settle(self, mode: int, average: bool) -> str:
+        """Values up; regrets and average on the way."""
+        used = {"weights": mode != BEST, "average": average, "instant": self.foreseen}
+        self.start(tuple(name for name, is_used in used.items() if is_used), reach=average)
+        if self.storage == "int16" and mode in (LEARN, RESPOND):
+            self.put("real = tl.load(above + at, mask=ok, other=-1) >= 0")
+        if self.storage != "float32" and mode == LEARN:
+            self.put("seed = tl.load(rates + 3).to(tl.int32).to(tl.uint32)")
+            self.put(f"key = (at + FIRST).to(tl.uint32) + seed * {FACTORS['seed']}")
+            self.put(f"key += tl.load(table + 1).to(tl.uint32) * {FACTORS['action']}")
+        if not all(end.showdown for end in self.bet.ends):
+            for line in FOLDS.splitlines():
+                self.put(line)
+        self.paid(0)
+        self._visit(0, mode, average)
+        self.put("tl.store(result + root * RS + at, v0, mask=ok)")
+        return SETTLE + "\n".join(self.lines) + "\n"
+
+    def _visit(self, parent: int, mode: int, average: bool) -> None:
+        """All decisions below a row."""
+        for i in self.below.get(parent, []):
+            place = self.order.index(i)
+            for ahead in self.order[place : place + 1 + LOOK]:
+                if mode == BEST:
+                    self._read_ends(ahead)
+                else:
+                    self.read(ahead, average, ends=True)
+            node = self.bet.infosets[i]
+            rows = range(node.first, node.first + node.actions)
+            if mode != BEST:
+                self.match(node)
+            for row in rows:
+                if average:
+                    self.put(f"r{row} = r{parent} * s{row}")
+                    self.keep("average", row, f"a{row} * kept + r{row}", AVERAGE)
+                self._visit(row, mode, average)
+            if mode in (LEARN, FOLLOW):
+                self.put(f"m{i} = " + " + ".join(f"s{row} * v{row}" for row in rows))
+            else:
+                self.put(f"m{i} = v{node.first}")
+                for row in rows[1:]:
+                    self.put(f"m{i} = tl.maximum(m{i}, v{row})")
+            self.put(f"v{parent} += m{i}")
+            self._update(i, mode)
+
+    def _read_ends(self, i: int) -> None:
+        if i not in self.loaded:
+            self.loaded.add(i)
+            node = self.bet.infosets[i]
+            for row in range(node.first, node.first + node.actions):
+                self.paid(row)
+
+    def _update(self, i: int, mode: int) -> None:
+        node = self.bet.infosets[i]
+        rows = range(node.first, node.first + node.actions)
+        if mode == LEARN:
+            for row in rows:
+                self.put(f"g{row} = v{row} - m{i}")
+                self.put(f"w{row} = w{row} * tl.where(w{row} > 0, positive, negative) + g{row}")
+                self.keep("weights", row, f"w{row}", REGRET)
+                if self.foreseen:
+                    self.keep("instant", row, f"g{row}", None)
+        elif mode == RESPOND:
+            self.put("left = tl.full((BLOCK,), 1.0, DT)")
+            for row in rows:
+                self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
+                self.keep("weights", row, "chosen", None)
+                self.put("left = left - chosen")
+
+
+def parts(bet: Betting) -> list[Part]:
+    """A street's roots, grouped by the shape of the betting below them."""
+    found: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
+    home = list(range(bet.roots)) + [-1] * bet.edges  # the root above each row
+    for node in bet.infosets:
+        for k in range(node.actions):
+            home[node.first + k] = home[node.parent]
+    for root in range(bet.roots):
+        rows = [row for row in range(bet.roots, bet.rows) if home[row] == root]
+        first = rows[0] if rows else bet.roots
+        assert rows == list(range(first, first + len(rows)))
+        local = {root: 0} | {row: 1 + k for k, row in enumerate(rows)}
+        lanes = [(local[row], k) for k, row in enumerate(bet.lanes) if row in local]
+        leaves = [(local[row], k) for k, row in enumerate(bet.leaves) if row in local]
+        lanes.sort()
+        ends = [end for end in bet.ends if end.row in local]
+        ends.sort(key=lambda end: (end.row, end.showdown))
+        shape = Shape(
+            1 + len(rows),
+            tuple(
+                Infoset(local[node.parent], local[node.first], node.actions)
+                for node in bet.infosets
+                if node.parent in local
+            ),
+            tuple(row for row, _ in lanes),
+            tuple(row for row, _ in leaves),
+            tuple(End(local[end.row], 0, end.showdown, 0.0) for end in ends),
+        )
+        line = [root, first - bet.roots, *(k for _, k in lanes), *(k for _, k in leaves)]
+        table, chips = found.setdefault(shape, ([], []))
+        table.append(line + [end.lane for end in ends])
+        chips.append([end.scale for end in ends] or [0.0])
+    return [
+        Part(shape, np.array(table, np.int32), np.array(chips, np.float64))
+        for shape, (table, chips) in found.items()
+    ]
+
+
+def build(source: str, name: str, triton: Any, tl: Any) -> Any:
+    """A kernel from its text; Triton reads the text again by way of `linecache`."""
+    file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
+    text = source.lstrip("\n")
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {
+        "tl": tl,
+        "triton": triton,
+        "__name__": "subgame.written",
+    }
+    exec(compile(text, file, "exec"), scope)
+    return triton.jit(scope[name])

@@ -1,0 +1,234 @@
+"""What solving takes, before any of it is taken, and where regrets and averages will lie.
+
+They lie on the device as long as all of it fits there. Otherwise those of the last street have
+their *home* in host memory (`offload`), and some boards at a time come to the device: few enough to
+keep within the limit. A street in buckets (`buckets`) is small, and stays on the device.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from subgame.engines.torch import storage as keeping
+from subgame.engines.torch.buckets import LONGEST
+from subgame.engines.torch.layout import SEGMENT, Frame
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+
+Home = Literal["device", "host"]
+HOMES = ("device", "host")
+BUFFERS = 3
+"""Slices on the device at once: one comes, one is worked on, one goes."""
+PIECES = 32
+"""Slices that boards in host memory are cut into, at least: the first and the last copy of a sweep
+have no work to hide behind."""
+
+
+class Quote(NamedTuple):
+    """Bytes that solving and judging take, tables included."""
+
+    device: int
+    host: int
+    home: Home
+    """Where regrets and averages of the last street lie."""
+    boards: int
+    """Boards of the last street on the device at once, where their home is the host; else 0."""
+
+    def __str__(self) -> str:
+        if self.home == "device":
+            return f"{human_bytes(self.device)} on the device"
+        return (
+            f"{human_bytes(self.device)} on the device and {human_bytes(self.host)} in host memory"
+            f", from where {self.boards:,} boards come at a time"
+        )
+
+
+def check_home(home: str | None) -> None:
+    """Refuse what is no home."""
+    if home is not None and home not in HOMES:
+        raise SubgameError(
+            f"Regrets and averages have their home on the 'device' or the 'host', not '{home}'."
+        )
+
+
+def slice_of(frame: Frame, p: int, size: int, scratch: int, fused: bool) -> int:
+    """How many boards of the last street player `p` sweeps at once."""
+    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, fused) * size)))
+
+
+def aligned(boards: int, kind: str) -> int:
+    """So many boards or less, so that slices begin where lines do."""
+    if kind == "int16" or boards > keeping.ALIGNED:
+        return max(1, boards // keeping.ALIGNED) * keeping.ALIGNED
+    return boards
+
+
+def _per_board(frame: Frame, p: int, fused: bool) -> int:
+    """Numbers on one board besides those that are kept: lanes, and what they pay."""
+    hers, mine = frame.bets[1 - p], frame.bets[p]
+    folded = len(hers.lanes) - hers.folded
+    lanes = len(hers.lanes) * frame.wide[1 - p] + hers.shown * frame.wide[p]
+    if fused:
+        return lanes + folded * frame.cards
+    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * hers.rows * frame.wide[1 - p]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """All that memory depends on, but for the schedule."""
+
+    frames: list[Frame]
+    storage: str
+    scratch: int
+    fused: bool
+    graphs: bool
+    buckets: dict[int, int] = field(default_factory=dict)
+    """How many there are, by street."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether the last street is in buckets, and so at home on the device."""
+        return len(self.frames) - 1 in self.buckets
+
+    def quote(
+        self, home: Home, boards: int = 0, *, predictive: bool = False, alternating: bool = True
+    ) -> Quote:
+        """With this home, and so many boards at a time from the host.
+
+        A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
+        Players who learn at the same time answer a copy of what player 0 had.
+        """
+        parts = 3 if predictive else 2
+        copies = (parts + (0 if alternating else parts - 1), parts)
+        device, host, spread = sum(frame.tables for frame in self.frames), 0, 0
+        for s, frame in enumerate(self.frames):
+            for p in (0, 1):
+                if s in self.buckets:
+                    always, meanwhile = self._shared(s, p, copies[p])
+                    device, spread = device + always, max(spread, meanwhile)
+                elif home == "host" and s == len(self.frames) - 1:
+                    shape = (frame.bets[p].edges, frame.units, frame.wide[p])
+                    host += copies[p] * hosted_bytes(self.storage, shape, boards)
+                else:
+                    hands = frame.units * frame.wide[p]
+                    each = keeping.stored_bytes(self.storage, frame.bets[p].edges, hands)
+                    device += copies[p] * each
+        single, double = (
+            size * max(self._working(p, size, boards) for p in (0, 1)) for size in (4, 8)
+        )
+        device += max(single, double) + spread
+        if home == "host":
+            staged = BUFFERS * self.staging(boards, predictive=predictive)
+            return Quote(device + staged, host, home, boards)
+        return Quote(device + (single + spread if self.graphs else 0), 0, home, 0)
+
+    def _shared(self, s: int, p: int, copies: int) -> tuple[int, int]:
+        """Bytes that a bucketed street of player `p` keeps, and those it works with meanwhile."""
+        frame, count, roots = self.frames[s], self.buckets[s], self.frames[0].bets[p].roots
+        edges, places = frame.bets[p].edges, frame.units * frame.wide[p]
+        block = 4 * edges * count
+        tables = places * (4 + 4 + 1 + 2 * 4 + 4 * (1 + roots)) + 8 * count  # lines: at most double
+        one = 2 * 4 * edges * frame.wide[p]
+        spread = min(one * frame.units, max(one, self.scratch))
+        sums = 4 * edges * (count + places // LONGEST)
+        return block * (copies + 2) + tables, spread + 2 * sums + 2 * block
+
+    def _working(self, p: int, size: int, boards: int) -> int:
+        """Numbers that half an iteration of player `p` works with, all of them at once."""
+        o, total = 1 - p, 0
+        for s, frame in enumerate(self.frames):
+            mine, hers, last = frame.bets[p], frame.bets[o], s == len(self.frames) - 1
+            cut = boards or slice_of(frame, p, size, self.scratch, self.fused)
+            each = _per_board(frame, p, self.fused)
+            total += (cut if last else frame.units) * each
+            total += mine.roots * frame.units * frame.wide[p]
+            total += frame.units * frame.wide[o] * len(hers.leaves)  # her reach there
+            total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
+            if s > 0:  # boards of the way up, in segments
+                above = self.frames[s - 1]
+                segments = min(frame.units, above.units + frame.units // SEGMENT)
+                total += mine.roots * segments * above.wide[p]
+        return total
+
+    def staging(self, boards: int, *, predictive: bool) -> int:
+        """Bytes of one slice on the device: what learns or, in float32, is judged."""
+        frame, learn, judge = self.frames[-1], [], 0
+        for p in (0, 1):
+            shape = (frame.bets[p].edges, min(boards, frame.units), frame.wide[p])
+            learn.append(keeping.padded_bytes(self.storage, shape))
+            judge += keeping.padded_bytes("float32", shape)
+        mine, theirs = (3, 2) if predictive else (2, 1)
+        return max(judge, *(mine * learn[p] + theirs * learn[1 - p] for p in (0, 1)))
+
+    def plan(self, home: Home | None, limit: float, what: str, device: Any) -> Quote:
+        """Where numbers will lie if there are `limit` bytes on the device; refused if nowhere.
+
+        A home that is asked for is kept to; None is the device if all fits there, else the host.
+        Buckets of the last street have no other than the device.
+        """
+        check_home(home)
+        if self.stays:
+            if home == "host":
+                raise SubgameError("A last street in buckets has its home on the device alone.")
+            home = "device"
+        inside = self.quote("device")
+        if home == "device" or (home is None and inside.device <= limit):
+            found = inside
+        else:
+            found = self._fitting(limit)
+        if found.device > limit:
+            needs, kept = "needs about", ""
+            if found.home == "host":
+                needs, kept = "needs at least", ", with regrets and averages in host memory"
+            raise MemoryLimitError(
+                f"{what} {needs} {human_bytes(found.device)} on {device}{kept}, and "
+                f"{human_bytes(limit)} are there."
+            )
+        if found.host and found.host > (spare := available()):
+            raise MemoryLimitError(
+                f"{what} needs about {human_bytes(found.host)} of host memory beside "
+                f"{human_bytes(found.device)} on {device}, and {human_bytes(spare)} are there."
+            )
+        return found
+
+    def _fitting(self, limit: float) -> Quote:
+        """As many boards at a time as fit, with predictions or without; at least the fewest."""
+        frame = self.frames[-1]
+        most = min(slice_of(frame, p, 8, self.scratch, self.fused) for p in (0, 1))
+        boards = aligned(min(most, -(-frame.units // PIECES)), self.storage)
+        least = aligned(1, self.storage)
+        while boards > least and self.quote("host", boards, predictive=True).device > limit:
+            boards = max(least, aligned(boards // 2, self.storage))
+        return self.quote("host", boards)
+
+
+def hosted_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
+    """Bytes of a block in host memory, cut after so many boards."""
+    actions, units, wide = shape
+    whole, rest = divmod(units, boards)
+    total = whole * keeping.padded_bytes(kind, (actions, boards, wide))
+    return total + (keeping.padded_bytes(kind, (actions, rest, wide)) if rest else 0)
+
+
+def available() -> float:
+    """Bytes of host memory that can still be had, as far as the system says."""
+    found = [float("inf")]
+    try:
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        found.append(1024.0 * int(lines["MemAvailable"].split()[0]))
+    except (OSError, KeyError, ValueError):
+        if hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+            found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    try:  # what a container may take
+        group = Path("/sys/fs/cgroup")
+        most, taken = (
+            (group / name).read_text().strip() for name in ("memory.max", "memory.current")
+        )
+        if most != "max":
+            cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            found.append(float(most) - float(taken) + float(cached.get("inactive_file", 0)))
+    except (OSError, ValueError):
+        pass
+    return min(found)

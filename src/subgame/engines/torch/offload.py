@@ -1,0 +1,269 @@
+"""Regrets and averages that lie in host memory, and how slices of them come to the device.
+
+A `Hosted` block is cut into *pieces* of some boards, each ``[action, unit, hand]`` in one stretch
+of bytes, which are on the device only while they are worked on. A `Ferry` brings them there and
+back through a few buffers: while one piece is worked on, the next one comes and the last one goes,
+by streams of their own. Only the copies between streams are ordered, each by what it has to wait
+for: the bytes it reads, and whoever still uses the place it writes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from subgame.engines.torch import storage as keeping
+from subgame.engines.torch.memory import BUFFERS, hosted_bytes
+from subgame.engines.torch.pinned import host_bytes
+from subgame.engines.torch.runtime import load_torch
+from subgame.engines.torch.storage import Block, Kept, Scaled
+from subgame.engines.torch.torch_ops import Mind, Place
+from subgame.errors import SubgameError
+
+Tensor = Any
+Shape = tuple[int, int, int]
+
+
+class Hosted(Kept):
+    """A block ``[action, unit, hand]`` in host memory, cut after every `boards` units.
+
+    It is read and written by actions like a tensor on the device, slowly: sweeps take its pieces.
+    """
+
+    def __init__(self, kind: str, shape: Shape, boards: int, device: Any) -> None:
+        self.kind, self.shape, self.boards, self.device = kind, shape, boards, device
+        units = shape[1]
+        self.pieces = [slice(at, min(at + boards, units)) for at in range(0, units, boards)]
+        self.raw = host_bytes(hosted_bytes(kind, shape, boards), device)
+        self.landed: list[Any] = [None] * len(self.pieces)
+        """Events: when each piece was back."""
+
+    @property
+    def stride(self) -> int:
+        """Bytes from piece to piece."""
+        return keeping.padded_bytes(self.kind, (self.shape[0], self.boards, self.shape[2]))
+
+    def shape_of(self, k: int) -> Shape:
+        """Of one piece."""
+        units = self.pieces[k]
+        return self.shape[0], units.stop - units.start, self.shape[2]
+
+    def bytes_of(self, k: int) -> Tensor:
+        """One piece, in host memory."""
+        size = keeping.padded_bytes(self.kind, self.shape_of(k))
+        return self.raw[k * self.stride : k * self.stride + size]
+
+    def _rest(self) -> None:
+        """Wait for all copies, before the host itself reads or writes."""
+        if self.device.type == "cuda":
+            load_torch().cuda.synchronize(self.device)
+
+    def _there(self, k: int) -> tuple[Block, Tensor]:
+        """A copy of one piece on the device, and its bytes."""
+        raw = self.bytes_of(k).to(self.device, copy=True)
+        return keeping.laid(self.kind, self.shape_of(k), raw), raw
+
+    # As blocks on the device do --------------------------------------------------------------
+    def load(self, actions: Any, dtype: Any) -> Tensor:
+        """Numbers of some actions, on the device."""
+        self._rest()
+        parts = [keeping.load(self._there(k)[0], actions, dtype) for k in range(len(self.pieces))]
+        return load_torch().cat(parts, -2)
+
+    def __getitem__(self, actions: Any) -> Tensor:
+        return self.load(actions, load_torch().float32)
+
+    def __setitem__(self, actions: Any, values: Tensor) -> None:
+        self._rest()
+        for k, units in enumerate(self.pieces):
+            block, raw = self._there(k)
+            block[actions] = values[..., units, :] if getattr(values, "ndim", 0) > 1 else values
+            self.bytes_of(k).copy_(raw)
+
+    def peek(self, units: slice) -> Tensor:
+        """All actions on some boards, in float32 on the host."""
+        self._rest()
+        parts = []
+        for k in range(units.start // self.boards, -(-units.stop // self.boards)):
+            first, (_, many, _) = k * self.boards, self.shape_of(k)
+            some = slice(max(units.start - first, 0), min(units.stop - first, many))
+            parts.append(
+                keeping.peek(keeping.laid(self.kind, self.shape_of(k), self.bytes_of(k)), some)
+            )
+        return load_torch().cat(parts, 1)
+
+    def put(self, units: slice, values: Tensor | Scaled) -> None:
+        """Overwrite a piece, from the device or the host."""
+        self._rest()
+        k = units.start // self.boards
+        assert self.pieces[k] == units
+        raw = load_torch().zeros_like(self.bytes_of(k), device=self.device)
+        keeping.laid(self.kind, self.shape_of(k), raw).copy_(values)
+        self.bytes_of(k).copy_(raw)
+
+    def copy_(self, other: Block) -> Hosted:
+        """Overwrite all of it."""
+        if isinstance(other, Hosted) and (other.kind, other.boards) == (self.kind, self.boards):
+            self._rest()
+            self.raw.copy_(other.raw)
+            return self
+        for units in self.pieces:
+            some = other.peek(units) if isinstance(other, Hosted) else keeping.cut(other, units)
+            self.put(units, some)
+        return self
+
+    def clone(self) -> Hosted:
+        return Hosted(self.kind, self.shape, self.boards, self.device).copy_(self)
+
+    def zero_(self) -> Hosted:
+        self._rest()
+        self.raw.zero_()
+        return self
+
+    def data_ptr(self) -> int:
+        return int(self.raw.data_ptr())
+
+
+def whole_or_pieces(block: Block) -> list[slice]:
+    """The boards of a block that can be written at once."""
+    return block.pieces if isinstance(block, Hosted) else [slice(0, block.shape[1])]
+
+
+def put(block: Block, units: slice, values: Tensor) -> None:
+    """Overwrite one of these."""
+    if isinstance(block, Hosted):
+        block.put(units, values)
+    else:
+        block.copy_(values)
+
+
+def cuts(minds: Sequence[Mind]) -> list[slice] | None:
+    """How the blocks of some minds are cut; None where all of them lie on the device."""
+    found = [block.pieces for mind in minds for block in mind if isinstance(block, Hosted)]
+    if any(pieces != found[0] for pieces in found):
+        raise SubgameError(
+            "Regrets and averages in host memory are cut differently here; make both players' by "
+            "one engine."
+        )
+    return found[0] if found else None
+
+
+class Queue:
+    """A CUDA stream; where there are none, work is done at once."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def wait(self, event: Any) -> None:
+        """What comes later waits for it."""
+        if self.stream is not None and event is not None:
+            self.stream.wait_event(event)
+
+    def mark(self) -> Any:
+        """An event: all so far is done."""
+        return None if self.stream is None else self.stream.record_event()
+
+    def copy(self, into: Tensor, source: Tensor) -> None:
+        if self.stream is None:
+            into.copy_(source)
+            return
+        with load_torch().cuda.stream(self.stream):
+            into.copy_(source, non_blocking=True)
+
+
+class Ferry:
+    """Brings pieces of blocks to a device and back, beside the work on others."""
+
+    def __init__(self, device: Any) -> None:
+        self.torch, self.device = load_torch(), device
+        self.slabs: list[Tensor] = []
+        """Bytes on the device, a slice in each."""
+        self._free: list[Any] = []  # events: when each slab may be written to again
+        self._turn = 0  # slices so far
+        self._ways: tuple[Queue, Queue] | None = None
+
+    def _here(self) -> Queue:
+        """Where the work is done."""
+        cuda = self.device.type == "cuda"
+        return Queue(self.torch.cuda.current_stream(self.device) if cuda else None)
+
+    def _in_and_out(self) -> tuple[Queue, Queue]:
+        """Made when they are wanted, once."""
+        if self._ways is None:
+            cuda = self.device.type == "cuda"
+            first, second = (self.torch.cuda.Stream(self.device) if cuda else None for _ in "io")
+            self._ways = Queue(first), Queue(second)
+        return self._ways
+
+    def reserve(self, size: int) -> None:
+        """Slabs for slices of so many bytes."""
+        if self.slabs and len(self.slabs[0]) >= size:
+            return
+        if self.device.type == "cuda":
+            self.torch.cuda.synchronize(self.device)
+        self.slabs = []  # gives them back first
+        self.slabs = [
+            self.torch.empty(size, dtype=self.torch.uint8, device=self.device)
+            for _ in range(BUFFERS)
+        ]
+        self._free = [self._here().mark()] * BUFFERS
+
+    def carry(
+        self, places: list[Place], mine: Mind, theirs: Mind, *, learns: bool
+    ) -> Iterator[tuple[Place, Mind, Mind]]:
+        """Both minds on one place after another; what is `mine` goes back where it `learns`.
+
+        A piece is worked on until the next one is asked for.
+        """
+        blocks, (inward, outward) = [*mine, *theirs], self._in_and_out()
+        hosted = [block for block in blocks if isinstance(block, Hosted)]
+        self.reserve(sum(len(block.bytes_of(0)) for block in hosted))
+        came: list[Any] = []
+
+        def fetch(k: int) -> None:
+            slab = (self._turn + k) % BUFFERS
+            inward.wait(self._free[slab])
+            for block, raw in self._spread(blocks, slab, k):
+                if isinstance(block, Hosted):
+                    inward.wait(block.landed[k])
+                    inward.copy(raw, block.bytes_of(k))
+            came.append(inward.mark())
+
+        fetch(0)
+        for k, place in enumerate(places):
+            if k + 1 < len(places):
+                fetch(k + 1)
+            here, slab = self._here(), (self._turn + k) % BUFFERS
+            here.wait(came[k])
+            spread = self._spread(blocks, slab, k)
+            there = [
+                keeping.laid(block.kind, block.shape_of(k), raw)
+                if isinstance(block, Hosted)
+                else None
+                if block is None
+                else keeping.cut(block, place.units)
+                for block, raw in spread
+            ]
+            try:
+                yield place, Mind(*there[: len(mine)]), Mind(*there[len(mine) :])
+            finally:  # also where somebody breaks off
+                self._free[slab] = here.mark()
+            if learns:
+                outward.wait(self._free[slab])
+                for block, raw in spread[: len(mine)]:
+                    if isinstance(block, Hosted):
+                        outward.copy(block.bytes_of(k), raw)
+                self._free[slab] = back = outward.mark()
+                for block in mine:
+                    if isinstance(block, Hosted):
+                        block.landed[k] = back
+        self._turn += len(places)
+
+    def _spread(self, blocks: list[Block | None], slab: int, k: int) -> list[tuple[Block, Tensor]]:
+        """Each block, with the bytes on the device where its piece `k` goes."""
+        out, at = [], 0
+        for block in blocks:
+            size = len(block.bytes_of(k)) if isinstance(block, Hosted) else 0
+            out.append((block, self.slabs[slab][at : at + size]))
+            at += size
+        return out

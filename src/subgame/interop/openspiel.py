@@ -1,0 +1,267 @@
+"""OpenSpiel's games as ours (Lanctot et al. 2019, arXiv:1908.09453). An optional extra.
+
+Any two-player zero-sum game of OpenSpiel whose chance outcomes are listed can be loaded;
+simultaneous moves are put in turn, the second mover not seeing the first one's move. Nothing
+here needs `pyspiel` until it is called: ``pip install subgame[openspiel]``.
+
+    >>> game = load("kuhn_poker")  # doctest: +SKIP
+    >>> game.new_initial_state().child("Deal:0").child("Deal:2").legal_actions()  # doctest: +SKIP
+    ('Pass', 'Bet')
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Self, cast
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.walk import Histories
+from subgame.tree.strategy import Strategy
+
+
+class OpenSpielState(State):
+    """A pyspiel state that is never changed; children are clones."""
+
+    __slots__ = ("_actions", "_ids", "_player", "_silent", "pyspiel_state")
+
+    def __init__(self, pyspiel_state: Any, silent: set[int]) -> None:
+        self.pyspiel_state = pyspiel_state
+        self._player: int = pyspiel_state.current_player()  # CHANCE and TERMINAL are OpenSpiel's
+        self._silent = silent
+        self._ids: list[int] = []
+        self._actions: tuple[str, ...] | None = None
+
+    def current_player(self) -> int:
+        return self._player
+
+    def legal_actions(self) -> tuple[str, ...]:
+        # Worked out once: a walk asks for the actions and then once more for each child.
+        if self._actions is None:
+            state, player = self.pyspiel_state, self._player
+            self._ids = state.legal_actions()
+            names = [state.action_to_string(player, action) for action in self._ids]
+            self._actions = _distinct(names, self._ids)
+        return self._actions
+
+    def action_ids(self) -> list[int]:
+        """OpenSpiel's numbers of the legal actions, in the order of `legal_actions`."""
+        self.legal_actions()
+        return self._ids
+
+    def chance_outcomes(self) -> list[tuple[str, float]]:
+        if self._player != CHANCE:
+            return []
+        chances = dict(self.pyspiel_state.chance_outcomes())
+        names = self.legal_actions()
+        return [(name, chances[i]) for name, i in zip(names, self._ids, strict=True)]
+
+    def child(self, action: str) -> Self:
+        names = self.legal_actions()
+        try:
+            chosen = self._ids[names.index(action)]
+        except ValueError:
+            raise did_you_mean("action", action, names) from None
+        return type(self)(self.pyspiel_state.child(chosen), self._silent)
+
+    def returns(self) -> tuple[float, float]:
+        return cast("tuple[float, float]", tuple(self.pyspiel_state.returns()))
+
+    def information_state(self, player: int) -> str | None:
+        if self._player == player:
+            return str(self.pyspiel_state.information_state_string(player))
+        if self._player in self._silent:
+            return None
+        try:
+            return str(self.pyspiel_state.information_state_string(player))
+        except RuntimeError:  # pyspiel.SpielError
+            # OpenSpiel reports each of these on stderr too, so a game is asked only once.
+            self._silent.add(self._player)
+            return None
+
+
+class OpenSpielGame(Game):
+    """A game of OpenSpiel. `pyspiel_game` is its turn-based form."""
+
+    def __init__(
+        self, pyspiel_game: Any, name: str, parameters: dict[str, Any], only_acting: bool
+    ) -> None:
+        self.pyspiel_game = pyspiel_game
+        self.name = name
+        self._parameters = parameters
+        # Who acts (or CHANCE, TERMINAL) where nothing is said of what the others know.
+        self._silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self._parameters)
+
+    def new_initial_state(self) -> OpenSpielState:
+        return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent)
+
+
+def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:
+    """A game of OpenSpiel: its name, its name with parameters, or a `pyspiel.Game`.
+
+    Parameters may also be given as arguments: ``load("liars_dice", numdice=1, dice_sides=4)``.
+
+    A player's `information_state` is OpenSpiel's string at every history. Some games have
+    perfect recall only where the player acts: with two dice, liar's dice shows the first roll
+    alone, then both of them sorted. ``only_acting=True`` leaves out all the other strings.
+    """
+    pyspiel = _pyspiel()
+    if isinstance(game, str):
+        game = _load_by_name(pyspiel, game, parameters)
+    elif not isinstance(game, pyspiel.Game):
+        raise SubgameError(f"A game's name or a pyspiel.Game was expected, not {game!r}.")
+    elif parameters:
+        raise SubgameError(
+            f"The game '{game}' is loaded already: its parameters cannot be changed any more."
+        )
+    kind = game.get_type()
+    name = kind.short_name
+    _check(pyspiel, game, name)
+    defaults = kind.parameter_specification
+    chosen = {k: v for k, v in game.get_parameters().items() if defaults.get(k) != v}
+    if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        game = pyspiel.convert_to_turn_based(game)
+    return OpenSpielGame(game, name, chosen, only_acting)
+
+
+def _pyspiel() -> Any:
+    """The module, which has no type stubs and may be missing."""
+    try:
+        return importlib.import_module("pyspiel")
+    except ImportError:
+        raise SubgameError(
+            "OpenSpiel is not installed here; `pip install subgame[openspiel]` installs it."
+        ) from None
+
+
+def _load_by_name(pyspiel: Any, text: str, parameters: dict[str, Any]) -> Any:
+    # Names are checked here, as OpenSpiel's own answer lists everything it knows on stderr.
+    name = text.partition("(")[0].strip()
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if name not in kinds:
+        raise did_you_mean("OpenSpiel game", name, kinds)
+    try:
+        parameters = {**pyspiel.game_parameters_from_string(text), **parameters}
+        parameters.pop("name", None)
+        known = kinds[name].parameter_specification
+        for parameter in parameters:
+            if parameter not in known:
+                raise did_you_mean(f"parameter of {name}", parameter, known)
+        return pyspiel.load_game(name, parameters)
+    except (RuntimeError, TypeError) as error:  # pyspiel.SpielError is a RuntimeError
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise SubgameError(f"OpenSpiel cannot load '{text}': {reason}.") from None
+
+
+def _check(pyspiel: Any, game: Any, name: str) -> None:
+    """Refuse what cannot be solved here."""
+    kind = game.get_type()
+    types = pyspiel.GameType
+    if game.num_players() != 2:
+        reason = f"has {game.num_players()} player{'s' if game.num_players() != 1 else ''}, not two"
+    elif kind.utility != types.Utility.ZERO_SUM:
+        reason = f"is not zero-sum but {kind.utility.name.lower().replace('_', '-')}"
+    elif kind.dynamics == types.Dynamics.MEAN_FIELD:
+        reason = "is a mean-field game"
+    elif kind.chance_mode == types.ChanceMode.SAMPLED_STOCHASTIC:
+        reason = "samples its chance outcomes and does not list them"
+    elif not kind.provides_information_state_string:
+        reason = "does not say what its players know (it has no information state strings)"
+    else:
+        return
+    raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
+
+
+def _distinct(names: list[str], ids: Iterable[int]) -> tuple[str, ...]:
+    """The names, with their ids after those that repeat.
+
+    >>> _distinct(["Pass", "Bet", "Bet"], [0, 1, 2])
+    ('Pass', 'Bet#1', 'Bet#2')
+    """
+    if len(set(names)) == len(names):
+        return tuple(names)
+    times = Counter(names)
+    return tuple(f"{n}#{i}" if times[n] > 1 else n for n, i in zip(names, ids, strict=True))
+
+
+# Policies ------------------------------------------------------------------------------------
+
+EQUIVALENT: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "kuhn": lambda _: "kuhn_poker",
+    "leduc": lambda _: "leduc_poker",
+    "liars-dice": lambda p: f"liars_dice(numdice={p['dice']},dice_sides={p['faces']})",
+    "goofspiel": lambda p: (
+        f"goofspiel(imp_info=True,num_cards={p['cards']},points_order={p['order']},"
+        f"returns_type={ {'win-loss': 'win_loss', 'points': 'point_difference'}[p['returns']] })"
+    ),
+}
+"""Our games that OpenSpiel has too, history for history."""
+
+
+def pyspiel_game(tree: PublicTree) -> Any:
+    """The pyspiel game of a tree: its own, or the one that equals ours history for history."""
+    game = _histories(tree).game
+    if isinstance(game, OpenSpielGame):
+        return game.pyspiel_game
+    if game.name not in EQUIVALENT:
+        raise did_you_mean("game that OpenSpiel has too", game.name, EQUIVALENT)
+    return load(EQUIVALENT[game.name](game.parameters)).pyspiel_game
+
+
+def policy(strategy: Strategy) -> Any:
+    """A strategy as a `pyspiel.TabularPolicy`, e.g. for `pyspiel.exploitability`.
+
+    For a tree loaded from OpenSpiel, and for those of our own games that OpenSpiel has as well.
+    """
+    table = {}
+    for p, i, state in _states(strategy.tree):
+        row = strategy.row(p, i).values()
+        key = state.information_state_string(p)
+        table[key] = list(zip(state.legal_actions(), row, strict=True))
+    return _pyspiel().TabularPolicy(table)
+
+
+def strategy(tree: PublicTree, policy: Any) -> Strategy:
+    """A policy of OpenSpiel (C++ or Python) as a strategy over `tree`."""
+    out = Strategy.uniform(tree)
+    for p, i, state in _states(tree):
+        found = dict(policy.action_probabilities(state))
+        actions = tree.players[p].actions[i]
+        row = dict(zip(actions, (found.get(a, 0.0) for a in state.legal_actions()), strict=True))
+        out.set_row(p, i, row)
+    return out
+
+
+def _histories(tree: PublicTree) -> Histories:
+    if tree.histories is None:
+        raise SubgameError(f"{tree!r} is no whole game, so OpenSpiel has no policy for it.")
+    return tree.histories
+
+
+def _states(tree: PublicTree) -> Iterator[tuple[int, int, Any]]:
+    """(player, infoset, pyspiel state in it) for every infoset, by replaying one history of each.
+
+    Both games list actions and outcomes in the same order, so the path is a list of indices.
+    """
+    histories, root = _histories(tree), pyspiel_game(tree).new_initial_state()
+    for p, side in enumerate(tree.players):
+        for i, origin in enumerate(side.origin.tolist()):
+            h, path = int(histories.tables[p].first[origin]), []
+            while h > 0:
+                path.append(int(histories.action[h]))
+                h = int(histories.parent[h])
+            state = root.clone()
+            for a in reversed(path):
+                state.apply_action(state.legal_actions()[a])
+            if state.current_player() != p or len(state.legal_actions()) != len(side.actions[i]):
+                raise SubgameError(
+                    f"OpenSpiel's game differs from {tree.game} at infoset '{side.names[i]}'."
+                )
+            yield p, i, state

@@ -1,0 +1,234 @@
+"""Values at a depth limit, behind one interface: what a history is worth if both play on so.
+
+Brown, Sandholm & Amos 2018, end of Sec. 4. Anything that gives a `LeafValues` for a `Leaf` will
+do: the `exact` value of walking everything below, the mean of random `Rollouts`, or a network
+(`subgame.refine.depth.leaf_network`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE, TERMINAL, State
+from subgame.refine.subgame import Subgame
+from subgame.tree.sequence.walk import Histories
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class LeafValues(NamedTuple):
+    """What player 0 wins from each history on. Axes: h = history at the limit, k, m = both's."""
+
+    value: Floats  # [h, k, m] v^<k, m>(h), given that h was reached
+    error: Floats  # [h, k, m] its standard error; 0 where the value is exact
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """The part of a game below one public state of a depth limit, and what may be played in it."""
+
+    subgame: Subgame
+    sigma: tuple[Floats, Floats]  # [k, q] each player's continuations over the subgame's tree
+
+    @property
+    def histories(self) -> Histories:
+        found = self.subgame.tree.histories
+        assert found is not None  # a subgame was walked from its top on
+        return found
+
+    @cached_property
+    def first(self) -> Indices:
+        """[h] where each history at the limit stands among the subgame's own."""
+        return np.flatnonzero(self.histories.parent < 0)
+
+    @cached_property
+    def slots(self) -> tuple[Indices, Indices]:
+        """[h] each player's augmented infoset there."""
+        located = self.subgame.tree.located
+        assert located is not None
+        return located[0][self.first].astype(np.int64), located[1][self.first].astype(np.int64)
+
+    @property
+    def chance(self) -> Floats:
+        """[h] probability of all chance moves on the way there."""
+        return self.histories.chance[self.first]
+
+    @cached_property
+    def plans(self) -> tuple[Floats, Floats]:
+        """[k, q] the realisation plans of the continuations, from one at every slot."""
+        run, out = engine(self.subgame.tree), []
+        for p in (0, 1):
+            ones = np.ones(len(self.subgame.tree.players[p].slots))
+            out.append(np.stack([run.plan(p, sigma, ones) for sigma in self.sigma[p]]))
+        return out[0], out[1]
+
+    def states(self) -> list[State]:
+        """[h] the game's own states there."""
+        home = self.subgame.whole.histories
+        assert home is not None
+        return [home.state(h) for h in self.subgame.top.tolist()]
+
+
+Evaluator = Callable[[Leaf], LeafValues]
+"""Anything that values the histories of a leaf: `exact`, `Rollouts(...)`, a `LeafNetwork`."""
+
+
+def exact(leaf: Leaf) -> LeafValues:
+    """The exact values, by going through everything below once."""
+    h, located = leaf.histories, leaf.subgame.tree.located
+    assert located is not None
+    ends = np.flatnonzero(h.player == TERMINAL)
+    top = np.cumsum(h.parent < 0)[ends] - 1  # depth first: what lies below a top follows it
+    chance = leaf.chance[top]
+    weight = np.divide(h.chance[ends], chance, out=np.zeros(len(ends)), where=chance > 0)
+    weight *= h.payoff[ends]
+    ours, hers = (leaf.plans[p][:, located[p][ends]] for p in (0, 1))  # [k, z]
+    bounds = np.searchsorted(top, np.arange(len(leaf.first) + 1))
+    value = np.stack(
+        [
+            (ours[:, lo:hi] * weight[lo:hi]) @ hers[:, lo:hi].T
+            for lo, hi in pairwise(bounds.tolist())
+        ]
+    )
+    return LeafValues(value, np.zeros_like(value))
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Values by playing on at random: the mean of `count` plays per history and pair.
+
+    Seeded: the same seed gives the same values, whatever was valued before. Standard errors are
+    those of the mean, from the spread of the plays.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> limited = sg.depth_limited(
+    ...     tree, sg.Strategy.uniform(tree), at=["p", "b"], values=sg.Rollouts(1000, seed=1)
+    ... )
+    >>> 0 < limited.standard_error < 0.06
+    True
+    """
+
+    count: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("count", 2), ("seed", 0)):
+            given = getattr(self, name)
+            if isinstance(given, bool) or not isinstance(given, int) or given < least:
+                raise SubgameError(
+                    f"Rollouts' {name} is a whole number of at least {least}, not {given}."
+                )
+
+    def __call__(self, leaf: Leaf) -> LeafValues:
+        rng = np.random.default_rng([self.seed, int(leaf.subgame.top[0])])
+        shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
+        value, error = np.empty(shape), np.empty(shape)
+        for k in range(shape[1]):
+            for m in range(shape[2]):
+                won = self._play(leaf, k, m, rng)
+                value[:, k, m] = won.mean(axis=1)
+                error[:, k, m] = won.std(axis=1, ddof=1) / np.sqrt(self.count)
+        return LeafValues(value, error)
+
+    def _play(self, leaf: Leaf, k: int, m: int, rng: np.random.Generator) -> Floats:
+        """[h, count] payoffs of plays in which player 0 continues by k and player 1 by m."""
+        h = leaf.histories
+        kids = np.argsort(h.parent, kind="stable")[len(leaf.first) :]  # siblings side by side
+        parent = h.parent[kids].astype(np.int64)
+        likely = _step(leaf, k, m)[kids]
+        begins = np.flatnonzero(np.diff(parent, prepend=-1))
+        size = np.diff(np.append(begins, len(kids)))
+        sums = np.cumsum(likely)
+        mass = sums - np.repeat(sums[begins] - likely[begins], size)
+        # Where a draw u at history x lands: the first child whose mark exceeds x + u.
+        marks = parent + mass
+        marks[begins + size - 1] = parent[begins] + 1.0
+        at = np.repeat(leaf.first, self.count)
+        while True:
+            going = np.flatnonzero(h.player[at] != TERMINAL)
+            if not len(going):
+                return h.payoff[at].reshape(len(leaf.first), self.count)
+            drawn = at[going] + rng.random(len(going))
+            at[going] = kids[np.searchsorted(marks, drawn, side="right")]
+
+
+def _step(leaf: Leaf, k: int, m: int) -> Floats:
+    """[h] how likely a play at a history's parent goes on to it."""
+    h, located = leaf.histories, leaf.subgame.tree.located
+    assert located is not None
+    out = np.ones(len(h))
+    inner = np.flatnonzero(h.parent >= 0)
+    mover = h.player[h.parent[inner]]
+    by_chance = inner[mover == CHANCE]
+    before = h.chance[h.parent[by_chance]]
+    out[by_chance] = np.divide(
+        h.chance[by_chance], before, out=np.zeros(len(by_chance)), where=before > 0
+    )
+    for p, which in enumerate((k, m)):
+        moved = inner[mover == p]
+        out[moved] = leaf.sigma[p][which][located[p][moved]]
+    return out
+
+
+# Continuations that beat the blueprint --------------------------------------------------------
+
+
+def adjusted(
+    leaf: Leaf,
+    found: LeafValues,
+    blueprint: Strategy,
+    weaken: bool,
+    penalty: float | Callable[[State], float],
+) -> LeafValues:
+    """The values with continuations weakened and penalised (2018, Sec. 4)."""
+    shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
+    if found.value.shape != shape or not np.all(np.isfinite(found.value)):
+        raise SubgameError(
+            f"The values at '{leaf.subgame.name}' are not {shape[0]} x {shape[1]} x {shape[2]} "
+            "numbers, one per history and pair of continuations."
+        )
+    less = np.zeros(shape)  # what player 0's payoff is changed by
+    for p in (0, 1):
+        sign = 1.0 if p == 0 else -1.0
+        worth = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
+        down = _excess(leaf, worth, blueprint, p) if weaken else np.zeros_like(worth)
+        if penalty:
+            states = leaf.states()
+            fee = [penalty(state) if callable(penalty) else penalty for state in states]
+            if not (np.all(np.isfinite(fee)) and min(fee) >= 0):
+                raise SubgameError(f"A penalty is a number of at least 0, not {min(fee)}.")
+            down[:, 1:] += np.array(fee)[:, None]
+        less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
+    return LeafValues(found.value + less, found.error)
+
+
+def _excess(leaf: Leaf, worth: Floats, blueprint: Strategy, p: int) -> Floats:
+    """[h, k] by how much continuation k beats the blueprint at the infoset of `p` at history h.
+
+    v(I) is the mean of v(h) by what `p` believes when the other one plays the blueprint (Sec. 3);
+    where that never brings her, by chance alone.
+    """
+    whole, slot = leaf.subgame.whole, leaf.slots[p]
+    plan = engine(whole).plan(1 - p, blueprint.probs[1 - p])
+    size = len(leaf.subgame.tree.players[p].slots)
+    belief = leaf.chance * plan[leaf.subgame.sequence[1 - p]][leaf.slots[1 - p]]
+    total = np.bincount(slot, belief, size)
+    belief = np.where(total[slot] > 0, belief, leaf.chance)
+    total = np.bincount(slot, belief, size)
+    value = np.zeros((size, worth.shape[1]))
+    np.add.at(value, slot, worth * belief[:, None])
+    value /= np.where(total > 0, total, 1.0)[:, None]
+    excess: Floats = np.maximum(value - value[:, :1], 0.0)[slot]
+    return excess

@@ -1,0 +1,227 @@
+"""Nested depth-limited play: a few moves ahead, and again after every move of the opponent.
+
+Brown, Sandholm & Amos 2018, Sec. 5. The game is solved from its start to a first depth limit; what
+is reached there is solved to the next limit, and so on to the end. Each of these subgames stands
+behind a gadget whose alternative payoffs are *carried* from the solve before: what the opponent
+could get there by the best of her continuations, against our strategy as it then was.
+
+Play solves only the subgames it reaches. Here all of them are solved and laid over the game as one
+`Strategy`, so that its exploitability is exact.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.games.base import TERMINAL
+from subgame.refine.depth.continuations import Continuations, biased, subgames_at
+from subgame.refine.depth.leaves import Evaluator, exact
+from subgame.refine.depth.limit import DepthLimited, depth_limited, descendants
+from subgame.refine.depth.solve import solve_limited
+from subgame.refine.gadgets import Gadget
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.payoffs import Trunk, normalised
+from subgame.refine.refine import inside, solve_gadget
+from subgame.refine.subgame import At, Subgame
+from subgame.solve.evaluate import Exploitability, exploitability
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+Chooser = Callable[[list[Subgame]], Continuations]
+"""From the subgames at a limit to what the opponent may play in them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedPlay:
+    """A blueprint as it is played a few moves ahead at a time."""
+
+    strategy: Strategy
+    """Of the player who plays so; the opponent's part is the blueprint's."""
+    player: int
+    solved: tuple[tuple[int, str], ...]
+    """(how many limits lie before it, public state) of every subgame that was solved."""
+    before: Exploitability
+    after: Exploitability
+    seconds: float
+
+    def __repr__(self) -> str:
+        p = self.player
+        return (
+            f"<LimitedPlay of player {p} in {self.strategy.tree.game}: {len(self.solved)} "
+            f"subgames, {self.before.per_seat[p]:.4g} -> {self.after.per_seat[p]:.4g} lost>"
+        )
+
+
+def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
+    """The public states right after the first, the second, ... action of a player.
+
+    >>> import subgame as sg
+    >>> after_every_action(sg.compile(sg.games.load("kuhn")), 1)
+    [['pb']]
+    """
+    h = tree.histories
+    if h is None:
+        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
+    count = np.zeros(len(h), dtype=np.int64)
+    found: dict[int, dict[str, None]] = {}
+    for at, above in enumerate(h.parent.tolist()):
+        if above < 0:
+            continue
+        acted = h.player[above] == player
+        count[at] = count[above] + acted
+        if acted and h.player[at] != TERMINAL:
+            found.setdefault(int(count[at]), {})[tree.node_names[int(h.node[at])]] = None
+    return [list(found[n]) for n in sorted(found)]
+
+
+def play_limited(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    at: Sequence[At] | None = None,
+    player: int = 0,
+    continuations: Chooser | None = None,
+    technique: Gadget | str = "resolve",
+    values: Evaluator = exact,
+    schedule: Schedule | str = "lp",
+    iterations: int | None = None,
+) -> LimitedPlay:
+    """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
+
+    The frontiers lie one below another; by default they are the public states after the
+    opponent's first, second, ... action. `continuations` says what she may choose from at a limit
+    (by default the blueprint and its biased forms); the rest is as in `depth_limited` and
+    `solve_limited`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
+    >>> round(played.before.per_seat[0], 3), round(played.after.per_seat[0], 3)
+    (0.417, 0.083)
+    """
+    began = time.perf_counter()
+    if player not in (0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    solver = schedule if schedule == "lp" else parse(schedule)
+    given = after_every_action(tree, 1 - player) if at is None else at
+    frontiers = [subgames_at(tree, each) for each in given]
+    if not frontiers:
+        raise SubgameError("There is no frontier to solve to.")
+    choose = continuations or (lambda leaves: biased(blueprint, 1 - player))
+    play = _Play(
+        tree,
+        blueprint,
+        player,
+        choose,
+        technique_named(technique),
+        values,
+        solver,
+        Limits(iterations, None, None),
+    )
+    solved = tuple(play.run(frontiers))
+    return LimitedPlay(
+        play.current,
+        player,
+        solved,
+        exploitability(tree, blueprint),
+        exploitability(tree, play.current),
+        time.perf_counter() - began,
+    )
+
+
+@dataclass(eq=False)
+class _Play:
+    """What is played so far."""
+
+    tree: PublicTree
+    current: Strategy
+    p: int
+    choose: Chooser
+    gadget: Gadget
+    values: Evaluator
+    solver: Schedule | str
+    limits: Limits
+
+    def run(self, frontiers: list[list[Subgame]]) -> Iterator[tuple[int, str]]:
+        """Solve to the first frontier, and from each to the next."""
+        waiting = self._to_the_limit(None, frontiers[0], None)
+        yield 0, "start"
+        for depth in range(1, len(frontiers) + 1):
+            further: list[tuple[Subgame, Floats]] = []
+            for subgame, alternative in waiting:
+                below = frontiers[depth] if depth < len(frontiers) else []
+                assert subgame.tree.histories is not None
+                within = descendants(subgame.top, subgame.tree.histories)
+                leaves = [leaf for leaf in below if np.isin(leaf.top, within).any()]
+                if leaves:
+                    further += self._to_the_limit(subgame, leaves, alternative)
+                else:
+                    self._to_the_end(subgame, alternative)
+                yield depth, subgame.name
+            waiting = further
+
+    def _to_the_limit(
+        self, within: Subgame | None, leaves: list[Subgame], alternative: Floats | None
+    ) -> list[tuple[Subgame, Floats]]:
+        """Solve down to a limit; gives the subgames there with the opponent's values in them."""
+        limited = depth_limited(
+            self.tree,
+            self.current,
+            at=leaves,
+            player=self.p,
+            continuations=self.choose(leaves),
+            values=self.values,
+            within=within,
+        )
+        found = solve_limited(
+            limited,
+            technique=None if within is None else self.gadget,
+            schedule=self.solver,
+            iterations=self.limits.iterations,
+            alternatives=alternative,
+        )
+        self._keep(found.strategy.probs[self.p])
+        return list(self._carried(limited))
+
+    def _keep(self, ours: Floats) -> None:
+        """Our part changes, the opponent's stays the blueprint's."""
+        probs = [np.array(self.current.probs[q]) for q in (0, 1)]
+        probs[self.p] = np.array(ours)
+        self.current = Strategy(self.tree, (probs[0], probs[1]), dict(self.current.notes))
+
+    def _carried(self, limited: DepthLimited) -> Iterator[tuple[Subgame, Floats]]:
+        """[s] what she can get in each subgame at a limit by the best of her continuations."""
+        p, o, located = self.p, 1 - self.p, self.tree.located
+        assert located is not None
+        plan = engine(self.tree).plan(p, self.current.probs[p])
+        for leaf, found in zip(limited.leaves, limited.values, strict=True):
+            weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]
+            hers = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
+            slots = len(leaf.subgame.tree.players[o].slots)
+            total, paid = np.zeros(slots), np.zeros((slots, hers.shape[1]))
+            np.add.at(total, leaf.slots[o], weight)
+            np.add.at(paid, leaf.slots[o], weight[:, None] * hers)
+            yield leaf.subgame, normalised(paid.max(1), total)
+
+    def _to_the_end(self, subgame: Subgame, alternative: Floats) -> None:
+        """Solve a subgame whole."""
+        p, o = self.p, 1 - self.p
+        if not subgame.tree.players[p].names:
+            return  # we do not act any more
+        trunk = Trunk.of(self.current, o, self.gadget, None)
+        inputs, gifts = trunk.inputs(subgame, self.gadget, alternative)
+        spread = np.abs(inputs.alternative - gifts - inputs.cbv)
+        found = solve_gadget(self.gadget, subgame, inputs, self.solver, self.limits, spread)
+        ours = np.array(self.current.probs[p])
+        subgame.write(p, inside(found.strategy, subgame, p), ours)
+        self._keep(ours)

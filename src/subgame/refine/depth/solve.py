@@ -1,0 +1,211 @@
+"""Solving depth-limited trees: with a gadget on top, by self-play, and how good the result can be.
+
+Brown, Sandholm & Amos 2018, Sec. 4: the self-generative approach, and Proposition 1's condition on
+the root infosets, which is what the gadgets of `subgame.refine.gadgets` enforce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.factory import engine
+from subgame.errors import ArgumentError, SubgameError
+from subgame.games.base import State
+from subgame.refine.depth.continuations import Continuations, subgames_at
+from subgame.refine.depth.leaves import Evaluator, exact
+from subgame.refine.depth.limit import DepthLimited, depth_limited
+from subgame.refine.gadgets import Gadget
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.payoffs import Trunk, Vector, vector
+from subgame.refine.refine import solve_gadget
+from subgame.refine.subgame import At, Subgame
+from subgame.solve.evaluate import best_response
+from subgame.solve.lp import constraints, solve_lp
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits, Run, complete
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+CLOSED = 1e-9
+"""A best response that wins no more than this beyond the solution has nothing to add."""
+
+
+@dataclass(frozen=True, eq=False)
+class LimitedSolution:
+    """A solved depth-limited tree."""
+
+    limited: DepthLimited
+    result: Result
+    """Of the tree that was solved: the depth-limited one, or the gadget game on it."""
+    strategy: Strategy
+    """Over the whole game: as solved above the limit, `DepthLimited.complete` below it."""
+
+
+def solve_limited(
+    limited: DepthLimited,
+    *,
+    technique: Gadget | str | None = None,
+    schedule: Schedule | str = "lp",
+    iterations: int | None = None,
+    seconds: float | None = None,
+    gap: float | None = None,
+    alternatives: Vector | None = None,
+) -> LimitedSolution:
+    """Solve a depth-limited tree, by linear program or by a CFR schedule.
+
+    One that starts with the game is solved as it is. One that starts `within` a subgame needs a
+    `technique` for the root: "unsafe" takes both players' reaches from the blueprint; "resolve",
+    "maxmargin" and the others hold the opponent to the blueprint's counterfactual best-response
+    values, as Proposition 1 asks, or to `alternatives` (normalised, per root infoset), such as
+    those carried over from a subgame solved before.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> blueprint = sg.solve_lp(tree).strategy
+    >>> hers = sg.all_pure(tree, at=["p", "b"], player=1)
+    >>> limited = sg.depth_limited(tree, blueprint, at=["p", "b"], continuations=hers)
+    >>> solved = sg.solve_limited(limited)
+    >>> round(sg.exploitability(tree, solved.strategy).per_seat[0] * 18, 6)
+    1.0
+    """
+    solver = schedule if schedule == "lp" else parse(schedule)
+    limits = Limits.to_gap(iterations, seconds, gap)
+    if limited.within is None:
+        if technique is not None or alternatives is not None:
+            raise SubgameError(
+                "A tree that starts with the game has no root infosets for a technique to hold; "
+                "cut a subgame and pass it to depth_limited as within=."
+            )
+        tree: PublicTree = limited
+        found = (
+            solve_lp(tree) if isinstance(solver, str) else complete(Run(tree, solver, 0), limits)
+        )
+        return LimitedSolution(limited, found, limited.complete(found.strategy))
+    if technique is None:
+        raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
+    gadget, o = technique_named(technique), 1 - limited.player
+    given = None
+    if alternatives is not None:
+        given = vector(limited.within, o, alternatives, "alternative payoff")
+    trunk = Trunk.of(limited.blueprint, o, gadget, None)
+    if given is None and gadget.estimate:
+        given = trunk.value_of(limited.within, limited.blueprint)
+    inputs, gifts = trunk.inputs(limited.within, gadget, given)
+    part = replace(limited.within, form=limited.form, tree=limited)
+    spread = np.abs(inputs.alternative - gifts - inputs.cbv)
+    found = solve_gadget(gadget, part, inputs, solver, limits, spread)
+    return LimitedSolution(limited, found, limited.complete(found.strategy))
+
+
+def self_generated(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    at: At | Sequence[Subgame],
+    player: int = 0,
+    count: int = 10,
+    schedule: Schedule | str = "lp",
+    iterations: int | None = None,
+    values: Evaluator = exact,
+    weaken: bool = False,
+    penalty: float | Callable[[State], float] = 0.0,
+    watch: Callable[[LimitedSolution], None] | None = None,
+) -> Continuations:
+    """Continuations for the opponent of `player`, grown by self-play (2018, Sec. 4).
+
+    Starting from the blueprint alone: solve the depth-limited game, let the opponent best-respond
+    in the whole game to our solution (the blueprint below the limit), add what she does to the
+    continuations, and again until there are `count`. It ends earlier if her best response wins
+    nothing beyond what the continuations give her, or is one that she has. `watch` is told every
+    solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ArgumentError("count", f"is a whole number of at least 1, not {count}.")
+    subgames, o = subgames_at(tree, at), 1 - player
+    grown, choices = Continuations.of(blueprint, o), 0
+    while len(grown) < count or watch is not None:
+        limited = depth_limited(
+            tree,
+            blueprint,
+            at=subgames,
+            player=player,
+            continuations=grown,
+            values=values,
+            weaken=weaken,
+            penalty=penalty,
+        )
+        offered = sum(len(kept) for offer in limited.offers for kept in offer.options[o])
+        if offered == choices:
+            return grown[:-1]
+        choices = offered
+        solved = solve_limited(limited, schedule=schedule, iterations=iterations)
+        if watch is not None:
+            watch(solved)
+        reply = best_response(tree, solved.strategy, o)
+        has = solved.result.exploitability.per_seat[player]
+        if len(grown) == count or reply.value <= has + CLOSED:
+            break
+        grown = grown.add(f"response {len(grown)}", reply.strategy.probs[o])
+    return grown
+
+
+class Completion(NamedTuple):
+    """A trunk with the best that can be played below it."""
+
+    strategy: Strategy
+    value: float
+    """What the player gets at least, whatever the opponent does."""
+
+
+def best_completion(
+    tree: PublicTree, strategy: Strategy, *, at: At | Sequence[Subgame], player: int
+) -> Completion:
+    """The best that `player` can play below a frontier if she is held to `strategy` above it.
+
+    A linear program over the whole game with her plan above the frontier fixed: what perfect safe
+    re-solving of every subgame at once would reach, so it judges a trunk and nothing but it.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("rps-plus"))
+    >>> rock = sg.Strategy.from_table(tree, {"P1 to move": {"Rock": 1}})
+    >>> best_completion(tree, rock, at="P2 to move", player=0).value
+    -1.0
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
+
+    own, other, run = tree.players[player], tree.players[1 - player], engine(tree)
+    free = np.zeros(own.num_sequences, dtype=bool)
+    for subgame in subgames_at(tree, at):
+        slots = len(subgame.tree.players[player].slots)
+        free[subgame.embed[player][slots:]] = True
+    plan = run.plan(player, strategy.probs[player])
+    parts = constraints(tree, player)
+    size, bounds = own.num_sequences, parts.bound.shape[1]
+    objective = np.zeros(size + bounds)
+    objective[size : size + len(other.slots)] = -other.reach
+    box = np.full((size + bounds, 2), [-np.inf, np.inf])
+    box[:size, 0] = np.where(free, 0.0, plan)
+    box[:size, 1] = np.where(free, np.inf, plan)
+    found = linprog(
+        objective,
+        A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
+        b_ub=np.zeros(other.num_sequences),
+        A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds))], format="csr"),
+        b_eq=parts.start,
+        bounds=box,
+        method="highs",
+    )
+    if found.status != 0:
+        raise SubgameError(f"The completion in {tree.game} was not solved: {found.message}")
+    sigma = run.behaviour(player, np.maximum(found.x[:size], 0))
+    probs = [strategy.probs[0].copy(), strategy.probs[1].copy()]
+    probs[player] = np.where(free, sigma, strategy.probs[player])
+    return Completion(Strategy(tree, (probs[0], probs[1])), -float(found.fun))

@@ -1,0 +1,176 @@
+"""The judge: what a strategy is worth, exactly, in the whole compiled tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.factory import engine
+from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
+from subgame.errors import SubgameError
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+
+
+class Exploitability(float):
+    """The mean over both seats of what a best response wins (NashConv / 2), as a number.
+
+    `per_seat[p]` is what a best response wins against player p's strategy, so the mean of the
+    two is the exploitability, and at an equilibrium they are minus and plus the game's value.
+    """
+
+    per_seat: tuple[float, float]
+
+    def __new__(cls, per_seat: tuple[float, float]) -> Exploitability:
+        made = super().__new__(cls, (per_seat[0] + per_seat[1]) / 2)
+        made.per_seat = per_seat
+        return made
+
+    @property
+    def mean(self) -> float:
+        return float(self)
+
+    def __repr__(self) -> str:
+        return f"Exploitability(mean={float(self)!r}, per_seat={self.per_seat!r})"
+
+    def __reduce__(self) -> tuple[type[Exploitability], tuple[tuple[float, float]]]:
+        return Exploitability, (self.per_seat,)
+
+
+class InfosetValue(NamedTuple):
+    """A value at one infoset, in both units that papers use."""
+
+    counterfactual: float
+    """Weighted by the reach of everybody else, Burch et al. 2014."""
+    reach: float
+    """That weight, pi_{-i}(I)."""
+    normalised: float
+    """Their quotient: what the player gets, given that she came here (Brown & Sandholm 2017)."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestResponse:
+    """A counterfactual best response of one player to the other's strategy."""
+
+    player: int
+    value: float
+    """What it wins for `player` from the root."""
+    strategy: Strategy
+    """`player` plays the response, the opponent what she played."""
+    values: dict[str, InfosetValue]
+    """The counterfactual best-response value (CBV) at every infoset of `player`."""
+
+
+def _own(tree: PublicTree, strategy: Strategy) -> Strategy:
+    if not isinstance(strategy, Strategy):
+        raise SubgameError(f"A Strategy is wanted, not {type(strategy).__name__}.")
+    if strategy.tree is not tree and strategy.tree.digest != tree.digest:
+        raise SubgameError(
+            f"The strategy was made for another tree: it lies over {strategy.tree!r}, "
+            f"not over {tree!r}."
+        )
+    return strategy
+
+
+def exploitability(
+    tree: PublicTree, strategy: Strategy, *, device: str | None = None
+) -> Exploitability:
+    """How much a strategy can be beaten for, exactly; `device` as in `solve`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> sg.exploitability(tree, sg.Strategy.uniform(tree)).mean
+    0.4583333333333333
+    """
+    return beaten(engine(tree, device=device), _own(tree, strategy).probs)
+
+
+def beaten(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
+    """The exploitability of a strategy, wherever an engine keeps it."""
+    wins = []
+    for p in (0, 1):  # the responder to seat p is player 1 - p
+        response = run.respond(1 - p, run.plan(p, probs[p]))
+        wins.append(float(response.slots @ run.tree.players[1 - p].reach))
+    return Exploitability((wins[0], wins[1]))
+
+
+def expected_value(
+    tree: PublicTree,
+    strategy: Strategy,
+    opponent: Strategy | None = None,
+    *,
+    device: str | None = None,
+) -> float:
+    """What player 0 wins on average; with `opponent`, seat 1 plays that strategy instead."""
+    sigma0 = _own(tree, strategy).probs[0]
+    sigma1 = _own(tree, opponent or strategy).probs[1]
+    return worth(engine(tree, device=device), (sigma0, sigma1))
+
+
+def worth(run: Engine, probs: tuple[Any, Any]) -> float:
+    """What player 0 wins on average by a strategy, wherever an engine keeps it."""
+    side = run.tree.players[0]
+    values = run.values(0, probs[0], run.plan(1, probs[1]))
+    return float(values[: len(side.slots)] @ side.reach)
+
+
+class HeadToHead(NamedTuple):
+    """What one strategy wins from another, in each seat and on average."""
+
+    mean: float
+    per_seat: tuple[float, float]
+
+
+def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> HeadToHead:
+    """What `strategy` wins from `opponent` when the two change seats."""
+    first = expected_value(tree, strategy, opponent)
+    second = -expected_value(tree, opponent, strategy)
+    return HeadToHead((first + second) / 2, (first, second))
+
+
+def best_response(
+    tree: PublicTree, strategy: Strategy, player: int, *, device: str | None = None
+) -> BestResponse:
+    """The counterfactual best response of `player`, with its value at each of her infosets."""
+    if player not in (0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    if tree.weighted:
+        raise SubgameError(
+            "A best response to a hold'em strategy is not written out; subgame.exploitability says "
+            "what it wins, and a small deck compiled with explicit=True has it hand by hand."
+        )
+    run, probs = engine(tree, device=device), _own(tree, strategy).probs
+    plan = run.plan(1 - player, probs[1 - player])
+    response = run.respond(player, plan)
+    side = tree.players[player]
+    pure = np.zeros(side.num_sequences)
+    pure[: len(side.slots)] = 1
+    pure[side.first + side.stride * response.choice] = 1
+    both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
+    reach = counterfactual_reach(tree, player, plan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normalised = np.where(reach > 0, response.values / reach, 0.0)
+    rows = zip(response.values.tolist(), reach.tolist(), normalised.tolist(), strict=True)
+    return BestResponse(
+        player=player,
+        value=float(response.slots @ side.reach),
+        strategy=Strategy(tree, both),
+        values={name: InfosetValue(*row) for name, row in zip(side.names, rows, strict=True)},
+    )
+
+
+def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
+    """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
+    if tree.histories is None or tree.located is None:
+        raise SubgameError(f"{tree!r} keeps no histories, so reaches inside it are not known.")
+    side, h = tree.players[player], tree.histories
+    here = h.player == player
+    weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]
+    by_origin = np.zeros(len(h.tables[player].names))
+    np.add.at(by_origin, h.infoset[here], weight)
+    return by_origin[side.origin]

@@ -1,0 +1,89 @@
+"""What a solve gives back, and how it tells of its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from subgame.solve.evaluate import Exploitability
+from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Point(NamedTuple):
+    """One point of the exploitability curve."""
+
+    iteration: int
+    seconds: float
+    exploitability: float
+
+
+class Step(NamedTuple):
+    """What a progress meter is told: how far, how long, how good, and the share done (0 to 1)."""
+
+    iteration: int
+    seconds: float
+    exploitability: float
+    share: float
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A solved game. Frozen; says where it comes from and why it stopped."""
+
+    game: str
+    schedule: str
+    seed: int
+    strategy: Strategy
+    iterations: int
+    seconds: float
+    value: float
+    """What player 0 wins on average when both play the strategy."""
+    exploitability: Exploitability
+    curve: tuple[Point, ...]
+    stopped: str
+    """"iterations", "seconds", "target", "interrupted" or "optimal" (LP)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that ``subgame solve --json`` prints."""
+        return {
+            "game": self.game,
+            "schedule": self.schedule,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "value": self.value,
+            "exploitability": self.exploitability.mean,
+            "exploitability_per_seat": list(self.exploitability.per_seat),
+            "stopped": self.stopped,
+            "seed": self.seed,
+        }
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the exploitability curve, both axes logarithmic."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.subplots()[1]
+        points = [point for point in self.curve if point.exploitability > 0]
+        ax.loglog(
+            [point.iteration for point in points],
+            [point.exploitability for point in points],
+            **{"label": self.schedule, **style},
+        )
+        ax.set(xlabel="iterations", ylabel="exploitability", title=self.game)
+        ax.grid(visible=True, which="both", alpha=0.3)
+        ax.legend()
+        return ax
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result of {self.schedule} on {self.game}: value {self.value:.6g}, exploitability "
+            f"{float(self.exploitability):.3g} after {self.iterations:,} iterations "
+            f"in {self.seconds:.3g} s, stopped by {self.stopped}>"
+        )

@@ -1,0 +1,183 @@
+"""Dealing hold'em: the boards of every street, and which of them and of the cards are the same.
+
+Boards that differ only in the names of suits which neither the cards so far nor the ranges tell
+apart are dealt once, with a weight. Where no flush can come any more in some suits and the ranges
+do not tell them apart, their cards of one rank are *the same card* several times
+(`isomorphism.same_cards`): one hand stands for all that are the same, and one next card.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.isomorphism import card_permutations, suit_permutations
+from subgame.tree.ranges.betting_tree import LANES, Street
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Count = TypeVar("Count", int, Ints)
+
+
+def padded(hands: Count) -> Count:
+    """Hands, up to a full vector of `LANES`."""
+    return -(-hands // LANES) * LANES
+
+
+class Dealt(NamedTuple):
+    """The boards of one street, those below one parent side by side."""
+
+    cards: Ints  # [u, card] in the order dealt
+    parent: Ints  # [u] counted on the street above; -1: none
+    weight: Floats  # [u] as in `Boards`
+    symmetries: NDArray[np.uint32]  # [u] a bit for each permutation of the suits, see `Unit`
+
+    def some(self, units: slice) -> Dealt:
+        return Dealt(
+            self.cards[units], self.parent[units], self.weight[units], self.symmetries[units]
+        )
+
+
+class Cards(NamedTuple):
+    """Which cards and hands are the same as others, and who holds what."""
+
+    same: Ints  # [card] the lowest card that it is the same as; itself on a board
+    slot: Ints  # [card] its number in `Boards`
+    upper: Ints  # [card] the next card that is the same; -1: none. Cards are dealt from above
+    first: Ints  # [hand] the hand that stands for it
+    kept: tuple[Ints, Ints]  # [..] the hands each player can hold
+
+    @property
+    def merged(self) -> bool:
+        """Whether any are."""
+        return bool((self.upper >= 0).any())
+
+    @classmethod
+    def of(cls, deck: Deck, same: Ints, kept: list[Ints]) -> Cards:
+        numbers, slot = np.unique(same, return_inverse=True)
+        upper = np.full(deck.size, -1)
+        second = numbers.copy()  # the next of each kind after the first
+        for card in range(deck.size - 1, -1, -1):
+            above = np.flatnonzero(same[card + 1 :] == same[card])
+            if len(above):
+                upper[card] = second[slot[card]] = card + 1 + above[0]
+        low, high = deck.hands.T
+        twice = same[low] == same[high]
+        other = np.where(twice, second[slot[low]], same[high])
+        first = deck.hand_table[same[low], other]
+        return cls(same, slot, upper, first, (kept[0], kept[1]))
+
+    def stand(self, p: int) -> Ints:
+        """The hands that stand for player `p`'s."""
+        return np.unique(self.first[self.kept[p]])
+
+
+def dealt_first(boards: Sequence[Sequence[int]], symmetries: Ints) -> Dealt:
+    """Boards that nothing lies above."""
+    if len({len(cards) for cards in boards}) != 1:
+        raise SubgameError("Boards side by side must be one or more, with equally many cards.")
+    cards = np.array([tuple(cards) for cards in boards], dtype=np.int64)
+    bits = np.full(len(cards), (1 << symmetries).sum(), dtype=np.uint32)
+    return Dealt(cards, np.full(len(cards), -1), np.ones(len(cards)), bits)
+
+
+def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
+    """The permutations that leave suits alone of which cards are the same: no more is in others."""
+    suits = np.unique(
+        np.flatnonzero(np.bincount(same, minlength=deck.size)[same] > 1) % deck.num_suits
+    )
+    still: Ints = symmetries[(suit_permutations(deck)[symmetries][:, suits] == suits).all(1)]
+    return still
+
+
+def check_first(deck: Deck, top: Dealt, street: int) -> None:
+    for cards in top.cards.tolist():
+        deck.mask(cards)
+        if len(cards) != BOARD_CARDS[street]:
+            raise SubgameError(
+                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards; "
+                f"'{deck.name(cards)}' has {len(cards)}."
+            )
+
+
+def deal_out(
+    game: Holdem, streets: list[Street], top: Dealt, same: Cards, limit: float
+) -> Iterator[Dealt]:
+    """Every board, street by street, if what a solver keeps of them fits."""
+    needed, boards = 0, top
+    for s, street in enumerate(streets):
+        if s > 0:
+            boards = _next(game.deck, boards, BOARD_CARDS[street.index], same)
+        each = np.zeros(len(boards.cards), dtype=np.int64)
+        for p in (0, 1):
+            wide = padded(hands_left(game.deck, boards.cards, same.stand(p)))
+            each += 8 * (street.rows[p] - len(street.roots)) * wide  # regrets and average, float32
+        total = needed + np.cumsum(each)
+        needed = int(total[-1])
+        if needed > limit:
+            over = int(total[np.argmax(total > limit)])
+            raise MemoryLimitError(
+                f"{game} needs more than {human_bytes(over)} to solve, over the limit "
+                f"of {human_bytes(limit)}; narrower ranges, fewer bet sizes or a higher limit help."
+            )
+        yield boards
+
+
+def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:
+    """[u] how many of the hands `kept` each board leaves."""
+    both = np.zeros((deck.size, deck.size), dtype=np.int64)  # 1: the two cards are such a hand
+    low, high = deck.hands[kept].T
+    both[low, high] = both[high, low] = 1
+    inside = both[boards[:, :, None], boards[:, None, :]].sum((1, 2)) // 2
+    left: Ints = len(kept) - both.sum(0)[boards].sum(1) + inside
+    return left
+
+
+def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
+    """The boards with the next cards dealt, one of each kind that suits exchange.
+
+    Of deals that suits exchange the first stands for all. Which it is, and how many they are,
+    depends on the suits alone: whatever leaves a board as it is makes free cards of free cards.
+    Of cards that are the same the last one left stands for all, so that those which stand for
+    hands are the last to be dealt.
+    """
+    size, new = deck.size, cards - above.cards.shape[1]
+    permutations = card_permutations(deck)
+    deals: Ints = np.array(list(itertools.combinations(range(size), new)))
+    powers = size ** np.arange(new)[::-1]
+    own = deals @ powers
+    images = np.sort(permutations[:, deals], axis=2) @ powers  # [permutation, deal]
+    bit = np.uint32(1) << np.arange(len(permutations), dtype=np.uint32)
+    stay = np.where(images == own, bit[:, None], np.uint32(0)).sum(0, dtype=np.uint32)
+    kinds, kind = np.unique(above.symmetries, return_inverse=True)
+    times = np.zeros((len(kinds), len(deals)), dtype=np.int64)  # 0: another stands for it
+    for k, bits in enumerate(kinds):
+        _, first, count = np.unique(
+            images[(bits & bit) != 0].min(0), return_index=True, return_counts=True
+        )
+        times[k, first] = count
+    masks = np.uint64(1) << deals.astype(np.uint64)
+    taken = np.bitwise_or.reduce(np.uint64(1) << above.cards.astype(np.uint64), axis=1, initial=0)
+    free = (np.bitwise_or.reduce(masks, axis=1) & taken[:, None]) == 0
+    possible = free & (times > 0)[kind]
+    left: Ints = np.ones(len(deals), dtype=np.int64)
+    if same.merged:
+        assert new == 1  # as long as a flop is to come, every suit can make a flush
+        card = deals[:, 0]
+        upper = np.maximum(same.upper[card], 0).astype(np.uint64)
+        possible &= (same.upper[card] < 0) | ((taken[:, None] >> upper) & np.uint64(1) == 1)
+        left = np.array([(same.same[: c + 1] == same.same[c]).sum() for c in card])
+    parent, deal = np.nonzero(possible)
+    chance = np.float64(1 / math.comb(size - above.cards.shape[1] - 4, new))
+    weight: Floats = times[kind[parent], deal] * left[deal] * chance
+    board = np.concatenate([above.cards[parent], deals[deal]], axis=1)
+    return Dealt(board, parent, weight, above.symmetries[parent] & stay[deal])

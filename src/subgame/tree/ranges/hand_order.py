@@ -1,0 +1,315 @@
+"""The hands of boards in the order that kernels want, as flat arrays.
+
+By rank where hands are shown down, then so that hands which share a card stand together. A whole
+game has tens of thousands of boards, so all of it is done for `BATCH` boards at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.isomorphism import hand_permutations
+from subgame.tree.ranges.betting_tree import Street
+from subgame.tree.ranges.deal import Cards, Dealt, padded
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.uint16]
+Floats = NDArray[np.float64]
+Keys = NDArray[np.int32]
+BATCH = 128
+"""Boards laid out at once: few calls for many boards, and arrays that stay in the cache."""
+
+
+class Boards(NamedTuple):
+    """All units as a kernel sees them. up = 2 * unit + player; h = place in a unit's hand order.
+
+    Hands of a unit come in *runs* that share a card, and runs in *groups* of equal rank. Cards that
+    are the same have one number, from 0 on.
+    """
+
+    street: Ints  # [u] counted from the tree's first street
+    child_at: Ints  # [u + 1] its units below are child_at[u] .. child_at[u + 1] - 1
+    weight: Floats  # [u] boards it stands for, times the probability of each
+    hands: Ints  # [up]
+    store_at: Ints  # [up] where its regrets start
+    hand_at: Ints  # [up] where its hands start in the next four
+    other: Small  # [h] the card that the run does not share
+    above: Small  # [h] the same hand's place in the unit above
+    same: Small  # [h] and in the opponent's order; `padded(hands)` where she cannot hold it
+    hand: Small  # [h] the hand itself, in the deck's order
+    run_at: Ints  # [up] where its runs start in the next two
+    run_card: Small  # [r] the card the run shares
+    run_start: Small  # [r] its first hand; one more entry ends the last run
+    group_at: Ints  # [up] where its groups start in the next
+    group_run: Small  # [g] its first run; one more entry ends the last group
+    groups: Ints  # [u]
+    orbit_at: Ints  # [up] where its orbits start in the next two
+    orbits: Ints  # [up] classes of hands that suits exchange; 0: none are exchanged
+    orbit_start: Ints  # [o] into orbit_hand; one more entry ends the last orbit
+    orbit_hand: Small  # places of hands, orbit by orbit
+    size_at: Ints  # [u] where its cards start in the next; -1: every card is there once
+    size: Floats  # [card] how often it is left
+    dealt: Ints  # [u] the card dealt last
+    share: Floats  # [u] one by how often that was left before
+
+
+_CARD = 6  # bits of a card
+_ONE, _PAIR = (1 << _CARD) - 1, (1 << 2 * _CARD) - 1
+_NO_HAND = np.iinfo(np.int32).max
+_PLACE = 11  # bits of a place: 1,326 hands
+
+
+def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
+    """[u, hand] -1 where the board blocks it; all equal where nothing is shown down."""
+    if shown:
+        return rank_hands(cards, deck)
+    taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
+    blocked: NDArray[np.bool_] = (deck.hand_masks & taken[:, None]) != 0
+    return -blocked.astype(np.int16)
+
+
+def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
+    """[u, hand] ranks counted from 0 among the hands `anyone` holds, and [u] how many there are."""
+    width = int(ranks.max(initial=0)) + 2
+    at = ranks + (np.arange(len(ranks)) * width + 1)[:, None]
+    there = np.zeros(len(ranks) * width, dtype=np.bool_)
+    there[at[:, anyone]] = True
+    number = there.reshape(len(ranks), width)
+    number[:, 0] = False  # blocked
+    dense = np.cumsum(number, axis=1, dtype=np.int16) - np.int16(1)
+    return dense.take(at), dense[:, -1].astype(np.int64) + 1
+
+
+def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
+    """[u, h] hands by group, then so that runs are long: group, shared card, other card.
+
+    Of its two cards a hand shares the one that more hands of its group have.
+    """
+    low, high = slot[deck.hands[held].T]
+    mine = group if len(held) == group.shape[1] else group[:, held]
+    line = mine + (np.cumsum(groups) - groups)[:, None]
+    line = np.where(mine < 0, groups.sum(), line) * deck.size  # blocked hands count apart
+    lows, highs = line + low, line + high
+    bins = int(groups.sum() + 1) * deck.size
+    table = np.bincount(lows.ravel(), minlength=bins)
+    table += np.bincount(highs.ravel(), minlength=bins)
+    swap = table.take(highs) > table.take(lows)
+    given, turned = (low << _CARD | high).astype(np.int32), (high << _CARD | low).astype(np.int32)
+    keys: Keys = mine.astype(np.int32) << 2 * _CARD | np.where(swap, turned, given)
+    keys[mine < 0] = _NO_HAND
+    keys.sort(axis=1)
+    return keys
+
+
+def lay_out_hands(
+    deck: Deck,
+    streets: list[Street],
+    dealt: list[Dealt],
+    cards: Cards,
+    progress: Callable[[int], None] | None,
+) -> Boards:
+    """Units as flat arrays."""
+    parts: list[dict[str, NDArray[Any]]] = []
+    done = 0
+    above: Small = np.zeros((0, deck.num_hands), dtype=np.uint16)
+    for s, boards in enumerate(dealt):
+        last = s == len(dealt) - 1
+        below = np.zeros((0 if last else 2 * len(boards.cards), deck.num_hands), dtype=np.uint16)
+        for begin in range(0, len(boards.cards), BATCH):
+            batch = _Batch(deck, boards.some(slice(begin, begin + BATCH)), cards, last)
+            parts.append({**batch.hand_parts(above), **batch.run_parts(), **batch.orbit_parts()})
+            if not last:
+                below[2 * begin : 2 * (begin + BATCH)] = batch.places
+            done += batch.units
+            if progress is not None:
+                progress(done)
+        above = below
+    return _joined(streets, dealt, parts, _sizes(deck, dealt, cards))
+
+
+def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
+    """How often each card is left on each board; boards on which that is the same share a row."""
+    boards = [each.cards for each in dealt]
+    last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
+    size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
+    rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
+    if cards.merged:
+        out = np.ones((len(size_at), deck.size), dtype=np.bool_)
+        at = 0
+        for each in boards:
+            out[np.arange(at, at + len(each))[:, None], each] = False
+            at += len(each)
+        left = out.astype(np.int64) @ (cards.slot[:, None] == np.arange(rows.shape[1]))
+        share = 1.0 / (left[np.arange(len(left)), cards.slot[np.concatenate(last)]] + 1)
+        rows, of = np.unique(left, axis=0, return_inverse=True)
+        size_at = of.ravel() * rows.shape[1]
+    return {
+        "size_at": size_at,
+        "size": rows.ravel(),
+        "share": share,
+        "dealt": cards.slot[np.concatenate(last)],
+    }
+
+
+class _Batch:
+    """Some boards of a street. up = 2 * unit + player, as in `Boards`."""
+
+    def __init__(self, deck: Deck, boards: Dealt, cards: Cards, last: bool) -> None:
+        self.deck, self.boards, self.last = deck, boards, last
+        self.units = len(boards.cards)
+        kept = [cards.stand(p) for p in (0, 1)]
+        self.alike = np.array_equal(kept[0], kept[1])
+        anyone = np.union1d(kept[0], kept[1])
+        group, self.groups = dense_ranks(_ranks(deck, boards.cards, last), anyone)
+        keys = [
+            _sorted(deck, cards.slot, held, group, self.groups)
+            for held in kept[: 1 if self.alike else 2]
+        ]
+        keys = keys * 2 if self.alike else keys
+        self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
+        wide = int(self.hands.max())
+        both = np.full((self.units, 2, wide), _NO_HAND, dtype=np.int32)
+        for p, each in enumerate(keys):
+            both[:, p, : each.shape[1]] = each[:, :wide]
+        self.keys = both.reshape(2 * self.units, wide)  # [up, h]
+        self.real = np.arange(wide) < self.hands[:, None]
+        names = np.zeros(_PAIR + 1, dtype=np.uint16)
+        for held, one in itertools.product(kept, (0, 1)):
+            pair = cards.slot[deck.hands[held]]
+            names[pair[:, one] << _CARD | pair[:, 1 - one]] = held
+        self.hand: Small = names.take(self.keys & _PAIR)  # [up, h]
+
+    @cached_property
+    def places(self) -> Small:
+        """[up, hand] its place; ``padded(hands)`` where it is not held."""
+        size = self.deck.num_hands + 1  # one more, for what is no hand
+        found = np.empty((2 * self.units, size), dtype=np.uint16)
+        found[:] = padded(self.hands)[:, None]
+        hand = np.where(self.real, self.hand, self.deck.num_hands)
+        at = np.arange(2 * self.units)[:, None] * size + hand
+        found.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
+        return found[:, :-1]
+
+    def _real(self, table: NDArray[Any]) -> NDArray[Any]:
+        """Hands one after another."""
+        flat: NDArray[Any] = table.ravel() if self.real.all() else table[self.real]
+        return flat
+
+    def hand_parts(self, above: Small) -> dict[str, NDArray[Any]]:
+        """Fields of `Boards` by hand; `above` are `places` on the whole street above."""
+        h = np.broadcast_to(np.arange(self.hand.shape[1], dtype=np.uint16), self.hand.shape)
+        up, same = h, h
+        if self.boards.parent[0] >= 0:
+            rows = (2 * self.boards.parent[:, None] + np.arange(2)).ravel()
+            up = above.take(rows[:, None] * self.deck.num_hands + self.hand)
+        if not self.alike:
+            other = np.arange(2 * self.units) ^ 1
+            same = self.places.take(other[:, None] * self.deck.num_hands + self.hand)
+        return {
+            "hands": self.hands,
+            "other": self._real((self.keys & _ONE).astype(np.uint16)),
+            "above": self._real(up),
+            "same": self._real(same),
+            "hand": self._real(self.hand),
+        }
+
+    def run_parts(self) -> dict[str, NDArray[Any]]:
+        """Fields by run and by group; for those that say where, how many there are."""
+        head = self.keys >> _CARD
+        new = self.real.copy()
+        new[:, 1:] &= head[:, 1:] != head[:, :-1]
+        at = np.flatnonzero(new)
+        row, start = np.divmod(at, max(1, head.shape[1]))
+        found = head.take(at)
+        runs = np.bincount(row, minlength=len(head))
+        slots = np.repeat(self.groups + 1, 2)
+        first = np.cumsum(slots) - slots
+        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=slots.sum())
+        before = np.repeat(np.cumsum(runs) - runs, slots)
+        return {
+            "run_at": runs + 1,
+            "run_card": _ended(row, found & _ONE, np.zeros(len(head)), np.uint16),
+            "run_start": _ended(row, start, self.hands, np.uint16),
+            "group_at": slots,
+            "group_run": (np.cumsum(inside) - before).astype(np.uint16),
+            "groups": self.groups,
+        }
+
+    def orbit_parts(self) -> dict[str, NDArray[Any]]:
+        """Fields by orbit; boards have none where suits exchange nothing or nothing is below."""
+        bits = np.repeat(self.boards.symmetries, 2)
+        moved = np.flatnonzero((bits > 1) & (not self.last))
+        lines = np.zeros(len(bits), dtype=np.int64)
+        starts, members = np.zeros(0, np.int64), np.zeros(0, np.uint16)
+        if len(moved):
+            kinds, kind = np.unique(bits[moved], return_inverse=True)
+            classes = np.stack([suit_classes(self.deck, int(each)) for each in kinds])
+            h = np.arange(self.hand.shape[1])
+            keys = classes[kind[:, None], self.hand[moved]] << _PLACE | h
+            real, count = self.real[moved], self.hands[moved]
+            keys = np.sort(np.where(real, keys, _NO_HAND), axis=1)[real]
+            row = np.repeat(np.arange(len(moved)), count)
+            at = np.flatnonzero(np.diff(row << _PLACE | keys >> _PLACE, prepend=-1))
+            starts = _ended(row[at], at, np.cumsum(count), np.int64)
+            members = (keys & ((1 << _PLACE) - 1)).astype(np.uint16)
+            lines[moved] = np.bincount(row[at], minlength=len(moved)) + 1
+        return {"orbit_at": lines, "orbit_start": starts, "orbit_hand": members}
+
+
+def suit_classes(deck: Deck, symmetries: int) -> Ints:
+    """[hand] the first hand that suits exchange with it."""
+    images = hand_permutations(deck)
+    chosen = [k for k in range(len(images)) if symmetries >> k & 1]
+    first: Ints = images[chosen].min(0)
+    return first
+
+
+def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Values row by row, each row with one more entry at its end."""
+    out = np.empty(len(values) + len(ends), dtype=kind)
+    out[np.arange(len(values)) + row] = values
+    out[np.cumsum(np.bincount(row, minlength=len(ends)) + 1) - 1] = ends
+    return out
+
+
+def _joined(
+    streets: list[Street],
+    dealt: list[Dealt],
+    parts: list[dict[str, NDArray[Any]]],
+    sizes: dict[str, NDArray[Any]],
+) -> Boards:
+    """All batches together; what was counted in each becomes where it starts."""
+    members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
+    for part, at in zip(parts, members, strict=False):
+        part["orbit_start"] += at
+    found = {name: np.concatenate([part.pop(name) for part in parts]) for name in list(parts[0])}
+    found |= sizes
+    counts = [len(boards.cards) for boards in dealt]
+    street = np.repeat(np.arange(len(dealt)), counts)
+    children = [np.bincount(dealt[s + 1].parent, minlength=n) for s, n in enumerate(counts[:-1])]
+    found["street"] = street
+    found["weight"] = np.concatenate([boards.weight for boards in dealt])
+    below = np.concatenate([*children, np.zeros(counts[-1], np.int64)])
+    found["child_at"] = counts[0] + np.append(0, np.cumsum(below))
+    found["orbits"] = np.maximum(found["orbit_at"] - 1, 0)
+    found["hand_at"] = found["hands"]
+    for name in ("hand_at", "run_at", "group_at", "orbit_at"):
+        found[name] = np.cumsum(found[name]) - found[name]
+    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
+    stored = edges[street] * padded(found["hands"]).reshape(-1, 2)
+    found["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
+    kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
+    return Boards(
+        **{
+            name: np.ascontiguousarray(found[name], dtype=kinds[kind.__forward_arg__])
+            for name, kind in Boards.__annotations__.items()
+        }
+    )
