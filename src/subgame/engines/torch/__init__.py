@@ -1,6 +1,7 @@
 """Engines on a GPU, or on the CPU through PyTorch: two sets of kernels.
 
-`TorchRangeEngine` is for hold'em trees, `TorchSequenceEngine` for all others. PyTorch is optional: ``pip install 'subgame[gpu]'``. Nothing here needs Numba.
+`TorchRangeEngine` is for hold'em trees, `TorchSequenceEngine` for all others.
+PyTorch is optional: ``pip install 'subgame[gpu]'``. Nothing here needs Numba.
 """
 
 from __future__ import annotations
