@@ -1,0 +1,97 @@
+"""The CFR loop: alternation, discounts, best responders and gadgets, above any engine."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.contract import Array, Engine, Mode, Regrets
+
+Floats = NDArray[np.float64]
+
+
+class Learner(Protocol):
+    """A gadget at work: it chooses with what reach the opponent enters on every iteration.
+
+    Arrays are ``[root, infoset]`` of the opponent's root infosets, of the engine's own library.
+    """
+
+    player: int
+    """The opponent: who enters."""
+
+    def enter(self) -> Array:
+        """The opponent's reach on the coming iteration."""
+
+    def observe(self, values: Array, discounts: Array) -> None:
+        """Learn what entering was worth: the opponent's counterfactual values.
+
+        `discounts` ``[2, 4]`` are those of this and of the next iteration (see `Engine.rates`).
+        """
+
+
+class Cfr:
+    """CFR on one engine: both players' regrets, their reach at the roots, and perhaps a gadget."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        predictive: bool = False,
+        alternating: bool = True,
+        responder: int = -1,
+        learner: Learner | None = None,
+        reach: tuple[Floats | None, Floats | None] = (None, None),
+    ) -> None:
+        """`reach` is each player's ``[root, infoset]``, by default the tree's own."""
+        self.engine, self.learner = engine, learner
+        self.alternating, self.responder = alternating, responder
+        one, two = (engine.regrets(p, predictive=predictive) for p in (0, 1))
+        self.pair: tuple[Regrets, Regrets] = (one, two)
+        mine, yours = (
+            engine.roots(p) if given is None else engine.array(given)
+            for p, given in enumerate(reach)
+        )
+        self.reach: tuple[Array, Array] = (mine, yours)
+
+    def advance(self, discounts: Floats, begin: int) -> None:
+        """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`."""
+        engine, learner = self.engine, self.learner
+        if learner is None and engine.fused:
+            engine.iterate(
+                self.pair,
+                discounts,
+                self.reach,
+                alternating=self.alternating,
+                responder=self.responder,
+                begin=begin,
+            )
+            return
+        if len(discounts) < 2:
+            return
+        rates = engine.rates(discounts, begin)
+        if learner is not None:
+            self.reach[learner.player][...] = learner.enter()
+        if self.responder == 1:  # answers player 0's first strategy before it is played
+            blind = self.pair[1]._replace(average=None)
+            engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
+        engine.repeat(self.turn, rates, self)
+
+    def turn(self, rates: Array) -> None:
+        """One iteration; `rates` ``[2, 4]`` are its own and those of the next."""
+        engine, learner, pair = self.engine, self.learner, self.pair
+        chooser = -1 if learner is None else learner.player
+        before = pair[0] if self.alternating else engine.snapshot(pair[0])
+        for p in (0, 1):
+            mode = Mode.RESPOND if self.responder == p else Mode.LEARN
+            theirs, ahead = (
+                (pair[1], rates[0]) if p == 0 else (before, rates[int(self.alternating)])
+            )
+            values = engine.sweep(p, mode, pair[p], theirs, rates[0], ahead, self.reach)
+            if learner is not None and p == chooser:
+                learner.observe(values, rates)
+                if self.alternating:
+                    self.reach[p][...] = learner.enter()
+        if learner is not None and not self.alternating:
+            self.reach[chooser][...] = learner.enter()
