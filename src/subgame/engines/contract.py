@@ -157,7 +157,7 @@ class Engine(Protocol):
 class RangeEngine(Engine, Protocol):
     """What engines of hold'em trees offer beyond the contract: the inside of a street.
 
-    Roots are the ways into the first street, on each of its boards: ``[way * boards + board, hand]``.
+    Roots are ways into the first street on each of its boards: ``[way * boards + board, hand]``.
     Inside, arrays are ``[row, board, hand]`` of one street: a row per way into it, then one per own
     action (see `subgame.tree.ranges.betting_tree`). Hands are in the order of each board.
     """
@@ -182,7 +182,7 @@ class RangeEngine(Engine, Protocol):
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
 
     def opposing(self, p: int, reach: Array, street: int) -> Array:
-        """[k, board, hand] the reach of all hands the opponent can hold beside each of player `p`'s.
+        """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.payoffs import normalised
+from subgame.refine.learners import normalise
 from subgame.refine.subgame import Subgame
 from subgame.solve.lp import constraints
 
@@ -58,7 +58,7 @@ def program(
     reached = np.flatnonzero(inputs.weight > 0)
     rows, right = None, np.zeros(0)
     if kind == "lp1":
-        objective[size : size + slots] = -inputs.her_reach * unit
+        objective[size : size + slots] = -inputs.opponent_reach * unit
     elif kind in ("lp2", "lp3"):  # -u(I) + m <= CBV(I), with m = 0 in LP2
         objective[-1] = -1.0 if kind == "lp3" else 0.0
         count = len(reached)
@@ -84,5 +84,5 @@ def program(
     run = engine(subgame.tree)
     sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
     plan = run.plan(1 - o, sigma, inputs.our_reach)
-    values = normalised(run.respond(o, plan).slots, inputs.weight)
+    values = normalise(run.respond(o, plan).roots.ravel(), inputs.weight)
     return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.solve.evaluate import beaten, worth
+from subgame.solve.evaluate import exploitability_of, value_of
 from subgame.solve.results import Point, Result
 from subgame.tree.public_tree import PublicTree, Treeplex
 from subgame.tree.strategy import Strategy
@@ -124,7 +124,7 @@ def solve_lp(
         tree, (run.behaviour(0, plan0), run.behaviour(1, plan1)), {"schedule": "lp"}
     )
     seconds = time.perf_counter() - began
-    gap = beaten(run, strategy.probs)
+    gap = exploitability_of(run, strategy.probs)
     return Result(
         game=tree.game,
         schedule="lp",
@@ -132,7 +132,7 @@ def solve_lp(
         strategy=strategy,
         iterations=int(found.nit),
         seconds=seconds,
-        value=worth(run, strategy.probs),
+        value=value_of(run, strategy.probs),
         exploitability=gap,
         curve=(Point(int(found.nit), seconds, float(gap)),),
         stopped="optimal",
