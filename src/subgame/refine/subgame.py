@@ -356,6 +356,15 @@ def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
     return cut(tree, at)  # type: ignore[arg-type]
 
 
+def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:
+    """The subgames at a frontier of a sequence tree."""
+    found = subgames_at(tree, at)
+    out = [each for each in found if isinstance(each, SequenceSubgame)]
+    if len(out) < len(found):
+        raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
+    return out
+
+
 def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -> Strategy:
     """A trunk strategy with refined subgames: (subgame, player, the player's strategy there)."""
     probs = (blueprint.probs[0].copy(), blueprint.probs[1].copy())

@@ -52,7 +52,7 @@ class InfosetValue(NamedTuple):
     reach: float
     """That weight, pi_{-i}(I)."""
     normalised: float
-    """Their quotient: what the player gets, given that the infoset is reached (Brown & Sandholm 2017)."""
+    """Their quotient: the value given that the infoset is reached (Brown & Sandholm 2017)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,6 +173,8 @@ class PublicTree:
     weighted: ClassVar[bool] = False
     """Whether strategies over it hold weights that are yet to be normalised."""
 
+    num_roots: ClassVar[int] = 1
+
     @property
     def num_infosets(self) -> int:
         return sum(len(player.names) for player in self.players)

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL, Game, State
-from subgame.refine.depth.continuations import Continuations, distinct, subgames_at
+from subgame.refine.depth.continuations import Continuations, distinct
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
-from subgame.refine.subgame import At, Subgame, cut_at_histories
+from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, sequence_subgames
 from subgame.tree.compile import Form, FormPlayer, assemble, form_of
+from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import Entries, Index, PublicTree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
@@ -50,7 +51,7 @@ class DepthLimited(PublicTree):
     values: tuple[LeafValues, ...]
     """Per leaf, as the form pays them: weakened and penalised if that was asked for."""
     offers: tuple[Offer, ...]
-    within: Subgame | None
+    within: SequenceSubgame | None
 
     @property
     def standard_error(self) -> float:
@@ -65,18 +66,17 @@ class DepthLimited(PublicTree):
         """
         probs = (self.blueprint.probs[0].copy(), self.blueprint.probs[1].copy())
         for p in (0, 1):
-            side, home = strategy.tree.players[p], self.whole.players[p]
-            for name in self.players[p].names:
-                if name not in side.index:
-                    raise SubgameError(
-                        f"The strategy lies over {strategy.tree!r}, which has no infoset '{name}' "
-                        f"of player {p}; solve the depth-limited tree or a gadget game on it."
-                    )
-                if name in home.index:
-                    row = strategy.probs[p][side.sequences(side.index[name])]
-                    probs[p][home.sequences(home.index[name])] = row
+            mine, side = self.players[p], strategy.tree.players[p]
+            missing = next((name for name in mine.names if name not in side.index), None)
+            if missing is not None:
+                raise SubgameError(
+                    f"The strategy lies over {strategy.tree!r}, which has no infoset '{missing}' "
+                    f"of player {p}; solve the depth-limited tree or a gadget game on it."
+                )
+            here = restrict(strategy.probs[p], places(mine, side))
+            embed(here, places(mine, self.whole.players[p]), probs[p])
             for leaf, offer in zip(self.leaves, self.offers, strict=True):
-                leaf.subgame.write(p, self._mixture(strategy, leaf, offer, p), probs[p])
+                leaf.subgame.embed(p, self._mixture(strategy, leaf, offer, p), probs[p])
         return Strategy(self.whole, probs, dict(strategy.notes))
 
     def _mixture(self, strategy: Strategy, leaf: Leaf, offer: Offer, p: int) -> Floats:
@@ -106,7 +106,7 @@ def depth_limited(
     values: Evaluator = exact,
     weaken: bool = False,
     penalty: float | Callable[[State], float] = 0.0,
-    within: Subgame | None = None,
+    within: SequenceSubgame | None = None,
 ) -> DepthLimited:
     """The game down to the frontier `at`, with multi-valued states there (2018, Sec. 4).
 
@@ -136,7 +136,7 @@ def depth_limited(
     pair = _pair(blueprint, player, continuations, own, weaken or bool(penalty))
     base = form_of(_histories(tree)) if within is None else within.form
     place = _places(tree, within)
-    subgames = _inside(tree, subgames_at(tree, at), place)
+    subgames = _inside(tree, sequence_subgames(tree, at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
     worth = tuple(adjusted(leaf, values(leaf), blueprint, weaken, penalty) for leaf in leaves)
     offers = _offers(leaves)
@@ -179,7 +179,7 @@ def _histories(tree: PublicTree) -> Histories:
     return tree.histories
 
 
-def _places(tree: PublicTree, within: Subgame | None) -> Indices:
+def _places(tree: PublicTree, within: SequenceSubgame | None) -> Indices:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
     count = len(_histories(tree))
     if within is None:
@@ -204,7 +204,9 @@ def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
     return np.arange(len(inner)) + shift
 
 
-def _inside(tree: PublicTree, subgames: list[Subgame], place: Indices) -> list[Subgame]:
+def _inside(
+    tree: PublicTree, subgames: list[SequenceSubgame], place: Indices
+) -> list[SequenceSubgame]:
     """The subgames, or what of them lies in the part that is solved."""
     out = []
     for subgame in subgames:
@@ -245,11 +247,11 @@ def _pair(
     return out
 
 
-def _leaf(subgame: Subgame, pair: Sequence[Continuations]) -> Leaf:
+def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
     sigma = []
     for p, given in enumerate(pair):
-        inner = given.probs[:, subgame.embed[p]]
+        inner = given.probs[:, subgame.places[p]]
         inner[:, : len(subgame.tree.players[p].slots)] = 1.0
         sigma.append(inner)
     return Leaf(subgame, (sigma[0], sigma[1]))
