@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +46,8 @@ class RangeSubgame(Subgame):
         put(self, "name", "root" if root else _name(whole, spot))
         put(self, "tree", whole if root else _part(whole, spot))
 
-    whole: RangeTree
-    tree: RangeTree
+    whole: RangeTree  # type: ignore[assignment]
+    tree: RangeTree  # type: ignore[assignment]
     spot: Spot
 
     def hands(self, p: int) -> Ints:
@@ -231,7 +231,7 @@ class Gifts:
 
 
 def _side(tree: RangeTree, p: int) -> RangeSide:
-    return cast(RangeSide, tree.players[p])
+    return tree.players[p]
 
 
 def _name(tree: RangeTree, spot: Spot) -> str:

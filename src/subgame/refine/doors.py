@@ -30,8 +30,9 @@ from subgame.solve.evaluate import Exploitability
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.compile import Form, FormPlayer, assemble
-from subgame.tree.public_tree import Entries, PublicTree
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import Form, FormPlayer, assemble
+from subgame.tree.sequence.tree import Entries
 
 if TYPE_CHECKING:
     from subgame.engines.numba.sequence_kernels import Root

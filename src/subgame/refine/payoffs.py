@@ -23,6 +23,7 @@ from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ class Trunk:
         tree, run = blueprint.tree, engine(blueprint.tree, device=device)
         plans = [run.plan(p, blueprint.probs[p]) for p in (0, 1)]
         ours, hers = plans[1 - opponent], plans[opponent]
-        held = 0 if tree.weighted else tree.players[opponent].num_sequences
+        held = 0 if isinstance(tree, RangeTree) else tree.players[opponent].num_sequences
         gift = reach = np.zeros(held)
         given = None
         if isinstance(tree, RangeTree):
@@ -115,7 +116,7 @@ class Trunk:
                 per = gift.reach[hands] if gadget.split else weight
                 total += normalised(gift.size[hands], per)
             return total * gadget.scale
-        side = self.tree.players[self.opponent]
+        side = sequence_tree(self.tree).players[self.opponent]
         for s, q in enumerate(subgame.sequence[self.opponent].tolist()):
             while q >= len(side.slots):
                 per = self.gift_reach[q] if gadget.split else weight[s]
@@ -163,7 +164,7 @@ def _gifts(
     return gift, reach
 
 
-def _ends(tree: PublicTree, o: int) -> NDArray[np.bool_]:
+def _ends(tree: SequenceTree, o: int) -> NDArray[np.bool_]:
     """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
     h = tree.histories
     if h is None or tree.located is None:

@@ -24,8 +24,10 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.compile import assemble
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.form import assemble
+from subgame.tree.sequence.tree import histories_of
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -235,7 +237,7 @@ def refine(
     ]
     each = seconds / max(len(jobs), 1) if seconds is not None else None
     if schedule is None:  # whole ranges: DCFR's gap was a third of the others' on Libratus' river
-        schedule = "dcfr" if tree.weighted else gadget.schedule
+        schedule = "dcfr" if isinstance(tree, RangeTree) else gadget.schedule
     solver = schedule if schedule == "lp" else parse(schedule)
     limits = Limits.to_gap(iterations, each, gap)
     trunks: dict[int, Trunk] = {}
@@ -395,7 +397,8 @@ def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
 
 def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    known = tree.histories.game.blueprints() if tree.histories is not None else {}
+    histories = histories_of(tree)
+    known = {} if histories is None else histories.game.blueprints()
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])

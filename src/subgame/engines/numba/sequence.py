@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import Response
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
 
 if TYPE_CHECKING:
     from subgame.engines.numba.sequence_kernels import Memory, Root
@@ -20,7 +20,7 @@ Words = NDArray[np.uint64]
 class NumbaSequenceEngine:
     """CPU kernels bound to one tree. Public methods allocate; the kernels below mutate."""
 
-    def __init__(self, tree: PublicTree) -> None:
+    def __init__(self, tree: SequenceTree) -> None:
         from subgame.engines.numba import sequence_kernels as kernels
 
         self.tree, self.kernels = tree, kernels

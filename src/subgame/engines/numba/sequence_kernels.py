@@ -21,7 +21,7 @@ from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
-from subgame.tree.public_tree import Plex, Terminals
+from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 

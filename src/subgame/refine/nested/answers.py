@@ -41,7 +41,8 @@ from subgame.solve.evaluate import Exploitability, best_response, exploitability
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree, Treeplex, histories_of, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -179,7 +180,7 @@ def nest(
     answers: list[Answer] = []
     grown: dict[int, _Expansion] = {}
     for p in (0, 1) if player is None else (player,):
-        grown[p] = _Expansion(blueprint, tree, p, how)
+        grown[p] = _Expansion(blueprint, sequence_tree(tree), p, how)
         for answer in grown[p].run():
             answers.append(answer)
             if progress is not None:
@@ -255,7 +256,7 @@ class _Expansion:
     """Player `p`'s blueprint as it grows. All arrays lie over the larger tree."""
 
     blueprint: Strategy
-    tree: PublicTree
+    tree: SequenceTree
     p: int
     how: _How
     sigma: tuple[Floats, Floats] = field(init=False)  # [q]
@@ -266,7 +267,7 @@ class _Expansion:
 
     def __post_init__(self) -> None:
         for tree in (self.blueprint.tree, self.tree):
-            if tree.histories is None or any(len(side.slots) != 1 for side in tree.players):
+            if histories_of(tree) is None or any(len(side.slots) != 1 for side in tree.players):
                 raise SubgameError(f"{tree!r} is not the tree of a whole game with its histories.")
         one, two = self.tree.players
         self.sigma = Strategy.uniform(self.tree).probs
@@ -277,8 +278,9 @@ class _Expansion:
 
     @property
     def small(self) -> Histories:
-        assert self.blueprint.tree.histories is not None
-        return self.blueprint.tree.histories
+        found = histories_of(self.blueprint.tree)
+        assert found is not None
+        return found
 
     @property
     def large(self) -> Histories:
@@ -303,7 +305,7 @@ class _Expansion:
 
     def _absorb(self, part: _Known) -> None:
         """Write a part into the blueprint, with what later subgames will ask of it."""
-        tree, o = part.strategy.tree, 1 - self.p
+        tree, o = sequence_tree(part.strategy.tree), 1 - self.p
         trunk = Trunk.of(part.strategy, o, self.how.gadget, None)
         plans = (trunk.our_plan, trunk.her_plan)[:: 1 if self.p == 0 else -1]
         for q in (0, 1):
