@@ -402,17 +402,21 @@ def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -
 
 def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
     """What `subgame.cut` wants: names as they are, a number that names no public state as such."""
-    if not at and tree.weighted:
+    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.sequence.tree import SequenceTree, histories_of
+
+    if not at and isinstance(tree, RangeTree):
         return ROOT
     if not at:
-        frontiers = list(tree.histories.game.frontiers()) if tree.histories is not None else []
+        histories = histories_of(tree)
+        frontiers = [] if histories is None else list(histories.game.frontiers())
         known = [*frontiers, "depth 1", "after chance"]
         raise SubgameError(
             f"Say where the subgames of {tree.game} start, by --at: "
             f"{', '.join(repr(name) for name in known)} or a public state."
         )
-    names = set(tree.node_names)
-    numbers = not tree.weighted
+    numbers = isinstance(tree, SequenceTree)
+    names = set(tree.node_names) if isinstance(tree, SequenceTree) else set()
     places = [
         int(name) if numbers and name.isdecimal() and name not in names else name for name in at
     ]

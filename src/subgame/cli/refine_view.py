@@ -61,6 +61,8 @@ def show(
     spot: Path | None,
 ) -> None:
     """One technique in full, or a line for each of several; `spot` brought its own game."""
+    from subgame.tree.ranges.tree import RangeTree
+
     first = founds[0]
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined by {len(founds)} techniques", style="bold"))
@@ -73,7 +75,7 @@ def show(
     else:
         console.print(Text(f"{first.game}, refined by {first.technique.name}", style="bold"))
         console.print(_summary(first))
-        if rough.tree.weighted:
+        if isinstance(rough.tree, RangeTree):
             _hands(console, first, rough)
         else:
             _infosets(console, first)

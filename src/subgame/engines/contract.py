@@ -4,8 +4,8 @@ There are two kinds of tree and two libraries of kernels, so four engines. Every
 contract (the CFR loop, gadgets, evaluation, nested solving, depth limits, CFR-D) is written once.
 
 Axes: ``[root, infoset]``. A *root* is where a tree begins: one for a whole game, one per subgame
-when many subgames are solved together. Its *root infosets* are what a player can know there: the one
-empty sequence of a whole game, the augmented infosets at the top of a subgame, the hands of a
+when many subgames are solved together. Its *root infosets* are what a player can know there: the
+one empty sequence of a whole game, the augmented infosets at the top of a subgame, the hands of a
 hold'em tree. A root with fewer infosets than the widest is padded; nothing is ever reached there.
 
 Values are counterfactual and in units of the whole game (Burch et al. 2014): weighted by the reach

@@ -8,6 +8,7 @@ from subgame.engines.numba.sequence import NumbaSequenceEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import sequence_tree
 
 DEVICES = ("cpu", "cuda", "torch")
 
@@ -65,5 +66,5 @@ def _made(tree: PublicTree, device: str, storage: str) -> object:
     return (
         NumbaRangeEngine(tree, None, storage)
         if isinstance(tree, RangeTree)
-        else NumbaSequenceEngine(tree)
+        else NumbaSequenceEngine(sequence_tree(tree))
     )

@@ -19,8 +19,8 @@ from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form
 from subgame.refine.payoffs import normalised
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
-from subgame.tree.compile import assemble
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import assemble
 
 Ints = NDArray[np.int64]
 PAPER = "Burch, Johanson & Bowling 2014, Solving Imperfect Information Games Using Decomposition"

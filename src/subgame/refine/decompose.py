@@ -31,9 +31,10 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
-from subgame.tree.compile import assemble, form_of
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import assemble, form_of
+from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import (
     Strategy,
@@ -48,7 +49,7 @@ FORMAT = "subgame-compact-1"
 TRACE = 1e-12
 
 
-def trunk_of(game: Game, at: str | Callable[[State], bool]) -> PublicTree:
+def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
     """The tree of a game down to a frontier that the game names, or that a function tells."""
     if isinstance(at, str):
         frontiers = game.frontiers()
@@ -68,7 +69,7 @@ class Roots(NamedTuple):
     tops: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, trunk: PublicTree) -> Roots:
+    def of(cls, trunk: SequenceTree) -> Roots:
         h = trunk.histories
         assert h is not None
         ends = np.flatnonzero(h.player == FRONTIER)
@@ -91,7 +92,7 @@ class Reconstruction(NamedTuple):
 class Compact:
     """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
 
-    trunk: PublicTree
+    trunk: SequenceTree
     strategy: Strategy
     """Over the trunk."""
     values: tuple[tuple[Floats, Floats], ...]
@@ -176,7 +177,7 @@ class Compact:
         write_tensors(Path(path), tensors, describe(self.trunk, FORMAT) | state)
 
     @classmethod
-    def load(cls, path: str | Path, trunk: PublicTree) -> Compact:
+    def load(cls, path: str | Path, trunk: SequenceTree) -> Compact:
         """Read what `save` wrote, for the trunk that `trunk_of` gives."""
         header, tensors = read_tensors(path, "what Compact.save has saved")
         check_made_for(path, header, trunk, FORMAT)
@@ -194,7 +195,8 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     The values kept are counterfactual best-response values against the strategy, so that a
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
-    if tree.histories is None:
+    histories = histories_of(tree)
+    if histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     trunk = trunk_of(tree.histories.game, at)
 

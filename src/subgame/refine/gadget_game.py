@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.tree.compile import Form, FormPlayer
-from subgame.tree.public_tree import Entries, Treeplex
+from subgame.tree.sequence.form import Form, FormPlayer
+from subgame.tree.sequence.tree import Entries, Treeplex
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]

@@ -21,7 +21,8 @@ from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import Array, normalise
 from subgame.solve.evaluate import counterfactual_reach
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import Treeplex
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:

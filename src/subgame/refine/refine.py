@@ -22,6 +22,7 @@ from subgame.solve.evaluate import Exploitability, expected_value, exploitabilit
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -311,7 +312,8 @@ def _refine_one(
 
 def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    known = tree.histories.game.blueprints() if tree.histories is not None else {}
+    histories = histories_of(tree)
+    known = {} if histories is None else histories.game.blueprints()
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])

@@ -18,10 +18,10 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.compile import assemble
 from subgame.tree.parts import places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.form import assemble
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]

@@ -21,9 +21,10 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, State
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.tree import parts
-from subgame.tree.compile import Form, assemble, form_of
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
 from subgame.tree.strategy import Strategy
 
@@ -40,7 +41,7 @@ At = str | int | Iterable[str | int] | Callable[[State], bool]
 class Subgame(ABC):
     """A part of `whole`, as a tree of its own. Axes: s = root infoset, q = sequence."""
 
-    whole: PublicTree
+    whole: SequenceTree
     name: str
     tree: PublicTree
 
@@ -153,6 +154,7 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
         from subgame.refine.range_subgame import cut_range_tree
 
         return list(cut_range_tree(tree, at))
+    tree = sequence_tree(tree)
     histories = _histories(tree)
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
@@ -174,13 +176,13 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     ]
 
 
-def _histories(tree: PublicTree) -> Histories:
+def _histories(tree: SequenceTree) -> Histories:
     if tree.histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     return tree.histories
 
 
-def _ancestors(tree: PublicTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _ancestors(tree: SequenceTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each node, its nearest proper ancestor among `nodes`, or -1."""
     chosen = set(nodes.tolist())
     out = []
@@ -195,7 +197,7 @@ def _ancestors(tree: PublicTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 # Frontiers -----------------------------------------------------------------------------------
 
 
-def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
+def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
     """The public states that `at` names."""
     if isinstance(at, int | np.integer):
         if not 0 <= at < tree.num_nodes:
@@ -233,19 +235,19 @@ def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.
     return nodes
 
 
-def _state(tree: PublicTree, node: int) -> State:
+def _state(tree: SequenceTree, node: int) -> State:
     histories = _histories(tree)
     return histories.state(int(np.argmax(histories.node == node)))
 
 
-def _depths(tree: PublicTree) -> NDArray[np.int64]:
+def _depths(tree: SequenceTree) -> NDArray[np.int64]:
     depth = np.zeros(tree.num_nodes, dtype=np.int64)
     for n in range(1, tree.num_nodes):  # parents first
         depth[n] = depth[tree.node_parent[n]] + 1
     return depth
 
 
-def _first(tree: PublicTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
     """The wanted nodes that have no wanted ancestor."""
     passed = np.zeros(tree.num_nodes, dtype=bool)
     for n in range(1, tree.num_nodes):
@@ -254,7 +256,7 @@ def _first(tree: PublicTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDAr
     return np.flatnonzero(np.asarray(wanted) & ~passed)
 
 
-def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
+def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
     h = _histories(tree)
     inner = np.flatnonzero(h.parent >= 0)
     step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
@@ -301,7 +303,7 @@ def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
     return int(histories.player[h]), int(histories.infoset[h]), int(histories.sequence[p][h])
 
 
-def _slot_name(tree: PublicTree, state: State, p: int, sequence: int) -> str:
+def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
     name = state.information_state(p)
     if name is not None:
         return name

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def best_response(
     """The counterfactual best response of `player`, with its value at each infoset."""
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if tree.weighted:
+    if not isinstance(tree, SequenceTree):
         raise SubgameError(
             "A best response to a hold'em strategy is not written out; subgame.exploitability says "
             "what it wins, and a small deck compiled with explicit=True has it hand by hand."
@@ -173,7 +174,7 @@ def best_response(
 
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
-    if tree.histories is None or tree.located is None:
+    if not isinstance(tree, SequenceTree) or tree.histories is None or tree.located is None:
         raise SubgameError(f"{tree!r} keeps no histories, so reaches inside it are not known.")
     side, h = tree.players[player], tree.histories
     here = h.player == player

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.tree.public_tree import Treeplex
+from subgame.tree.sequence.tree import Treeplex
 
 Index = NDArray[Any]
 Numbers = NDArray[Any]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from subgame.engines.numba.sequence_kernels import TINY, State, begin
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.tree.public_tree import Plex, PublicTree
+from subgame.tree.sequence.tree import Plex, SequenceTree
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
@@ -293,7 +293,7 @@ def run_places(states, places, seats, discounts, random):  # type: ignore[no-unt
 # Tables ---------------------------------------------------------------------------------------
 
 
-def _histories(tree: PublicTree):  # type: ignore[no-untyped-def]
+def _histories(tree: SequenceTree):  # type: ignore[no-untyped-def]
     if tree.histories is None or tree.located is None:
         raise SubgameError(
             f"{tree!r} keeps no histories to sample from; public chance sampling needs none."
@@ -309,7 +309,7 @@ def _children(parent: NDArray[np.integer], size: int) -> tuple[Index, Index]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), order.astype(np.int32)
 
 
-def walk_of(tree: PublicTree) -> Walk:
+def walk_of(tree: SequenceTree) -> Walk:
     """The tree's histories as a sampler walks them."""
     h = _histories(tree)
     first = np.zeros(len(h), dtype=np.int32)
@@ -326,7 +326,7 @@ def walk_of(tree: PublicTree) -> Walk:
     return Walk(h.player, h.payoff, first, stride, at, child.astype(np.int64), edge)
 
 
-def places_of(tree: PublicTree) -> Places:
+def places_of(tree: SequenceTree) -> Places:
     """The public tree as a sampler of public chance walks it."""
     nodes, parent, entries = tree.num_nodes, tree.node_parent, tree.entries
     at, child = _children(parent, nodes)
@@ -343,7 +343,7 @@ def places_of(tree: PublicTree) -> Places:
     )
 
 
-def seat_of(tree: PublicTree, p: int) -> Seat:
+def seat_of(tree: SequenceTree, p: int) -> Seat:
     """A player's infosets by public node; within a node parents stay first."""
     side = tree.players[p]
     sizes = np.array([len(actions) for actions in side.actions], dtype=np.int32)

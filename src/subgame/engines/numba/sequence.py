@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode, Regrets, Response
-from subgame.tree.public_tree import PublicTree
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -24,11 +23,11 @@ class NumbaSequenceEngine:
     are then ``[root * infosets + infoset]``.
     """
 
-    def __init__(self, tree: PublicTree) -> None:
+    def __init__(self, tree: SequenceTree) -> None:
         from subgame.engines.numba import sequence_kernels as kernels
 
         self.tree, self.kernels, self.fused = tree, kernels, True
-        self.num_roots: int = getattr(tree, "num_roots", 1)
+        self.num_roots: int = tree.num_roots
         self.slots = tuple(len(player.slots) for player in tree.players)
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)

@@ -20,7 +20,7 @@ from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
-from subgame.tree.public_tree import Plex, Terminals
+from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 

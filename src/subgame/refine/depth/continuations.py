@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, sequence_subgames
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy, normalise
 
 Floats = NDArray[np.float64]
@@ -105,7 +106,10 @@ def biased(
     for kind in dict.fromkeys(filter(None, names)):  # in order of appearance
         towards = np.array([name == kind for name in names])
         weights = blueprint.probs[player] * np.where(towards, factor, 1.0)
-        out = out.add(f"{factor:g} x {kind}", normalise(side, weights))
+        out = out.add(
+            f"{factor:g} x {kind}",
+            normalise(sequence_tree(blueprint.tree).players[player], weights),
+        )
     return out
 
 

@@ -21,9 +21,10 @@ from subgame.games.base import TERMINAL, Game, State
 from subgame.refine.depth.continuations import Continuations, distinct
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, sequence_subgames
-from subgame.tree.compile import Form, FormPlayer, assemble, form_of
 from subgame.tree.parts import embed, places, restrict
-from subgame.tree.public_tree import Entries, Index, PublicTree
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
+from subgame.tree.sequence.tree import Entries, Index, SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -39,11 +40,11 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DepthLimited(PublicTree):
+class DepthLimited(SequenceTree):
     """A `PublicTree` that ends at a depth limit, and the way back to the whole game."""
 
     form: Form
-    whole: PublicTree
+    whole: SequenceTree
     blueprint: Strategy
     player: int
     """Who we are: the other one chooses among continuations at the limit."""
@@ -143,7 +144,7 @@ def depth_limited(
     form = _limited_form(base, place, leaves, offers, worth, pair)
     made = assemble(form)
     return DepthLimited(
-        **{each.name: getattr(made, each.name) for each in fields(PublicTree)},
+        **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
         form=form,
         whole=tree,
         blueprint=blueprint,
@@ -158,7 +159,7 @@ def depth_limited(
 # What lies where -----------------------------------------------------------------------------
 
 
-def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
+def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> SequenceTree:
     """The compiled game, after checking that the blueprint is one for it."""
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"A blueprint is a Strategy, not {type(blueprint).__name__}.")
@@ -170,10 +171,10 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     )
     if not same:
         raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
-    return tree if isinstance(game, Game) else game
+    return sequence_tree(tree if isinstance(game, Game) else game)
 
 
-def _histories(tree: PublicTree) -> Histories:
+def _histories(tree: SequenceTree) -> Histories:
     if tree.histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     return tree.histories

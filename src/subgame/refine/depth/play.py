@@ -29,12 +29,13 @@ from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import solve_gadget
-from subgame.refine.subgame import At, SequenceSubgame
+from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -70,7 +71,7 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     >>> after_every_action(sg.compile(sg.games.load("kuhn")), 1)
     [['pb']]
     """
-    h = tree.histories
+    tree, h = sequence_tree(tree), histories_of(tree)
     if h is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     count = np.zeros(len(h), dtype=np.int64)
@@ -198,7 +199,7 @@ class _Play:
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what she can get in each subgame at a limit by the best of her continuations."""
-        p, o, located = self.p, 1 - self.p, self.tree.located
+        p, o, located = self.p, 1 - self.p, sequence_tree(self.tree).located
         assert located is not None
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):

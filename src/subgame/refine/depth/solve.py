@@ -30,6 +30,7 @@ from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -184,7 +185,7 @@ def best_completion(
         slots = len(subgame.tree.players[player].slots)
         free[subgame.places[player][slots:]] = True
     plan = run.plan(player, strategy.probs[player])
-    parts = constraints(tree, player)
+    parts = constraints(sequence_tree(tree), player)
     size, bounds = own.num_sequences, parts.bound.shape[1]
     objective = np.zeros(size + bounds)
     objective[size : size + len(other.slots)] = -other.reach

@@ -20,7 +20,8 @@ from subgame.refine.solve_gadget import Solved, Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
 from subgame.tree.parts import embed, places, restrict
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import Treeplex
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
