@@ -64,9 +64,13 @@ class Response(NamedTuple):
 class Engine(Protocol):
     """Kernels bound to one tree on one device."""
 
-    tree: PublicTree
-    fused: bool
-    """Whether `iterate` runs many iterations in one call; otherwise the loop above does."""
+    @property
+    def tree(self) -> PublicTree:
+        """What it is bound to."""
+
+    @property
+    def fused(self) -> bool:
+        """Whether `iterate` runs many iterations in one call; otherwise the loop above does."""
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -131,7 +135,7 @@ class Engine(Protocol):
     def current(self, p: int, regrets: Regrets, rates: Array) -> Numbers:
         """The strategy that regret matching plays now, as probabilities; `rates` ``[4]``."""
 
-    def behaviour(self, p: int, average: Numbers) -> Numbers:
+    def behaviour(self, p: int, average: Numbers | None) -> Numbers:
         """The behaviour strategy of an average (or of any realisation plan), as probabilities."""
 
     # Evaluation ------------------------------------------------------------------------------
@@ -154,6 +158,23 @@ class Engine(Protocol):
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
 
 
+class SequenceEngine(Engine, Protocol):
+    """What engines of sequence trees offer beyond the contract: values from outside the tree."""
+
+    def sweep(
+        self,
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Array,
+        ahead: Array,
+        reach: tuple[Array, Array],
+        paid: Floats | None = None,
+    ) -> Array:
+        """As `Engine.sweep`; `paid` [q] is added to what the traverser's sequences are paid."""
+
+
 class RangeEngine(Engine, Protocol):
     """What engines of hold'em trees offer beyond the contract: the inside of a street.
 
@@ -172,8 +193,10 @@ class RangeEngine(Engine, Protocol):
     def row_reach(self, p: int, sigma: Numbers, reach: Array) -> list[Array]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
 
-    def row_values(self, p: int, opponent_sigma: Numbers, reach: Array) -> list[Array]:
-        """Per street [row, board, hand]: what each row is worth to a best response of player `p`.
+    def row_values(
+        self, p: int, opponent_sigma: Numbers, reach: Array, sigma: Numbers | None = None
+    ) -> list[Array]:
+        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
         `reach` is the opponent's, ``[root, infoset]``. In the units of `Response.roots`.
         """

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Mode
+from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game, State
@@ -152,6 +152,7 @@ class Compact:
     def whole(self, tree: PublicTree, **options: Any) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
         probs = (np.ones(tree.players[0].num_sequences), np.ones(tree.players[1].num_sequences))
+        known: list[tuple[PublicTree, tuple[Floats, Floats]]]
         known = [(self.trunk, self.strategy.probs)]
         known += [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
         for part, sigma in known:
@@ -198,7 +199,7 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     histories = histories_of(tree)
     if histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
-    trunk = trunk_of(tree.histories.game, at)
+    trunk = trunk_of(histories.game, at)
 
     def inside(part: PublicTree, p: int) -> Floats:
         return restrict(strategy.probs[p], places(part.players[p], tree.players[p]))
@@ -241,7 +242,7 @@ def cfr_d(
     plan = parse(schedule) if schedule is not None else CFR()
     inner = parse(subgame_schedule) if subgame_schedule is not None else CFR()
     trunk = trunk_of(game, at)
-    roots, run = Roots.of(trunk), engine(trunk)
+    roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
     pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
     kept: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))] * len(roots.names)
     store: dict[int, SequenceSubgame] = {}

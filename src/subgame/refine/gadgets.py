@@ -59,8 +59,15 @@ class GadgetInputs:
                 return values
             return engine.array(values.reshape(engine.tree.num_roots, -1))
 
-        arrays = ("our_reach", "opponent_reach", "weight", "alternative", "cbv", "spread")
-        return replace(self, **{name: put(getattr(self, name)) for name in arrays})
+        return GadgetInputs(
+            self.opponent,
+            put(self.our_reach),
+            put(self.opponent_reach),
+            put(self.weight),
+            put(self.alternative),
+            put(self.cbv),
+            put(self.spread),
+        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.learners import normalise
-from subgame.refine.subgame import Subgame
+from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.lp import constraints
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Programme(NamedTuple):
 
 
 def program(
-    kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, inputs: GadgetInputs
+    kind: Literal["lp1", "lp2", "lp3"], subgame: SequenceSubgame, inputs: GadgetInputs
 ) -> Programme:
     """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the inputs' alternative payoffs."""
     from scipy.optimize import linprog

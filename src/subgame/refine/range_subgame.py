@@ -49,8 +49,8 @@ class Spot(NamedTuple):
 class RangeSubgame(Subgame):
     """A part of a hold'em tree, or all of it. Axis: s = root infoset, a hand."""
 
-    whole: RangeTree  # type: ignore[assignment]
-    tree: RangeTree  # type: ignore[assignment]
+    whole: RangeTree
+    tree: RangeTree
     spot: Spot
 
     @classmethod

@@ -41,7 +41,7 @@ At = str | int | Iterable[str | int] | Callable[[State], bool]
 class Subgame(ABC):
     """A part of `whole`, as a tree of its own. Axes: s = root infoset, q = sequence."""
 
-    whole: SequenceTree
+    whole: PublicTree
     name: str
     tree: PublicTree
 
@@ -86,6 +86,8 @@ class Subgame(ABC):
 class SequenceSubgame(Subgame):
     """A part of a sequence tree: root infosets are the augmented infosets at its top."""
 
+    whole: SequenceTree
+    tree: SequenceTree
     form: Form
     top: Index  # histories of the whole game at the top (S_top)
     sequence: tuple[Index, Index]  # [s] the sequence of the whole game each slot hangs below
@@ -182,6 +184,11 @@ def _histories(tree: SequenceTree) -> Histories:
     return tree.histories
 
 
+def _located(tree: SequenceTree) -> tuple[Index, Index]:
+    assert tree.located is not None  # wherever there are histories
+    return tree.located
+
+
 def _ancestors(tree: SequenceTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each node, its nearest proper ancestor among `nodes`, or -1."""
     chosen = set(nodes.tolist())
@@ -271,9 +278,9 @@ def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
 # Cutting -------------------------------------------------------------------------------------
 
 
-def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
+def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
-    histories = _histories(tree)
+    histories, located = _histories(tree), _located(tree)
     states = [histories.state(h) for h in top.tolist()]
     slots: tuple[list[str], list[str]] = ([], [])
     sequence: tuple[list[int], list[int]] = ([], [])
@@ -282,7 +289,7 @@ def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> Seq
     for h, state in zip(top.tolist(), states, strict=True):
         mine = []
         for p in (0, 1):
-            q = int(tree.located[p][h])  # type: ignore[index]
+            q = int(located[p][h])
             key = (knowledge(state, p, *_acting(histories, h, p)), q)
             if key not in index[p]:
                 index[p][key] = len(slots[p])
@@ -315,9 +322,9 @@ def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
     return f"{side.names[i]} · {action}"
 
 
-def _closed_cut(tree: PublicTree, at: Callable[[State], bool]) -> SequenceSubgame:
+def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
     """A cut by a function of the state: one subgame, checked to be closed."""
-    h = _histories(tree)
+    h, located = _histories(tree), _located(tree)
     states: list[State] = []
     inside = np.zeros(len(h), dtype=bool)
     top = []
@@ -336,7 +343,7 @@ def _closed_cut(tree: PublicTree, at: Callable[[State], bool]) -> SequenceSubgam
             token = (knowledge(state, p, *_acting(h, k, p)), int(h.sequence[p][k]))
             was, first = known[p].setdefault(token, (bool(inside[k]), k))
             if was != inside[k]:
-                what = _slot_name(tree, state, p, int(tree.located[p][k]))  # type: ignore[index]
+                what = _slot_name(tree, state, p, int(located[p][k]))
                 raise SubgameError(
                     f"The cut is not closed: in '{what}' player {p} cannot tell history "
                     f"'{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "

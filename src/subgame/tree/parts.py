@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.tree.sequence.tree import Treeplex
+from subgame.tree.public_tree import Side
 
 Index = NDArray[Any]
 Numbers = NDArray[Any]
 
 
-def places(part: Treeplex, whole: Treeplex) -> Index:
+def places(part: Side, whole: Side) -> Index:
     """[q] where a part's sequences stand in another tree, by names of infosets and actions.
 
     -1 for root infosets and for infosets that the other tree does not have. Refuses a part whose

@@ -60,7 +60,7 @@ class PublicTree(ABC):
     players: tuple[Side, Side]
     num_roots: int = field(default=1, kw_only=True)
     """Where it begins: one for a whole game, one per subgame when several stand side by side."""
-    engines: dict[str, object] = field(default_factory=dict, kw_only=True)
+    engines: dict[str, Any] = field(default_factory=dict, kw_only=True)
     """Kernels bound to this tree, by device; kept here so that they go when the tree goes."""
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode, Regrets, Response
+from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
@@ -147,7 +148,7 @@ class NumbaSequenceEngine:
         found: Floats = self.works[p].sigma.copy()
         return found
 
-    def behaviour(self, p: int, average: Floats) -> Floats:
+    def behaviour(self, p: int, average: Floats | None) -> Floats:
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
         sigma = np.ones(self.tree.players[p].num_sequences)
         self.kernels.run_normalise(self.plexes[p], average, sigma)

@@ -132,7 +132,7 @@ def all_pure(
     >>> len(all_pure(sg.compile(sg.games.load("rps-plus")), at="P2 to move", player=1))
     3
     """
-    side = tree.players[player]
+    side = sequence_tree(tree).players[player]
     found: list[tuple[SequenceSubgame, list[Pure]]] = []
     for subgame in sequence_subgames(tree, at):
         inner = subgame.tree.players[player]

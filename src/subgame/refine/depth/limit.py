@@ -180,7 +180,7 @@ def _histories(tree: SequenceTree) -> Histories:
     return tree.histories
 
 
-def _places(tree: PublicTree, within: SequenceSubgame | None) -> Indices:
+def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
     count = len(_histories(tree))
     if within is None:
@@ -206,7 +206,7 @@ def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
 
 
 def _inside(
-    tree: PublicTree, subgames: list[SequenceSubgame], place: Indices
+    tree: SequenceTree, subgames: list[SequenceSubgame], place: Indices
 ) -> list[SequenceSubgame]:
     """The subgames, or what of them lies in the part that is solved."""
     out = []

@@ -21,7 +21,7 @@ from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import Treeplex
+from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -80,7 +80,8 @@ class Widened(Game):
 class _Known:
     """A part of the expanded abstraction: its strategy, and where it lies in the larger tree."""
 
-    strategy: Strategy  # over a tree of its own, whose reaches are the trunk's
+    tree: SequenceTree  # of its own, whose reaches are the trunk's
+    strategy: Strategy  # over it
     slots: tuple[Index, Index]  # [s] of the larger tree
     depth: int = 0
 
@@ -90,18 +91,22 @@ class Expansion:
     """Player `p`'s blueprint as it grows. All arrays lie over the larger tree."""
 
     blueprint: Strategy
-    tree: PublicTree
+    larger: PublicTree
     p: int
     how: Technique
     method: Method
     device: str | None = None
+    tree: SequenceTree = field(init=False)  # the larger
+    small: SequenceTree = field(init=False)
     sigma: tuple[Floats, Floats] = field(init=False)  # [q]
     plan: tuple[Floats, Floats] = field(init=False)  # [q] reach where known
     cbv: Floats = field(init=False)  # [i] of the opponent: CBV~, normalised
     gifts: Gifts = field(init=False)  # [q] of the opponent
 
     def __post_init__(self) -> None:
-        for tree in (self.blueprint.tree, self.tree):
+        self.tree = sequence_tree(self.larger)
+        self.small = sequence_tree(self.blueprint.tree)
+        for tree in (self.small, self.tree):
             if tree.histories is None or any(len(side.slots) != 1 for side in tree.players):
                 raise SubgameError(f"{tree!r} is not the tree of a whole game with its histories.")
         one, two = self.tree.players
@@ -112,9 +117,10 @@ class Expansion:
         self.gifts = Gifts(*np.zeros((2, theirs.num_sequences)))
 
     @property
-    def small(self) -> Histories:
-        assert self.blueprint.tree.histories is not None
-        return self.blueprint.tree.histories
+    def _rules(self) -> Game:
+        """The smaller game."""
+        assert self.small.histories is not None
+        return self.small.histories.game
 
     @property
     def large(self) -> Histories:
@@ -124,7 +130,7 @@ class Expansion:
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree action, those after answers included."""
         start = np.zeros(1, np.int32)
-        parts = [_Known(self.blueprint, (start, start))]
+        parts = [_Known(self.small, self.blueprint, (start, start))]
         while parts:
             part = parts.pop()
             self._absorb(part)
@@ -139,7 +145,7 @@ class Expansion:
 
     def _absorb(self, part: _Known) -> None:
         """Write a part into the blueprint, with what later subgames will ask of it."""
-        tree, o, gadget = part.strategy.tree, 1 - self.p, self.how.gadget
+        tree, o, gadget = part.tree, 1 - self.p, self.how.gadget
         run = engine(tree, device=self.device)
         plans = [np.asarray(run.plan(q, part.strategy.probs[q])) for q in (0, 1)]
         for q in (0, 1):
@@ -167,14 +173,14 @@ class Expansion:
         except SubgameError as error:
             why = str(error)
         if why:
-            small = self.blueprint.tree.game
+            small = self.small.game
             raise SubgameError(f"{small} is not a smaller version of {self.tree.game}. {why}")
         return where
 
     def _off_tree(self, part: _Known) -> list[tuple[int, str]]:
         """(public state, action) of the opponent's choices that a part leaves out."""
         o = 1 - self.p
-        side, home = part.strategy.tree.players[o], self.tree.players[o]
+        side, home = part.tree.players[o], self.tree.players[o]
         out: dict[tuple[int, str], None] = {}
         for i, name in enumerate(side.names):
             j = home.index[name]
@@ -188,7 +194,7 @@ class Expansion:
         p, o = self.p, 1 - self.p
         before, top = self._tops(node, action)
         name = self.tree.node_names[int(self.large.node[top[0]])]
-        after = self._cut(self.small.game, top, name)
+        after = self._cut(self._rules, top, name)
         ours = self.plan[p][after.sequence[p]]
         weight = after.weight(o, ours)
         if not after.tree.players[p].names or not (weight > 0).any():
@@ -200,7 +206,7 @@ class Expansion:
             sigma, theirs = found.sigma, np.ones(len(infosets))
         else:
             names = [home.names[i] for i in infosets]
-            wider = Widened(self.small.game, {(o, name): (action,) for name in names})
+            wider = Widened(self._rules, {(o, name): (action,) for name in names})
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
             found = self._solve(whole, self.cbv[index])
@@ -213,7 +219,7 @@ class Expansion:
         reach = (ours, theirs) if p == 0 else (theirs, ours)
         sides = [replace(after.tree.players[q], reach=reach[q]) for q in (0, 1)]
         tree = replace(after.tree, players=(sides[0], sides[1]), engines={})
-        part = _Known(Strategy(tree, sigma), after.sequence, depth)
+        part = _Known(tree, Strategy(tree, sigma), after.sequence, depth)
         run = engine(tree, device=self.device)
         values = run.respond(o, run.plan(p, sigma[p])).roots.ravel()
         return part, Answer(
