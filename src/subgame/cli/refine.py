@@ -296,8 +296,8 @@ def _gadget(
     made = technique(name)
     known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
     gifts = [key for key, each in known.items() if each.gifts != "none"]
-    random = [key for key, each in known.items() if each.door == "random"]
-    guessed = [key for key, each in known.items() if each.estimate and each.door != "random"]
+    random = [key for key, each in known.items() if each.entry == "random"]
+    guessed = [key for key, each in known.items() if each.estimate and each.entry != "random"]
     for option, value, fits in (
         ("--split", split, gifts),
         ("--scale", scale, gifts),
@@ -338,7 +338,7 @@ def _check(
                 raise SubgameError(
                     f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
                 )
-        if gadget.door == "random":
+        if gadget.entry == "random":
             raise SubgameError(
                 f"{gadget.name} is no finite game, so there is no linear program for it; "
                 "solve it by a CFR schedule."
@@ -348,7 +348,7 @@ def _check(
         raise SubgameError(
             "The schedule cfr-br only solves one half of a game, so it cannot refine; take another."
         )
-    if gap is not None and gadget.door == "random":
+    if gap is not None and gadget.entry == "random":
         raise SubgameError(
             f"{gadget.name} is no finite game and has no gap to reach; give --iterations or "
             "--seconds instead."
@@ -435,10 +435,12 @@ def _prepare(
 ) -> None:
     """Have the kernels ready, the threads set and the memory checked."""
     from subgame.engines.factory import engine
+    from subgame.refine.solve_gadget import default_schedule
     from subgame.tree.ranges.tree import RangeTree
 
     if not isinstance(tree, RangeTree):
-        for name in dict.fromkeys(schedule or gadget.schedule for gadget in gadgets):
+        chosen = (schedule or default_schedule(gadget, tree) for gadget in gadgets)
+        for name in dict.fromkeys(chosen):
             warm_up(meter, name, device)
         return
     range_memory(tree, schedule or "dcfr", memory_limit)

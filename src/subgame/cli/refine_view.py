@@ -306,7 +306,7 @@ def _lead_on(
     rough = [
         each.technique.name
         for each in founds
-        if each.technique.door in ("leave", "choose")
+        if each.technique.entry in ("leave", "choose")
         and not each.technique.estimate
         and each.after.mean > each.before.mean
     ]

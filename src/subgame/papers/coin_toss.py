@@ -204,7 +204,7 @@ def _techniques() -> Rows:
                 f"Sec. 5: {name}, P1 gets",
                 f"<= {before:g}",
                 _best(tree, found.strategy),
-                "Maxmargin: 0.375" if gadget.door == "choose" else "",
+                "Maxmargin: 0.375" if gadget.entry == "choose" else "",
             ),
         ]
     return rows

@@ -168,7 +168,7 @@ class Trunk:
         the estimate and the blueprint's CBV.
         """
         o = self.opponent
-        ours = subgame.reach(1 - o, self.plans[1 - o])
+        ours = subgame.reach(1 - o, self)
         weight = subgame.weight(o, ours)
         cbv = normalise(self._respond(subgame, ours), weight)
         if alternatives is None and gadget.estimate:
@@ -180,7 +180,7 @@ class Trunk:
         inputs = GadgetInputs(
             opponent=o,
             our_reach=ours,
-            opponent_reach=subgame.reach(o, self.plans[o]),
+            opponent_reach=subgame.reach(o, self),
             weight=weight,
             alternative=base + gifts,
             cbv=cbv,
@@ -202,7 +202,7 @@ class Trunk:
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
         o = self.opponent
-        ours = subgame.reach(1 - o, self.plans[1 - o])
+        ours = subgame.reach(1 - o, self)
         run = engine(subgame.tree, device=self.device)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         found = run.values(o, subgame.restrict(strategy, o), plan)

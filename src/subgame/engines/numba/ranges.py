@@ -314,8 +314,10 @@ class NumbaRangeEngine:
 
         self._workers.run(np.float64, call)
 
-    def row_values(self, p: int, opponent_sigma: Numbers, reach: Floats) -> list[Floats]:
-        """Per street [row, board, hand]: what each row is worth to a best response of `p`."""
+    def row_values(
+        self, p: int, opponent_sigma: Numbers, reach: Floats, sigma: Numbers | None = None
+    ) -> list[Floats]:
+        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best."""
         self._check_plain()
         top = self._workers.room(np.float64).top
         boards = np.diff(self.first)
@@ -324,7 +326,10 @@ class NumbaRangeEngine:
         at = np.cumsum([0, *sizes])
         rows = self.scratch.Rows(np.zeros(int(at[-1])), at[:-1])
         against = self.plan(1 - p, opponent_sigma, reach)
-        self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
+        if sigma is None:
+            self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
+        else:
+            self._evaluated(p, Mode.EVALUATE, _weights(sigma), against, rows)
         rows.rows[:] /= self.tree.deals
         return [
             rows.rows[at[s] : at[s + 1]].reshape(shape)[:, :, : self._wide(p, s)]

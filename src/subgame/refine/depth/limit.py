@@ -88,7 +88,7 @@ class DepthLimited(SequenceTree):
             below = inner.slot_of == s
             share = strategy.probs[p][side.sequences(side.index[name])] if name else np.ones(1)
             plan[below] = share @ leaf.plans[p][options][:, below]
-        sigma = engine(leaf.subgame.tree).behaviour(p, plan)
+        sigma: Floats = engine(leaf.subgame.tree).behaviour(p, plan)
         never = plan[inner.plex.parent] <= 0  # infosets that the choice does not come to
         slots = len(inner.slots)
         usual = leaf.subgame.restrict(self.blueprint, p)[slots:]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from subgame.errors import SubgameError
-from subgame.tree.ranges.betting_tree import Street, lay_out
-from subgame.tree.ranges.deal import Dealt, padded
+from subgame.tree.ranges.betting_tree import Street
+from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.hand_order import Boards
-from subgame.tree.ranges.tree import RangeSide, RangeTree, Units
+from subgame.tree.ranges.tree import RangeTree, Units, put_together
 
 BY_BOARD = ("street", "weight", "groups", "size_at", "dealt", "share")
 """Fields of `Boards` with one entry per board."""
@@ -34,11 +32,12 @@ def stage_tree(tree: RangeTree, streets: list[Street]) -> RangeTree:
     if [each.index for each in streets] != [each.index for each in tree.streets[max(top, 0) :]]:
         raise SubgameError("The betting of a stage must be that of the tree's last streets.")
     units = tree.units
-    assert isinstance(units, Units)
     dealt = units.dealt[top:]
     dealt[0] = dealt[0]._replace(parent=np.full(len(dealt[0].cards), -1))
     boards = _last_boards(tree.boards, units.first[top], top, streets)
-    return _assembled(tree, streets, dealt, boards)
+    last = Units(units.deck, dealt, boards, units.cards)
+    one, two = (np.ones(len(hands)) for hands in last[0].hands)
+    return put_together(tree.holdem, streets, last, (one, two), tree.deals)
 
 
 def _last_boards(b: Boards, first: int, top: int, streets: list[Street]) -> Boards:
@@ -59,22 +58,3 @@ def _last_boards(b: Boards, first: int, top: int, streets: list[Street]) -> Boar
     own = np.arange(int(hands.sum())) - np.repeat(np.cumsum(hands) - hands, hands)
     above[np.repeat(at, hands) + own] = own
     return b._replace(above=above, **cut)
-
-
-def _assembled(
-    tree: RangeTree, streets: list[Street], dealt: list[Dealt], boards: Boards
-) -> RangeTree:
-    """The one place where a stage's `RangeTree` is put together from its parts."""
-    old = tree.units
-    assert isinstance(old, Units)
-    made = replace(
-        tree,
-        streets=streets,
-        units=Units(old.deck, dealt, boards, old.cards),
-        betting_tree=lay_out(streets),
-        boards=boards,
-        engines={},
-    )
-    sides = tuple(RangeSide(made, p, np.ones(len(made.units[0].hands[p]))) for p in (0, 1))
-    object.__setattr__(made, "players", sides)
-    return made

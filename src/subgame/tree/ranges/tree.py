@@ -353,15 +353,22 @@ def compile_range_tree(
         deals = float(weights[0] @ deck.disjoint @ weights[1])
     else:
         deals = float(deck.disjoint[np.ix_(*units[0].hands)].sum())
+    return put_together(game, streets, units, (reach[0], reach[1]), deals)
+
+
+def put_together(
+    game: Holdem, streets: list[Street], units: Units, reach: tuple[Floats, Floats], deals: float
+) -> RangeTree:
+    """A tree from its betting and its boards; `reach` is that of the first board's hands."""
     one, two = (
         RangeSide(
             player=p,
             holdem=game,
             streets=streets,
             units=units,
-            slots=[deck.hand_name(int(hand)) for hand in units[0].hands[p]],
+            slots=[game.deck.hand_name(int(hand)) for hand in units[0].hands[p]],
             reach=reach[p],
-            num_sequences=_stored(streets, arrays, p),
+            num_sequences=_stored(streets, units.boards, p),
         )
         for p in (0, 1)
     )
@@ -372,9 +379,9 @@ def compile_range_tree(
         streets=streets,
         units=units,
         betting_tree=lay_out(streets),
-        boards=arrays,
+        boards=units.boards,
         deals=deals,
-        num_roots=len(streets[0].roots) * len(dealt[0].cards),
+        num_roots=len(streets[0].roots) * len(units.dealt[0].cards),
     )
 
 
