@@ -217,7 +217,7 @@ class _RowGifts:
         ]
         size, reach = np.zeros((2, tree.holdem.deck.num_hands))
         hands = unit.hands[o]
-        chance = _chance(tree, u)
+        chance = tree.units.chance(u)
         size[hands] = chance * (value[counts].max(0) - value[action])[: len(hands)]
         reach[hands] = chance * weight[: len(hands)]
         return size, reach
@@ -226,14 +226,6 @@ class _RowGifts:
         """Whether the game is over without another card: its value cannot change."""
         last = state.street == self.tree.holdem.rules.last_street
         return state.is_over and (state.folded >= 0 or last)
-
-
-def _chance(tree: RangeTree, u: int) -> float:
-    """How likely chance deals the cards of a board, given what both players hold."""
-    chance = 1.0
-    while tree.units[u].parent >= 0:
-        chance, u = chance * tree.units[u].weight, tree.units[u].parent
-    return chance
 
 
 def _name(tree: RangeTree, spot: Spot) -> str:
@@ -250,7 +242,7 @@ def _part(whole: RangeTree, spot: Spot) -> RangeTree:
         ranges.append(Range(weights, game.deck))
     below = replace(game, board=unit.cards, first=spot.betting, ranges=(ranges[0], ranges[1]))
     vars(below)["symmetries"] = np.zeros(1, dtype=np.int64)  # the whole tree has none either
-    chance = _chance(whole, spot.unit)
+    chance = whole.units.chance(spot.unit)
     return replace(compile_range_tree(below), deals=whole.deals / chance, engines={})
 
 

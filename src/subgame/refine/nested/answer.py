@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +22,7 @@ class Answer:
     action: str
     player: int  # who answers
     depth: int  # how many off-tree actions there have been
-    infosets: tuple[str, ...]  # [s]
+    infosets: Sequence[str]  # [s]
     weight: Floats  # [s] pi_{-i}
     cbv: Floats  # [s] CBV~: the best within the abstraction, the action excluded
     values: Floats  # [s] what the opponent can get after it now, within the abstraction

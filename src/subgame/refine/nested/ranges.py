@@ -1,7 +1,372 @@
-"""Placeholder."""
+"""Nested solving of hold'em: off-tree bets of one street answered on all its boards at once.
+
+All off-tree bets of a street that follow the same solved part are one batch of subgames: as many
+roots as there are bets, on every board. What is solved joins the parts, and is searched for further
+off-tree bets. Arrays of a street are ``[row, board, hand]``; see `engines.contract.RangeEngine`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
 
-RangeExpansion: Any = None
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.contract import RangeEngine
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.games.holdem.rules import Betting
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.learners import Array, as_numpy, namespace, normalise
+from subgame.refine.nested.answer import Answer, Method
+from subgame.refine.payoffs import carried_gift, received_gift
+from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import complete
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.betting_tree import Street, grow
+from subgame.tree.ranges.merging import Unmerged, unmerged
+from subgame.tree.ranges.tree import OnDemand, RangeTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+Pair = tuple[Any, Any]
+ROUNDING = 1e-5
+"""Weights below this share of the greatest are taken for none: kernels are single precision."""
+
+
+class Spot(NamedTuple):
+    """An off-tree bet: where the opponent makes it, and what it is."""
+
+    decision: int  # of the opponent, on its street of the part
+    before: Betting
+    action: str
+
+    @property
+    def after(self) -> Betting:
+        return self.before.child(self.action)
+
+
+@dataclass(eq=False)
+class _Part:
+    """A solved part of the game: the blueprint, or answers to some off-tree bets."""
+
+    run: RangeEngine
+    streets: list[Street]
+    sigma: Pair  # as the engine stores probabilities
+    reach: tuple[Floats, Floats]  # [root, infoset]
+    carried: Floats  # [way, board, hand] gifts on the way to its roots
+    depth: int = 0
+
+
+@dataclass(eq=False)
+class RangeExpansion:
+    """Player `p`'s blueprint as it grows, in a larger game of hold'em."""
+
+    blueprint: Strategy
+    larger: PublicTree
+    p: int
+    how: Technique
+    method: Method
+    device: str | None = None
+    small: Unmerged = field(init=False)
+    large: Unmerged = field(init=False)
+    plain: list[Floats] = field(init=False)  # [q] both players, over the unmerged larger tree
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.blueprint.tree, RangeTree) or not isinstance(self.larger, RangeTree):
+            raise SubgameError(
+                f"The blueprint lies over {self.blueprint.tree!r}, which is not a smaller version "
+                f"of {self.larger!r}: one of them is hold'em compiled by boards, the other is not."
+            )
+        if not isinstance(self.how.schedule, Schedule):
+            raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
+        if self.how.gadget.keep_safe:
+            raise SubgameError(
+                "keep_safe needs a second copy of the tree for the opponent, which hold'em trees "
+                "cannot have; leave it out."
+            )
+        self.small, self.large = unmerged(self.blueprint.tree), unmerged(self.larger)
+        one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
+        if one != two:
+            raise SubgameError("Compile both games with the same boards, hands and merge=.")
+        self.plain = [
+            np.array(Strategy.uniform(self.large.tree).probs[q], np.float32) for q in (0, 1)
+        ]
+
+    @property
+    def sigma(self) -> Pair:
+        """[q] both players' strategies over the larger tree."""
+        one, two = (self.large.gather(q, self.plain[q]) for q in (0, 1))
+        return one, two
+
+    def run(self) -> Iterator[Answer]:
+        """Answer every off-tree bet, those after answers included."""
+        tree = self.small.tree
+        run = cast(RangeEngine, engine(tree, device=self.device))
+        sigma = tuple(self.small.spread(q, self.blueprint.probs[q]) for q in (0, 1))
+        reach = (as_numpy(run.roots(0)), as_numpy(run.roots(1)))
+        none = np.zeros_like(reach[1 - self.p])[:, None]
+        waiting = [_Part(run, tree.streets, (sigma[0], sigma[1]), reach, none)]
+        while waiting:
+            part = waiting.pop()
+            self._absorb(part)
+            for found, answers, stopped in self._answer(part):
+                waiting.append(found)
+                yield from answers
+                if stopped == "interrupted":
+                    return
+
+    def _absorb(self, part: _Part) -> None:
+        """Write a part into the blueprint."""
+        source = cast(RangeTree, part.run.tree)
+        for q in (0, 1):
+            transfer(source, np.asarray(part.sigma[q]), self.large.tree, self.plain[q], q)
+
+    # Off-tree bets -----------------------------------------------------------------------------
+    def _spots(self, street: Street) -> list[Spot]:
+        """The opponent's bets that only the larger game has."""
+        o, larger = 1 - self.p, self.large.tree.holdem
+        return [
+            Spot(j, state, action)
+            for j, state in enumerate(street.states[o])
+            for action in larger.actions(state)
+            if action not in street.actions[o][j]
+        ]
+
+    def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer], str]]:
+        """Solve what follows every off-tree bet of a part, street by street."""
+        groups = {s: found for s, each in enumerate(part.streets) if (found := self._spots(each))}
+        if not groups:
+            return
+        p, o, run = self.p, 1 - self.p, part.run
+        ours = run.row_reach(p, part.sigma[p], run.array(part.reach[p]))
+        values = run.row_values(o, part.sigma[p], run.array(part.reach[p]))
+        theirs = run.row_reach(o, part.sigma[o], run.array(part.reach[o]))
+        carried = self._carried(part, ours, values)
+        for s, spots in groups.items():
+            street, xp = part.streets[s], namespace(values[s])
+            reach = xp.stack([ours[s][street.at[o][spot.decision][p]] for spot in spots])
+            weight = reliable(as_numpy(run.opposing(o, reach, s)))
+            best = xp.stack(
+                [xp.amax(values[s][rows(street, o, spot.decision)], 0) for spot in spots]
+            )
+            above = [street.parent[o][spot.decision] for spot in spots]
+            gift = received_gift(carried[s][above], weight, self.how.gadget)
+            cbv = normalise(as_numpy(best), weight)
+            inputs = GadgetInputs(
+                opponent=o,
+                our_reach=as_numpy(reach),
+                opponent_reach=as_numpy(theirs[s][above]),
+                weight=weight,
+                alternative=cbv + gift,
+                cbv=cbv,
+            )
+            yield self._solve(part, s, spots, inputs, carried[s][above])
+
+    def _carried(self, part: _Part, ours: list[Array], values: list[Array]) -> list[Floats]:
+        """Per street [row, board, hand] the gifts carried to each row (2017, Sec. 5)."""
+        o, gadget, run, out = 1 - self.p, self.how.gadget, part.run, list[Floats]()
+        entry, tree = part.carried, cast(RangeTree, part.run.tree)
+        for s, street in enumerate(part.streets):
+            if s > 0:
+                entry = as_numpy(run.enter(o, run.array(entry), s))
+                if not gadget.split:  # in units of the whole: a board is only one of many
+                    entry = entry / tree.units.dealt[s].weight[:, None]
+            carried = np.zeros(values[s].shape)
+            carried[: len(street.roots)] = entry
+            for j, parent in enumerate(street.parent[o] if gadget.gifts != "none" else ()):
+                here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
+                reach = reliable(
+                    as_numpy(run.opposing(o, ours[s][street.at[o][j][self.p]][None], s))
+                )
+                size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
+                carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
+            out.append(carried)
+            entry = carried[[row[o] for row in street.leaf_rows]]
+        return out
+
+    # Answers -----------------------------------------------------------------------------------
+    def _solve(
+        self, part: _Part, s: int, spots: list[Spot], inputs: GadgetInputs, carried: Floats
+    ) -> tuple[_Part, list[Answer], str]:
+        """Behind a gadget, the rest of the game after some off-tree bets of street `s`."""
+        p, o, game = self.p, 1 - self.p, self.small.tree.holdem
+        after = streets = grow(game, [spot.after for spot in spots])
+        if self.method == "expensive":
+            added = {k: spot.action for k, spot in enumerate(spots)}
+            streets = grow(game, [spot.before for spot in spots], added)
+        stage = self._stage(part, streets)
+        solved, result = self._solved(stage, inputs)
+        theirs = (inputs.weight > 0).astype(np.float64)
+        if self.method == "expensive":
+            theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
+            kept = self._stage(part, after)
+            one, two = (
+                moved(cast(RangeTree, stage.tree), solved[q], cast(RangeTree, kept.tree), q)
+                for q in (0, 1)
+            )
+            stage, solved = kept, (one, two)
+        reach = [flat(each) for each in (inputs.our_reach, theirs)]
+        both = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
+        found = _Part(stage, after, solved, both, carried, part.depth + 1)
+        plan = stage.plan(p, solved[p], both[p])
+        won = stage.respond(o, plan).roots.reshape(inputs.weight.shape)
+        values = normalise(won, inputs.weight)
+        answers = [
+            self._account(part, s, (spot, k), inputs, values, result)
+            for k, spot in enumerate(spots)
+        ]
+        return found, answers, result.stopped
+
+    def _stage(self, part: _Part, streets: list[Street]) -> RangeEngine:
+        """The engine of a batch, which its tree then hands out."""
+        stage = part.run.stage(streets)
+        stage.tree.engines[self.device or "cpu"] = stage
+        return stage
+
+    def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, Result]:
+        """Both players' strategies behind the gadget."""
+        # Only the shape of our range matters; kernels like numbers near one.
+        size = np.maximum(inputs.our_reach.max(2, keepdims=True), 1e-100)
+        theirs = inputs.opponent_reach
+        if self.how.gadget.entry == "blueprint":
+            # Where the blueprint never comes, every root infoset is taken to be as likely.
+            never = (theirs * (inputs.weight > 0)).sum(2, keepdims=True) <= 0
+            theirs = np.where(never, 1.0, theirs)
+        scaled = GadgetInputs(
+            opponent=inputs.opponent,
+            our_reach=flat(inputs.our_reach / size),
+            opponent_reach=flat(theirs),
+            weight=flat(inputs.weight / size),
+            alternative=flat(inputs.alternative),
+            cbv=flat(inputs.cbv),
+        )
+        schedule = cast(Schedule, self.how.schedule)
+        run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, self.device)
+        found = complete(run, self.how.limits)
+        return run.played(), found
+
+    def _taken(
+        self, stage: RangeEngine, street: Street, spots: list[Spot], sigma: Any, reach: Floats
+    ) -> Floats:
+        """[way, board, hand] the opponent's reach of bets that an expensive solve has added."""
+        o = 1 - self.p
+        reached = stage.row_reach(o, sigma, stage.array(flat(reach)))[0]
+        first = {home: j for j, home in reversed(list(enumerate(street.home[o])))}
+        taken = [
+            street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
+            for k, spot in enumerate(spots)
+        ]
+        return as_numpy(reached[taken])
+
+    def _account(
+        self,
+        part: _Part,
+        s: int,
+        at: tuple[Spot, int],
+        inputs: GadgetInputs,
+        values: Floats,
+        result: Result,
+    ) -> Answer:
+        """One off-tree bet, over all boards and hands."""
+        (spot, k), o, game = at, 1 - self.p, self.small.tree.holdem
+        top = len(self.small.tree.streets) - len(part.streets) + s
+        units = self.small.tree.units
+        boards = range(units.first[top], units.first[top + 1])
+        chance = np.array([units.chance(u) for u in boards])[:, None]
+        wide = inputs.weight.shape[2]
+
+        def name(i: int) -> str:
+            unit = units[boards[i // wide]]
+            hands = unit.hands[o]
+            if i % wide >= len(hands):
+                return "no hand"
+            return f"{game.deck.hand_name(int(hands[i % wide]))} {game.deck.name(unit.cards)}"
+
+        most = np.zeros((len(boards), wide))
+        by_hand = np.zeros(game.deck.num_hands)
+        by_hand[units[0].hands[o]] = self.small.tree.players[o].reach
+        for b, u in enumerate(boards):
+            hands = units[u].hands[o]
+            most[b, : len(hands)] = by_hand[hands]
+        return Answer(
+            public=str(spot.after),
+            action=spot.action,
+            player=self.p,
+            depth=part.depth + 1,
+            infosets=OnDemand(len(boards) * wide, name),
+            weight=(inputs.weight[k] * chance * most).ravel(),
+            cbv=inputs.cbv[k].ravel(),
+            values=values[k].ravel(),
+            iterations=result.iterations,
+            stopped=result.stopped,
+        )
+
+
+def flat(values: Floats) -> Floats:
+    """[way * boards + board, hand] from [way, board, hand]."""
+    return values.reshape(-1, values.shape[2])
+
+
+def rows(street: Street, p: int, j: int) -> slice:
+    """The rows of a decision's actions."""
+    return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
+
+
+def reliable(weight: Floats) -> Floats:
+    """Weights without those that are rounding: sums over nearly all hands cancel out."""
+    out: Floats = weight * (weight > ROUNDING * weight.max(2, keepdims=True))
+    return out
+
+
+def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:
+    """[action, board, hand] what each action is compared with: itself and those that count."""
+    state, last = street.states[o][j], tree.holdem.rules.last_street
+    after = [state.child(name) for name in street.actions[o][j]]
+    counts = [
+        gadget.gifts == "estimated" or (b.is_over and (b.folded >= 0 or b.street == last))
+        for b in after
+    ]
+    if not any(counts):
+        return value
+    out: Floats = np.maximum(value, value[counts].max(0))
+    return out
+
+
+def transfer(source: RangeTree, sigma: Floats, target: RangeTree, into: Floats, p: int) -> None:
+    """Write a part's strategy to where its decisions stand in a tree with the same boards.
+
+    Decisions are known by their betting. Actions that the part does not have get probability 0.
+    """
+    top = len(target.streets) - len(source.streets)
+    for s, street in enumerate(source.streets):
+        there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
+        for j, state in enumerate(street.states[p]):
+            k = there[state.history]
+            names = target.streets[top + s].actions[p][k]
+            places = [names.index(name) for name in street.actions[p][j]]
+            cells = target.players[p].street_cells(top + s, k)
+            into[cells] = 0
+            into[cells[:, places]] = sigma[source.players[p].street_cells(s, j)]
+
+
+def moved(source: RangeTree, sigma: Any, target: RangeTree, p: int) -> NDArray[np.float32]:
+    """A strategy of a batch in another one whose betting is a part of it, root by root."""
+    out, given = np.zeros(target.stored(p), np.float32), np.asarray(sigma)
+
+    def keys(street: Street) -> list[Hashable]:
+        return [
+            (home, state.history)
+            for home, state in zip(street.home[p], street.states[p], strict=True)
+        ]
+
+    for s, (street, whole) in enumerate(zip(target.streets, source.streets, strict=True)):
+        found = {key: j for j, key in enumerate(keys(whole))}
+        for j, key in enumerate(keys(street)):
+            cells = source.players[p].street_cells(s, found[key])
+            out[target.players[p].street_cells(s, j)] = given[cells]
+    return out

@@ -10,7 +10,7 @@ once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -92,11 +92,11 @@ class Street:
 def grow(
     game: Holdem,
     roots: Sequence[Betting] | None = None,
-    first: Callable[[Betting], tuple[str, ...]] | None = None,
+    added: Mapping[int, str] | None = None,
 ) -> list[Street]:
     """The betting trees of every street from where the game starts, or from `roots` of one street.
 
-    `first` says what may be done at the roots, if not what the game has there.
+    `added` has one more action for some of the roots, by their number.
     """
     streets: list[Street] = []
     here = [game.start()] if roots is None else list(roots)
@@ -105,7 +105,9 @@ def grow(
         street = Street(here, index)
         street.rows[:] = [len(here)] * 2
         for k, state in enumerate(here):
-            _grow(game, street, state, (k, k), home[k], None if streets else first)
+            _grow(
+                game, street, state, (k, k), home[k], (added or {}).get(k) if not streets else None
+            )
         streets.append(street)
         here, index, home = street.leaves, index + 1, street.leaf_home
     return streets
@@ -117,7 +119,7 @@ def _grow(
     state: Betting,
     rows: tuple[int, int],
     home: int,
-    first: Callable[[Betting], tuple[str, ...]] | None = None,
+    added: str | None = None,
 ) -> None:
     if state.is_over and state.folded >= 0:
         street.endings.append(Ending(rows, state.at_stake, state.folded))
@@ -130,7 +132,9 @@ def _grow(
             street.leaf_rows.append(rows)
             street.leaf_home.append(home)
         return
-    p, actions = state.player, (first or game.actions)(state)
+    p, actions = state.player, game.actions(state)
+    if added is not None:
+        actions = (*actions, added)
     begin = street.rows[p]
     street.rows[p] += len(actions)
     street.parent[p].append(rows[p])

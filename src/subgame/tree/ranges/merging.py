@@ -1,4 +1,4 @@
-"""A tree whose hands are merged, with every hand for itself: for engines that know no other."""
+"""Trees whose hands are merged by suit symmetry, compiled again with every hand for itself."""
 
 from __future__ import annotations
 
@@ -8,32 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.holdem.isomorphism import card_permutations
+from subgame.tree.parts import embed, restrict
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Ints = NDArray[np.int64]
 
 
-class Apart(NamedTuple):
-    """The plain tree of a merged one, and how the two hang together, by player."""
+class Unmerged(NamedTuple):
+    """A tree with every hand for itself, and how its sequences stand in the tree it was made of."""
 
     tree: RangeTree
-    where: tuple[Ints, Ints]  # [q] the merged tree's number for each of the plain tree's; -1: none
-    slots: tuple[Ints, Ints]  # [s] the merged tree's root slot for each of the plain tree's
+    merged: RangeTree
+    where: tuple[Ints, Ints] | None  # [q] the merged tree's sequence; -1: padding; None: the same
+    slots: tuple[Ints, Ints]  # [s] the merged tree's root infoset for each of this tree's
 
     def spread(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
-        """[q] of the plain tree, from weights of the merged one."""
-        out: NDArray[Any] = np.where(self.where[p] >= 0, weights[self.where[p]], 0)
+        """[q] of this tree, from numbers of the merged one."""
+        if self.where is None:
+            return weights
+        return restrict(weights, self.where[p], elsewhere=0.0)
+
+    def gather(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
+        """[q] of the merged tree, from numbers of this one; one hand speaks for all."""
+        if self.where is None:
+            return weights
+        out = np.zeros(self.merged.stored(p), dtype=weights.dtype)
+        embed(weights, self.where[p], out)
         return out
 
-    def gather(self, p: int, weights: NDArray[Any], size: int) -> NDArray[Any]:
-        """[q] of the merged tree, from weights of the plain one; one hand speaks for all."""
-        out = np.zeros(size, dtype=weights.dtype)
-        real = self.where[p] >= 0
-        out[self.where[p][real]] = weights[real]
-        return out
+
+def unmerged(tree: RangeTree) -> Unmerged:
+    """A tree with every hand for itself: the same one, if none are merged in it."""
+    if not tree.merged:
+        one, two = (np.arange(len(side.slots)) for side in tree.players)
+        return Unmerged(tree, tree, None, (one, two))
+    return _compiled_again(tree)
 
 
-def apart(merged: RangeTree) -> Apart:
+def _compiled_again(merged: RangeTree) -> Unmerged:
     """Compile a merged tree's game again, with every hand for itself."""
     plain = compile_range_tree(merged.holdem)
     names = [{name: s for s, name in enumerate(side.slots)} for side in merged.players]
@@ -51,7 +63,7 @@ def apart(merged: RangeTree) -> Apart:
             mine, yours = plain.players[p], merged.players[p]
             for j in range(len(plain.streets[unit.street].states[p])):
                 where[p][mine.cells(u, j)] = yours.cells(k, j)[rows]
-    return Apart(plain, (where[0], where[1]), (slots[0], slots[1]))
+    return Unmerged(plain, merged, (where[0], where[1]), (slots[0], slots[1]))
 
 
 def _stand_in(

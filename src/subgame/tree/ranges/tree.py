@@ -125,6 +125,13 @@ class Units(Sequence[Unit]):
     def __iter__(self) -> Iterator[Unit]:
         return map(self._unit, range(len(self)))
 
+    def chance(self, u: int) -> float:
+        """How likely the cards of a board are dealt, given what both players hold."""
+        chance = 1.0
+        while (unit := self._unit(u)).parent >= 0:
+            chance, u = chance * unit.weight, unit.parent
+        return chance
+
     def _unit(self, u: int) -> Unit:
         s = int(self.boards.street[u])
         k, street = u - self.first[s], self.dealt[s]
@@ -187,6 +194,18 @@ class RangeSide:
         cells: Ints = tile[:, None] + edge * LANES
         return cells
 
+    def street_cells(self, s: int, j: int) -> Ints:
+        """[board and hand, action] the sequences of decision `j` on all boards of street `s`."""
+        b, street, p = self.units.boards, self.streets[s], self.player
+        first, last = self.units.first[s : s + 2]
+        hands, start = (each[2 * first + p : 2 * last : 2] for each in (b.hands, b.store_at))
+        h = np.arange(int(hands.sum())) - np.repeat(np.cumsum(hands) - hands, hands)
+        edges = street.rows[p] - len(street.roots)
+        edge = street.first[p][j] - len(street.roots) + np.arange(len(street.actions[p][j]))
+        tile = np.repeat(start, hands) + h // LANES * (edges * LANES) + h % LANES
+        cells: Ints = tile[:, None] + edge * LANES
+        return cells
+
     def name(self, i: int) -> str:
         """What the player knows at infoset `i`: the own hand, the board and the betting."""
         u, j, h = self.locate(i)
@@ -202,12 +221,12 @@ class RangeSide:
     @cached_property
     def names(self) -> Sequence[str]:
         """[i]"""
-        return _OnDemand(int(self._infoset_at[-1]), self.name)
+        return OnDemand(int(self._infoset_at[-1]), self.name)
 
     @cached_property
     def actions(self) -> Sequence[tuple[str, ...]]:
         """[i]"""
-        return _OnDemand(int(self._infoset_at[-1]), self.actions_at)
+        return OnDemand(int(self._infoset_at[-1]), self.actions_at)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -220,7 +239,7 @@ class RangeSide:
         return np.arange(len(self.names), dtype=np.int32)
 
 
-class _OnDemand(Sequence[Any]):
+class OnDemand(Sequence[Any]):
     """A list whose items are computed when they are asked for."""
 
     def __init__(self, length: int, item: Callable[[int], Any]) -> None:
