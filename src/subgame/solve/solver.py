@@ -21,15 +21,9 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.solve.evaluate import Exploitability, beaten, worth
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
+from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.strategy import (
-    Strategy,
-    check_made_for,
-    check_writable,
-    describe,
-    read_tensors,
-    write_tensors,
-)
+from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from subgame.engines.numba.sequence_kernels import Memory, Root
@@ -187,13 +181,13 @@ class Run:
 
     def strategy(self) -> Strategy:
         """The same for everybody."""
-        first, second = (np.array(p) if self._last else np.asarray(p) for p in self.played())
+        weights = [np.maximum(np.asarray(p), 0) for p in self.played()]  # regrets may be below 0
         notes = {
             "schedule": str(self.schedule),
             "iterations": str(self.iteration),
             "seed": str(self.seed),
         }
-        return Strategy(self.tree, (first, second), notes)
+        return Strategy.from_weights(self.tree, weights, notes)
 
     def judge(self, played: tuple[Any, Any]) -> Exploitability:
         """How good a strategy is in the game that is solved."""
