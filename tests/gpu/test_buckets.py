@@ -224,7 +224,7 @@ def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["turn", "nlfh", "suits"])
 def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
-    """What the device says of it, the judge of the CPU says of its copy."""
+    """What the device says of it, the CPU says of its copy, whose probabilities are float32."""
     rng, plan, tree = np.random.default_rng([FRESH, 3]), parse("dcfr"), compiled(name)
     buckets = coarse(tree, rng)
     engine = TorchRangeEngine(tree, device, buckets=buckets)
@@ -236,12 +236,12 @@ def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
     for p in (0, 1):
         plan_of = engine.plan(p, memories[p].average)
         wins = engine.respond(1 - p, plan_of).slots @ tree.players[1 - p].reach
-        assert wins == pytest.approx(judged.per_seat[p], abs=1e-9)
+        assert wins == pytest.approx(judged.per_seat[p], abs=1e-6)
         again = engine.respond(1 - p, engine.plan(p, strategy.probs[p])).slots
-        assert again @ tree.players[1 - p].reach == pytest.approx(wins, abs=1e-9)
+        assert again @ tree.players[1 - p].reach == pytest.approx(wins, abs=1e-6)
     value = engine.values(0, memories[0].average, engine.plan(1, memories[1].average))
     assert value @ tree.players[0].reach == pytest.approx(
-        sg.expected_value(tree, strategy), abs=1e-9
+        sg.expected_value(tree, strategy), abs=1e-6
     )
     reach = [engine.slots(side.reach, torch.float64) for side in tree.players]
     plain = engine.stage(tree.streets)

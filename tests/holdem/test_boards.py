@@ -31,11 +31,12 @@ def compiled(name: str) -> RangeTree:
 def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
     """A strategy of a board tree laid over the explicit tree, which must have the same boards."""
     rows = {(p, name): row for p, name, row in strategy.rows()}
-    out = sg.Strategy.uniform(onto)
-    for p, side in enumerate(onto.players):
-        for i, name in enumerate(side.names):
-            out.set_row(p, i, rows[p, name])
-    return out
+    table = {
+        f"player {p}: {name}": rows[p, name]
+        for p, side in enumerate(onto.players)
+        for name in side.names
+    }
+    return sg.Strategy.from_table(onto, table)
 
 
 @pytest.fixture(autouse=True)

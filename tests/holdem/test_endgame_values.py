@@ -106,11 +106,12 @@ def test_ev_agrees_with_the_linear_program(name: str) -> None:
 def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
     """A strategy laid over the explicit tree of the same game, or of fewer hands."""
     rows = {(p, name): row for p, name, row in strategy.rows()}
-    out = sg.Strategy.uniform(onto)
-    for p, side in enumerate(onto.players):
-        for i, name in enumerate(side.names):
-            out.set_row(p, i, rows[p, name])
-    return out
+    table = {
+        f"player {p}: {name}": rows[p, name]
+        for p, side in enumerate(onto.players)
+        for name in side.names
+    }
+    return sg.Strategy.from_table(onto, table)
 
 
 def test_ev_is_that_of_the_explicit_tree_and_the_mean_of_all_hands() -> None:

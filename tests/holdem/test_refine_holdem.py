@@ -78,11 +78,12 @@ def dealt(name: str) -> sg.Subgame:
 def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
     """A strategy of a board tree laid over the explicit tree of the same game."""
     rows = {(p, name): row for p, name, row in strategy.rows()}
-    out = sg.Strategy.uniform(onto)
-    for p, side in enumerate(onto.players):
-        for i, name in enumerate(side.names):
-            out.set_row(p, i, rows[p, name])
-    return out
+    table = {
+        f"player {p}: {name}": rows[p, name]
+        for p, side in enumerate(onto.players)
+        for name in side.names
+    }
+    return sg.Strategy.from_table(onto, table)
 
 
 def hand(name: str) -> str:
@@ -199,10 +200,11 @@ def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget
     """The blueprint calls most of the time, so that a weak hand had better fold than go on."""
     tree, oracle = board_tree(name), explicit(name)
     for seed in (3, 4):
-        blueprint = sg.Strategy.random(tree, seed=seed)
+        weights = [probs.copy() for probs in sg.Strategy.random(tree, seed=seed).probs]
         for p, side in enumerate(tree.players):
             for i, actions in enumerate(side.actions):
-                blueprint.probs[p][side.sequences(i)[actions.index("c")]] *= 20
+                weights[p][side.sequences(i)[actions.index("c")]] *= 20
+        blueprint = sg.Strategy.from_weights(tree, weights)
         found = sg.refine(tree, blueprint, at=at, technique=gadget, iterations=5)
         same = sg.refine(oracle, spread(blueprint, oracle), at=at, technique=gadget, iterations=5)
         ours = {(part.subgame.name, part.player): part for part in found.parts}

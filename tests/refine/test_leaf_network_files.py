@@ -11,7 +11,7 @@ import pytest
 import subgame as sg
 from helpers import tree_of
 from subgame.refine.depth.leaf_network import LeafNetwork, check_training
-from subgame.tree.strategy import read_tensors, write_tensors
+from subgame.tree.files import read_tensors, write_tensors
 
 ROUND, CARD = "after round 1", "after the board card"
 pytest.importorskip("torch")

@@ -19,7 +19,7 @@ import subgame as sg
 from helpers import RANDOM, SMALL, tree_of
 from subgame.solve.schedule import NAMED, parse
 from subgame.solve.solver import Run
-from subgame.tree.strategy import read_tensors
+from subgame.tree.files import read_tensors
 
 matplotlib.use("Agg")
 
@@ -348,7 +348,7 @@ def test_resuming_a_strategy(tmp_path: Path) -> None:
     with pytest.raises(sg.SubgameError) as error:
         sg.solve(tree_of("kuhn"), resume=path)
     assert str(error.value) == (
-        f"{path} is not a file of kind subgame-checkpoint-1 but of kind subgame-strategy-1."
+        f"{path} is not a file of kind subgame-checkpoint-1 but of kind subgame-strategy-2."
     )
 
 

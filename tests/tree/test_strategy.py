@@ -15,9 +15,10 @@ import pytest
 
 import subgame as sg
 from helpers import SMALL, tree_of
+from holdem_games import GAMES
 from subgame.games.base import TERMINAL, Game, State
 from subgame.games.kuhn import KuhnState
-from subgame.tree.strategy import normalise
+from subgame.tree.files import describe, write_tensors
 
 # Making and reading one -------------------------------------------------------------------------
 
@@ -63,7 +64,7 @@ def test_weights_are_normalised_and_uniform_where_zero() -> None:
     strategy = sg.Strategy.from_weights(tree, (weights, np.zeros(4)))
     assert strategy["P1 to move"] == {"Rock": 0.75, "Paper": 0.0, "Scissors": 0.25}
     assert set(strategy["P2 to move"].values()) == {1 / 3}
-    assert normalise(tree.players[0], weights)[0] == 1
+    assert tree.normalise(0, weights)[0] == 1
 
 
 def test_reading_by_name() -> None:
@@ -306,7 +307,7 @@ def test_checkpoint_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run"
     sg.solve(tree_of("kuhn"), iterations=1, checkpoint=path)
     assert refusal(path) == (
-        f"{path} is not a file of kind subgame-strategy-1 but of kind subgame-checkpoint-1."
+        f"{path} is not a file of kind subgame-strategy-2 but of kind subgame-checkpoint-1."
     )
 
 
@@ -314,7 +315,7 @@ def test_foreign_tensors_are_refused(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     save_file({"weights": np.zeros(3)}, str(tmp_path / "net"))
-    assert refusal(tmp_path / "net").endswith("net is not a file of kind subgame-strategy-1.")
+    assert refusal(tmp_path / "net").endswith("net is not a file of kind subgame-strategy-2.")
 
 
 def test_truncated_files_are_refused(saved: Path, tmp_path: Path) -> None:
@@ -377,24 +378,74 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path / "file" / "below").startswith(f"{tmp_path / 'file' / 'below'} cannot")
 
 
-@pytest.mark.parametrize(
-    ("values", "complaint"),
-    [
-        ((math.nan, 1.0), "holds probabilities of player 1 that are no numbers."),
-        ((math.inf, 0.0), "holds probabilities of player 1 that are no numbers."),
-        ((-0.5, 1.5), "holds probabilities of player 1 that are no numbers."),
-        ((0.5, 0.4), "holds probabilities of player 1 that do not sum to 1."),
-        ((0.0, 0.0), "holds probabilities of player 1 that do not sum to 1."),
-    ],
-)
-def test_bad_probabilities_are_refused(
+BAD = [
+    ((math.nan, 1.0), "has probabilities of player 1 that are not finite."),
+    ((math.inf, 0.0), "has probabilities of player 1 that are not finite."),
+    ((-0.5, 1.5), "has probabilities of player 1 that are below 0."),
+    ((1.7, 0.0), "has probabilities of player 1 that are above 1."),
+    ((0.5, 0.4), "has probabilities of player 1 that do not sum to 1."),
+    ((0.0, 0.0), "has probabilities of player 1 that do not sum to 1."),
+]
+
+
+def altered(tree: sg.PublicTree, values: tuple[float, float]) -> tuple[Any, Any]:
+    """The uniform strategy's arrays, with other numbers at an infoset of player 1."""
+    one, two = (probs.copy() for probs in sg.Strategy.uniform(tree).probs)
+    two[tree.players[1].sequences(2)] = values
+    return one, two
+
+
+@pytest.mark.parametrize(("values", "complaint"), BAD)
+def test_bad_probabilities_are_refused(values: tuple[float, float], complaint: str) -> None:
+    for tree in (tree_of("kuhn"), sg.compile(GAMES["turn"])):
+        with pytest.raises(sg.SubgameError) as error:
+            sg.Strategy(tree, altered(tree, values))
+        assert str(error.value) == f"The strategy {complaint}"
+
+
+def test_rounding_is_no_fault() -> None:
+    tree, board_tree = tree_of("kuhn"), sg.compile(GAMES["turn"])
+    sg.Strategy(tree, altered(tree, (0.5 + 1e-7, 0.5)))
+    sg.Strategy(board_tree, altered(board_tree, (0.5 + 1e-5, 0.5)))
+    with pytest.raises(sg.SubgameError, match="do not sum to 1"):
+        sg.Strategy(tree, altered(tree, (0.5 + 1e-5, 0.5)))
+
+
+def test_arrays_of_another_shape_or_type_are_refused() -> None:
+    tree = tree_of("kuhn")
+    one, two = sg.Strategy.uniform(tree).probs
+    for given, sentence in (
+        ((one[:-1], two), "must have 13 probabilities of player 0, one per sequence; it has an"),
+        ((one, two[:, None]), r"of player 1, one per sequence; it has an array of shape \(13, 1\)"),
+        ((one, list(two)), "must have 13 probabilities of player 1"),
+        ((one,), "probabilities of two players, not of 1"),
+        ((one, two.astype(np.float32)), "player 1 must be float64 in this tree, not float32"),
+    ):
+        with pytest.raises(sg.SubgameError, match=sentence):
+            sg.Strategy(tree, given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_bad_weights_are_refused(bad: float) -> None:
+    """Regrets among them, which may be negative."""
+    for tree in (tree_of("kuhn"), sg.compile(GAMES["turn"])):
+        one, two = (np.ones(side.num_sequences) for side in tree.players)
+        two[-1] = bad
+        with pytest.raises(sg.SubgameError, match="weights of player 1 must be finite and at leas"):
+            sg.Strategy.from_weights(tree, (one, two))
+        with pytest.raises(sg.SubgameError, match=r"Player 1 has .* sequences in this tree"):
+            sg.Strategy.from_weights(tree, (one, two[1:]))
+
+
+@pytest.mark.parametrize(("values", "complaint"), BAD)
+def test_files_of_bad_probabilities_are_refused(
     values: tuple[float, float], complaint: str, tmp_path: Path
 ) -> None:
     tree, path = tree_of("kuhn"), tmp_path / "bad"
-    strategy = sg.Strategy.uniform(tree)
-    strategy.probs[1][tree.players[1].sequences(2)] = values
-    strategy.save(path)
-    assert refusal(path) == f"{path} {complaint}"
+    for kind in ("subgame-strategy-1", "subgame-strategy-2"):
+        arrays = {f"player{p}": array for p, array in enumerate(altered(tree, values))}
+        write_tensors(path, arrays, describe(tree, kind))
+        assert refusal(path) == f"{path} is damaged. The strategy {complaint}"
 
 
 @pytest.mark.parametrize(

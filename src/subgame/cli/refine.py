@@ -388,7 +388,7 @@ def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
 def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
     from subgame.solve.endgame import SAVED, load
-    from subgame.tree.strategy import read_tensors
+    from subgame.tree.files import read_tensors
 
     said = read_tensors(spot, SAVED)[0]
     if "board" not in said and "game" in said:

@@ -231,13 +231,13 @@ def policy(strategy: Strategy) -> Any:
 
 def strategy(tree: PublicTree, policy: Any) -> Strategy:
     """A policy of OpenSpiel (C++ or Python) as a strategy over `tree`."""
-    out = Strategy.uniform(tree)
+    table = {}
     for p, i, state in _states(tree):
         found = dict(policy.action_probabilities(state))
         actions = tree.players[p].actions[i]
         row = dict(zip(actions, (found.get(a, 0.0) for a in state.legal_actions()), strict=True))
-        out.set_row(p, i, row)
-    return out
+        table[f"player {p}: {tree.players[p].names[i]}"] = row
+    return Strategy.from_table(tree, table)
 
 
 def _histories(tree: PublicTree) -> Histories:

@@ -31,18 +31,13 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
+from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import FRONTIER, walk
-from subgame.tree.strategy import (
-    Strategy,
-    check_made_for,
-    describe,
-    read_tensors,
-    write_tensors,
-)
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 FORMAT = "subgame-compact-1"

@@ -34,9 +34,10 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile
+from subgame.tree.files import read_tensors
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import Merge, RangeSide, RangeTree
-from subgame.tree.strategy import Strategy, read_tensors
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]

@@ -22,15 +22,9 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
+from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.strategy import (
-    Strategy,
-    check_made_for,
-    check_writable,
-    describe,
-    read_tensors,
-    write_tensors,
-)
+from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from subgame.engines.contract import Engine

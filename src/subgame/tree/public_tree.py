@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,9 @@ class Side(Protocol):
 class PublicTree(ABC):
     """A frozen struct of arrays; made by `subgame.compile`, read by every solver."""
 
+    dtype: ClassVar[np.dtype[Any]]
+    """The type of a strategy's numbers."""
+
     game: str
     players: tuple[Side, Side]
     num_roots: int = field(default=1, kw_only=True)
@@ -82,6 +85,14 @@ class PublicTree(ABC):
     @abstractmethod
     def digest(self) -> str:
         """A hash of structure, names and payoffs: what a stored strategy must match."""
+
+    @abstractmethod
+    def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
+        """[q] player `p`'s probabilities in proportion to weights; uniform where they sum to 0."""
+
+    @abstractmethod
+    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+        """By how much the probabilities at some infoset of player `p` miss the sum 1, at most."""
 
     def __repr__(self) -> str:
         infosets = " + ".join(f"{len(player.names):,}" for player in self.players)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
-import math
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,115 +12,104 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean, unreadable
-from subgame.tree.public_tree import PublicTree
+from subgame.errors import SubgameError, did_you_mean
+from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
+from subgame.tree.public_tree import PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import Treeplex, sequence_tree
 
-Floats = NDArray[np.float64]
-FORMAT = "subgame-strategy-1"
+Numbers = NDArray[Any]
+FORMAT = "subgame-strategy-2"
+FIRST_FORMAT = "subgame-strategy-1"
+"""Files that hold weights instead of probabilities where the tree is hold'em's."""
 SAVED = "a strategy saved by solve --out"
 SLACK = 1e-5
 """Written probabilities may miss one by this much (thirds of six digits); they are normalised."""
-EXACT = 1e-9
-"""By how much those in a file may; they are used as they are."""
+ROUNDING = {"float32": 1e-4, "float64": 1e-6}
+"""By how much the sums of probabilities in an array may be off 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """A behaviour strategy for both players. ``probs[p][q]``: probability of sequence q."""
+    """A behaviour strategy for both players. ``probs[p][q]``: probability of sequence q.
+
+    The numbers of a sequence tree are float64, those of a hold'em tree float32. They are checked
+    when a strategy is made, and must not be changed afterwards.
+    """
 
     tree: PublicTree
-    probs: tuple[Floats, Floats]
+    probs: tuple[Numbers, Numbers]
     notes: Mapping[str, str] = field(default_factory=dict)
     """Where it comes from: schedule, iterations, seed."""
+
+    def __post_init__(self) -> None:
+        if len(self.probs) != 2:
+            raise SubgameError(
+                f"A strategy has probabilities of two players, not of {len(self.probs)}."
+            )
+        for p, values in enumerate(self.probs):
+            _check_shape(self.tree, p, values)
+            if fault := _fault(self.tree, p, values):
+                raise SubgameError(f"The strategy {fault}.")
 
     # Making one ------------------------------------------------------------------------------
     @classmethod
     def uniform(cls, tree: PublicTree) -> Strategy:
         """Every action equally likely."""
-        if isinstance(tree, RangeTree):
-            return cls.from_weights(tree, tuple(np.ones(p.num_sequences) for p in tree.players))
-        probs = []
-        for player in sequence_tree(tree).players:
-            p = np.ones(player.num_sequences)
-            for b, actions in enumerate(player.plex.block_actions):
-                lo, hi = player.plex.block_infoset[b : b + 2]
-                start = player.plex.block_sequence[b]
-                p[start : start + actions * (hi - lo)] = 1 / actions
-            probs.append(p)
-        return cls(tree, (probs[0], probs[1]))
+        return cls.from_weights(
+            tree, [np.zeros(side.num_sequences, tree.dtype) for side in tree.players]
+        )
 
     @classmethod
     def random(cls, tree: PublicTree, seed: int = 0) -> Strategy:
         """Drawn uniformly from each infoset's simplex."""
         rng = np.random.default_rng(seed)
         return cls.from_weights(
-            tree, tuple(rng.exponential(size=p.num_sequences) for p in tree.players)
+            tree, [rng.exponential(size=side.num_sequences) for side in tree.players]
         )
 
     @classmethod
-    def from_weights(cls, tree: PublicTree, weights: tuple[Floats, ...]) -> Strategy:
+    def from_weights(
+        cls, tree: PublicTree, weights: Sequence[Numbers], notes: Mapping[str, str] | None = None
+    ) -> Strategy:
         """Weights normalised per infoset; uniform where they sum to zero."""
-        if isinstance(tree, RangeTree):
-            first, second = (np.asarray(weight, dtype=np.float32) for weight in weights)
-            return cls(tree, (first, second))  # type: ignore[arg-type]
-        probs = [
-            normalise(player, weight)
-            for player, weight in zip(sequence_tree(tree).players, weights, strict=True)
-        ]
-        return cls(tree, (probs[0], probs[1]))
+        probs = []
+        for p, side in enumerate(tree.players):
+            given = np.asarray(weights[p])
+            if given.shape != (side.num_sequences,):
+                raise SubgameError(
+                    f"Player {p} has {side.num_sequences:,} sequences in this tree; weights of "
+                    f"shape {given.shape} were given."
+                )
+            low, high = (given.min(), given.max()) if given.size else (0, 0)
+            if not (low >= 0 and np.isfinite(high)):
+                raise SubgameError(
+                    f"The weights of player {p} must be finite and at least 0, "
+                    f"and they are between {low} and {high}."
+                )
+            probs.append(tree.normalise(p, given))
+        return cls(tree, (probs[0], probs[1]), dict(notes or {}))
 
     @classmethod
     def from_table(cls, tree: PublicTree, table: Mapping[str, Mapping[str, float]]) -> Strategy:
         """From infoset -> action -> probability. Infosets left out are played uniformly."""
-        out = cls.uniform(tree)
+        probs = cls.uniform(tree).probs
         told: dict[tuple[int, int], Mapping[str, float]] = {}
         for name, row in table.items():
-            for p, i in out._find(name):
-                first = (p, int(tree.players[p].sequences(i)[0]))
-                if told.setdefault(first, row) != row:
+            for p, i in _find(tree, name):
+                at = tree.players[p].sequences(i)
+                if told.setdefault((p, int(at[0])), row) != row:
                     raise SubgameError(
                         f"The infoset '{name}' is one with another that is given other "
                         "probabilities: hands that differ only in suits are one in this tree. "
                         "Compile it with merge=False."
                     )
-                out.set_row(p, i, row)
-        return out
-
-    def _find(self, name: str) -> list[tuple[int, int]]:
-        """(player, infoset number) of a name; both players' if they share it."""
-        seats = list(enumerate(self.tree.players))
-        shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
-        if shape and not any(name in side.index for _, side in seats):
-            seats, name = [seats[int(shape[1])]], shape[2]
-        found = [(p, side.index[name]) for p, side in seats if name in side.index]
-        if not found:
-            raise did_you_mean("infoset", name, (n for t in self.tree.players for n in t.names))
-        return found
-
-    def set_row(self, p: int, i: int, row: Mapping[str, float]) -> None:
-        """Write one infoset's probabilities into this strategy's own arrays."""
-        player = self.tree.players[p]
-        name, actions = player.names[i], player.actions[i]
-        for action in row:
-            if action not in actions:
-                raise did_you_mean(f"action at infoset '{name}'", str(action), actions)
-        try:
-            values = np.array([float(row.get(action, 0.0)) for action in actions])
-        except (TypeError, ValueError):
-            values = np.full(len(actions), np.nan)
-        if not (np.all(values >= 0) and abs(values.sum() - 1) <= SLACK):
-            raise SubgameError(
-                f"The probabilities at infoset '{name}' are {dict(row)}; "
-                "they must be at least 0 and sum to 1."
-            )
-        self.probs[p][player.sequences(i)] = values / values.sum()
+                probs[p][at] = _numbers(tree.players[p], i, row)
+        return cls(tree, probs)
 
     # Reading it ------------------------------------------------------------------------------
     def __getitem__(self, infoset: str) -> dict[str, float]:
         """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
-        found = self._find(infoset)
+        found = _find(self.tree, infoset)
         if len(found) > 1:
             raise SubgameError(
                 f"Both players have an infoset '{infoset}'; ask for 'player 0: {infoset}' or "
@@ -132,13 +118,9 @@ class Strategy:
         return self.row(*found[0])
 
     def row(self, p: int, i: int) -> dict[str, float]:
-        """The probabilities of player `p` at her infoset number `i`."""
+        """The probabilities of player `p` at infoset number `i`."""
         player = self.tree.players[p]
         values = self.probs[p][player.sequences(i)]
-        if isinstance(self.tree, RangeTree):
-            values = values.astype(np.float64)
-            total = values.sum()
-            values = values / total if total > 0 else np.full(len(values), 1 / len(values))
         return dict(zip(player.actions[i], values.tolist(), strict=True))
 
     def rows(self) -> Iterator[tuple[int, str, dict[str, float]]]:
@@ -188,149 +170,80 @@ class Strategy:
     def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
         """Memory-map a saved strategy; refuses a file made for another tree."""
         header, mapped = read_tensors(path, SAVED)
-        check_made_for(path, header, tree, FORMAT)
+        first = header.get("format") == FIRST_FORMAT
+        check_made_for(path, header, tree, FIRST_FORMAT if first else FORMAT)
         probs = []
-        for p, player in enumerate(tree.players):
+        for p, side in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
-            dtype = np.float32 if isinstance(tree, RangeTree) else np.float64
-            if values.shape != (player.num_sequences,) or values.dtype != dtype:
+            if values.shape != (side.num_sequences,) or values.dtype != tree.dtype:
                 raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
             probs.append(values)
-            if not np.all(np.isfinite(values)) or np.any(values < 0):
-                raise SubgameError(f"{path} holds probabilities of player {p} that are no numbers.")
-            if (
-                isinstance(player, Treeplex)
-                and np.abs(sums(player, values) - 1).max(initial=0) > EXACT
-            ):
-                raise SubgameError(
-                    f"{path} holds probabilities of player {p} that do not sum to 1."
-                )
-        own = describe(tree, FORMAT)
-        return cls(tree, (probs[0], probs[1]), {k: v for k, v in header.items() if k not in own})
+        notes = {k: v for k, v in header.items() if k not in describe(tree, FORMAT)}
+        try:
+            if first and isinstance(tree, RangeTree):
+                return cls.from_weights(tree, probs, notes)
+            return cls(tree, (probs[0], probs[1]), notes)
+        except SubgameError as error:
+            raise SubgameError(f"{path} is damaged. {error}") from None
 
 
-def sums(player: Treeplex, weights: Floats) -> Floats:
-    """[i] the sum of each infoset's weights."""
-    return np.bincount(
-        player.infoset_of[len(player.slots) :],
-        weights=weights[len(player.slots) :],
-        minlength=len(player.names),
-    ).astype(np.float64)
+def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
+    """(player, infoset number) of a name; both players' if they share it."""
+    seats = list(enumerate(tree.players))
+    shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
+    if shape and not any(name in side.index for _, side in seats):
+        seats, name = [seats[int(shape[1])]], shape[2]
+    found = [(p, side.index[name]) for p, side in seats if name in side.index]
+    if not found:
+        raise did_you_mean("infoset", name, (n for side in tree.players for n in side.names))
+    return found
 
 
-def normalise(player: Treeplex, weights: Floats) -> Floats:
-    """Probabilities proportional to weights; uniform where they sum to zero."""
-    out = np.ones(player.num_sequences)
-    slots = len(player.slots)
-    owner = player.infoset_of[slots:]
-    total = sums(player, weights)
-    size = np.bincount(owner, minlength=len(player.names))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        out[slots:] = np.where(total[owner] > 0, weights[slots:] / total[owner], 1 / size[owner])
+def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64]:
+    """The probabilities at infoset `i` as a table gives them, normalised."""
+    name, actions = side.names[i], side.actions[i]
+    for action in row:
+        if action not in actions:
+            raise did_you_mean(f"action at infoset '{name}'", str(action), actions)
+    try:
+        values = np.array([float(row.get(action, 0.0)) for action in actions])
+    except (TypeError, ValueError):
+        values = np.full(len(actions), np.nan)
+    if not (np.all(values >= 0) and abs(values.sum() - 1) <= SLACK):
+        raise SubgameError(
+            f"The probabilities at infoset '{name}' are {dict(row)}; "
+            "they must be at least 0 and sum to 1."
+        )
+    out: NDArray[np.float64] = values / values.sum()
     return out
 
 
-def describe(tree: PublicTree, kind: str) -> dict[str, str]:
-    """What a stored file says about the tree it was made for."""
-    one, two = tree.players
-    return {
-        "format": kind,
-        "game": tree.game,
-        "tree": tree.digest,
-        "infosets": f"{len(one.names)} + {len(two.names)}",
-        "sequences": f"{one.num_sequences} + {two.num_sequences}",
-    }
-
-
-def check_made_for(
-    path: str | Path, header: Mapping[str, str], tree: PublicTree, kind: str
-) -> None:
-    """Refuse a file of another kind or for another tree, saying how they differ."""
-    own = describe(tree, kind)
-    if header.get("format") != kind:
+def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
+    """Refuse what is not one number per sequence, of the tree's type."""
+    count = tree.players[p].num_sequences
+    if not isinstance(values, np.ndarray) or values.shape != (count,):
         raise SubgameError(
-            f"{path} is not a file of kind {kind}"
-            + (f" but of kind {header['format']}." if "format" in header else ".")
+            f"The strategy must have {count:,} probabilities of player {p}, one per sequence; "
+            f"it has an array of shape {np.shape(values)}."
         )
-    for key in ("game", "infosets", "sequences"):
-        if header.get(key) != own[key]:
-            what = "game" if key == "game" else f"number of {key} per player"
-            raise SubgameError(
-                f"{path} was made for another tree: its {what} is {header.get(key)}, "
-                f"that of this tree is {own[key]}."
-            )
-    if header.get("tree") != own["tree"]:
+    if values.dtype != tree.dtype:
         raise SubgameError(
-            f"{path} was made for another tree of {tree.game}: as many infosets, but other names, "
-            f"actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+            f"The probabilities of player {p} must be {tree.dtype} in this tree, "
+            f"not {values.dtype}."
         )
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a place where no file can be written, before the work is done."""
-    if path.is_dir():
-        raise SubgameError(f"{path} is a folder, not a file.")
-    if not path.parent.is_dir():
-        raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
-
-
-def write_tensors(
-    path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
-) -> None:
-    """Write a safetensors file; an old one, and whoever has it mapped, is kept until it is done."""
-    from safetensors.numpy import save_file
-
-    path = Path(path)
-    check_writable(path)
-    beside = path.with_name(path.name + ".part")
-    try:
-        save_file(dict(tensors), str(beside), metadata=metadata)
-        os.chmod(beside, 0o666 & ~_umask())  # safetensors makes files for their owner alone
-        os.replace(beside, path)
-    except Exception as error:  # safetensors raises its own kind on a full disk
-        beside.unlink(missing_ok=True)
-        raise SubgameError(f"{path} cannot be written: {error}.") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def read_tensors(
-    path: str | Path, wanted: str = "a file saved by subgame"
-) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Metadata and memory-mapped arrays of a safetensors file; errors say what is `wanted`."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            if not 0 < size <= path.stat().st_size - 8:
-                raise ValueError
-            header = json.loads(file.read(size))
-        kinds = {
-            "F64": np.float64,
-            "F32": np.float32,
-            "I64": np.int64,
-            "I32": np.int32,
-            "U8": np.uint8,
-        }
-        meta = header.pop("__metadata__", {})
-        out: dict[str, NDArray[Any]] = {}
-        for name, info in header.items():
-            lo, hi = info["data_offsets"]
-            shape, dtype = tuple(info["shape"]), np.dtype(kinds[info["dtype"]])
-            whole = hi - lo == dtype.itemsize * math.prod(shape)
-            if not whole or not 0 <= lo <= hi <= path.stat().st_size - 8 - size:
-                raise ValueError
-            if hi == lo:
-                out[name] = np.zeros(shape, dtype)
-            else:
-                out[name] = np.memmap(path, dtype, "r", offset=8 + size + lo, shape=shape)
-        return {str(key): str(value) for key, value in meta.items()}, out
-    except OSError as error:
-        raise unreadable(path, error, wanted) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        why = "is not a safetensors file, or was cut short"
-        raise unreadable(path, why, wanted) from None
+def _fault(tree: PublicTree, p: int, values: Numbers) -> str:
+    """What is wrong with player `p`'s probabilities; "" if nothing is."""
+    if not len(values):
+        return ""
+    low, high, fault = values.min(), values.max(), ""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        fault = "are not finite"
+    elif low < 0:
+        fault = "are below 0"
+    elif high > 1 + SLACK:
+        fault = "are above 1"
+    elif tree.sums_error(p, values) > ROUNDING[values.dtype.name]:
+        fault = "do not sum to 1"
+    return f"has probabilities of player {p} that {fault}" if fault else ""

@@ -21,7 +21,7 @@ from subgame.errors import SubgameError
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, sequence_subgames
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import Treeplex, sequence_tree
-from subgame.tree.strategy import Strategy, normalise
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Pure = tuple[tuple[int, int], ...]
@@ -108,7 +108,7 @@ def biased(
         weights = blueprint.probs[player] * np.where(towards, factor, 1.0)
         out = out.add(
             f"{factor:g} x {kind}",
-            normalise(sequence_tree(blueprint.tree).players[player], weights),
+            blueprint.tree.normalise(player, weights),
         )
     return out
 

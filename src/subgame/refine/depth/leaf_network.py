@@ -28,14 +28,9 @@ from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
 from subgame.refine.depth.limit import DepthLimited, depth_limited
 from subgame.refine.subgame import At, Subgame, sequence_subgames
+from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.strategy import (
-    Strategy,
-    check_made_for,
-    describe,
-    read_tensors,
-    write_tensors,
-)
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -31,9 +31,9 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import histories_of, sequence_tree
+from subgame.tree.sequence.tree import histories_of
 from subgame.tree.sequence.walk import Histories
-from subgame.tree.strategy import Strategy, normalise
+from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 TINY = 1e-9
@@ -225,11 +225,8 @@ def translate(
     chosen = mapping(how)
     ours, real = _Lines(strategy.tree), _Lines(tree)
     weights = [_translated(strategy, ours, real, tree, chosen, p) for p in (0, 1)]
-    probs = [
-        normalise(side, w) for side, w in zip(sequence_tree(tree).players, weights, strict=True)
-    ]
     notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
-    return Strategy(tree, (probs[0], probs[1]), notes)
+    return Strategy.from_weights(tree, weights, notes)
 
 
 def _translated(

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ from subgame.tree.ranges.deal import (
     padded,
 )
 from subgame.tree.ranges.hand_order import Boards, lay_out_hands
+from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -267,6 +268,8 @@ class RangeTree(PublicTree):
     hands of a board in tiles of `LANES`, the last one padded. Root slots have no part in them.
     """
 
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
+
     players: tuple[RangeSide, RangeSide]
     holdem: Holdem
     streets: list[Street]
@@ -310,6 +313,12 @@ class RangeTree(PublicTree):
     def merged(self) -> bool:
         """Whether hands that are the same are one in it."""
         return self.units.cards.merged
+
+    def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[np.float32]:
+        return normalise(self.streets, self.boards, p, weights)
+
+    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+        return sums_error(self.streets, self.boards, p, probs)
 
     @cached_property
     def digest(self) -> str:

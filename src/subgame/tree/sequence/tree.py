@@ -12,10 +12,10 @@ l lane (one terminal of a group).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,14 +126,24 @@ class Treeplex:
         """From an infoset's name to its number."""
         return {name: i for i, name in enumerate(self.names)}
 
+    def blocks(self) -> Iterator[tuple[slice, int]]:
+        """The sequences of each block, which are ``[action, infoset]``, and how many actions."""
+        sizes = np.diff(self.plex.block_infoset)
+        for start, size, actions in zip(
+            self.plex.block_sequence.tolist(),
+            sizes.tolist(),
+            self.plex.block_actions.tolist(),
+            strict=True,
+        ):
+            yield slice(start, start + actions * size), actions
+
     @cached_property
     def infoset_of(self) -> Index:
         """[q] the infoset a sequence belongs to; ``-1 - s`` for root slot s."""
         out = -1 - np.arange(self.num_sequences, dtype=np.int32)
-        for b, actions in enumerate(self.plex.block_actions):
+        for b, (where, actions) in enumerate(self.blocks()):
             lo, hi = self.plex.block_infoset[b : b + 2]
-            start = self.plex.block_sequence[b]
-            out[start : start + actions * (hi - lo)] = np.tile(np.arange(lo, hi), actions)
+            out[where] = np.tile(np.arange(lo, hi), actions)
         return out
 
     @cached_property
@@ -148,6 +158,8 @@ class Treeplex:
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceTree(PublicTree):
     """A game compiled history by history, or a part of it; what `assemble` makes of a form."""
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
 
     players: tuple[Treeplex, Treeplex]
     terminals: Terminals
@@ -193,6 +205,23 @@ class SequenceTree(PublicTree):
             t.row_col[at],
             t.row_value[at],
         )
+
+    def normalise(self, p: int, weights: NDArray[Any]) -> Floats:
+        out = np.ones(self.players[p].num_sequences)
+        for where, actions in self.players[p].blocks():
+            part = np.asarray(weights[where], dtype=np.float64).reshape(actions, -1)
+            total = part.sum(0)
+            made = np.full(part.shape, 1 / actions)
+            np.divide(part, total, out=made, where=total > 0)
+            out[where] = made.ravel()
+        return out
+
+    def sums_error(self, p: int, probs: NDArray[Any]) -> float:
+        worst = 0.0
+        for where, actions in self.players[p].blocks():
+            total = probs[where].reshape(actions, -1).sum(0)
+            worst = max(worst, float(np.abs(total - 1).max(initial=0)))
+        return worst
 
     @cached_property
     def digest(self) -> str:

@@ -1,0 +1,127 @@
+"""Files: safetensors that say which tree they were made for."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, unreadable
+from subgame.tree.public_tree import PublicTree
+
+
+def describe(tree: PublicTree, kind: str) -> dict[str, str]:
+    """What a stored file says about the tree it was made for."""
+    one, two = tree.players
+    return {
+        "format": kind,
+        "game": tree.game,
+        "tree": tree.digest,
+        "infosets": f"{len(one.names)} + {len(two.names)}",
+        "sequences": f"{one.num_sequences} + {two.num_sequences}",
+    }
+
+
+def check_made_for(
+    path: str | Path, header: Mapping[str, str], tree: PublicTree, kind: str
+) -> None:
+    """Refuse a file of another kind or for another tree, saying how they differ."""
+    own = describe(tree, kind)
+    if header.get("format") != kind:
+        raise SubgameError(
+            f"{path} is not a file of kind {kind}"
+            + (f" but of kind {header['format']}." if "format" in header else ".")
+        )
+    for key in ("game", "infosets", "sequences"):
+        if header.get(key) != own[key]:
+            what = "game" if key == "game" else f"number of {key} per player"
+            raise SubgameError(
+                f"{path} was made for another tree: its {what} is {header.get(key)}, "
+                f"that of this tree is {own[key]}."
+            )
+    if header.get("tree") != own["tree"]:
+        raise SubgameError(
+            f"{path} was made for another tree of {tree.game}: as many infosets, but other names, "
+            f"actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+        )
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a place where no file can be written, before the work is done."""
+    if path.is_dir():
+        raise SubgameError(f"{path} is a folder, not a file.")
+    if not path.parent.is_dir():
+        raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
+
+
+def write_tensors(
+    path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
+) -> None:
+    """Write a safetensors file; an old one, and whoever has it mapped, is kept until it is done."""
+    from safetensors.numpy import save_file
+
+    path = Path(path)
+    check_writable(path)
+    beside = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        beside = Path(name)
+        save_file(dict(tensors), name, metadata=metadata)
+        os.chmod(name, 0o666 & ~_umask())  # temporary files are for their owner alone
+        os.replace(name, path)
+    except Exception as error:  # safetensors raises its own kind on a full disk
+        if beside is not None:
+            beside.unlink(missing_ok=True)
+        raise SubgameError(f"{path} cannot be written: {error}.") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_tensors(
+    path: str | Path, wanted: str = "a file saved by subgame"
+) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata and memory-mapped arrays of a safetensors file; errors say what is `wanted`."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if not 0 < size <= path.stat().st_size - 8:
+                raise ValueError
+            header = json.loads(file.read(size))
+        kinds = {
+            "F64": np.float64,
+            "F32": np.float32,
+            "I64": np.int64,
+            "I32": np.int32,
+            "U8": np.uint8,
+        }
+        meta = header.pop("__metadata__", {})
+        out: dict[str, NDArray[Any]] = {}
+        for name, info in header.items():
+            lo, hi = info["data_offsets"]
+            shape, dtype = tuple(info["shape"]), np.dtype(kinds[info["dtype"]])
+            whole = hi - lo == dtype.itemsize * math.prod(shape)
+            if not whole or not 0 <= lo <= hi <= path.stat().st_size - 8 - size:
+                raise ValueError
+            if hi == lo:
+                out[name] = np.zeros(shape, dtype)
+            else:
+                out[name] = np.memmap(path, dtype, "r", offset=8 + size + lo, shape=shape)
+        return {str(key): str(value) for key, value in meta.items()}, out
+    except OSError as error:
+        raise unreadable(path, error, wanted) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        why = "is not a safetensors file, or was cut short"
+        raise unreadable(path, why, wanted) from None
