@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from subgame.engines.arrays import Array
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.learners import Array, Choice, RandomAlternative
+from subgame.refine.learners import Choice, RandomAlternative
 
 if TYPE_CHECKING:
     from subgame.engines.contract import Engine

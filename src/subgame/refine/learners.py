@@ -16,27 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Array, as_numpy, namespace
 from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
 
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs
 
 Floats = NDArray[np.float64]
-Array = Any
-"""NumPy's or PyTorch's."""
 TINY = 1e-30
 """Sums of positive regrets below this are rounding."""
-
-
-def namespace(array: Array) -> Any:
-    """The library of an array: NumPy or PyTorch."""
-    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
-
-
-def as_numpy(array: Array) -> Floats:
-    """An array of either library as NumPy's, in float64."""
-    found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
-    return found.astype(np.float64)
 
 
 def normalise(values: Array, weight: Array) -> Array:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import Array, normalise
+from subgame.refine.learners import normalise
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import Treeplex

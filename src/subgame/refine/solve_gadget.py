@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import as_numpy
 from subgame.errors import SubgameError
 from subgame.refine.gadget_game import gadget_form, least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import Choice, as_numpy
+from subgame.refine.learners import Choice
 from subgame.refine.subgame import SequenceSubgame, Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp

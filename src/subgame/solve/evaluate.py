@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import as_numpy
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import PublicTree
@@ -121,8 +122,8 @@ def value_of(run: Engine, probs: tuple[Any, Any]) -> float:
 
 
 def total(run: Engine, p: int, found: Response) -> float:
-    """Player `p`'s value of the whole tree: root values times the reach at the root."""
-    return float(found.roots.ravel() @ run.tree.players[p].reach)
+    """Player `p`'s value of the whole tree: root values times the reach at the roots."""
+    return float((found.roots * as_numpy(run.roots(p))).sum())
 
 
 class HeadToHead(NamedTuple):

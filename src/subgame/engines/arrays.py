@@ -1,0 +1,23 @@
+"""Arrays of either library, NumPy's or PyTorch's."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = Any
+"""NumPy's or PyTorch's."""
+
+
+def namespace(array: Array) -> Any:
+    """The library of an array: NumPy or PyTorch."""
+    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
+
+
+def as_numpy(array: Array) -> NDArray[np.float64]:
+    """An array of either library as NumPy's, in float64."""
+    found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
+    return found.astype(np.float64)
