@@ -194,7 +194,9 @@ class Strategy:
                 raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
             probs.append(values)
             if not np.all(np.isfinite(values)) or np.any(values < 0):
-                raise SubgameError(f"{path} holds probabilities of player {p} that are no numbers.")
+                raise SubgameError(
+                    f"{path} contains probabilities of player {p} that are negative or not finite."
+                )
             if not tree.weighted and np.abs(sums(player, values) - 1).max(initial=0) > EXACT:
                 raise SubgameError(
                     f"{path} holds probabilities of player {p} that do not sum to 1."
