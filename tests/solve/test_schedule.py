@@ -111,7 +111,7 @@ def test_a_schedule_is_itself() -> None:
         ("", "There is no schedule called ''. Known: cfr, "),
         ("dcfr(alpha=1", "There is no schedule called 'dcfr(alpha=1'; did you mean 'dcfr'?"),
         ("cfr(gama=1)", "There is no schedule option called 'gama'; did you mean 'gamma'?"),
-        ("cfr(name=mine)", "There is no schedule option called 'name'; did you mean "),
+        ("cfr(name=mine)", "There is no schedule option called 'name'. Known: "),
         ("cfr(average=lineer)", "There is no average called 'lineer'; did you mean 'linear'?"),
         ("cfr(average=5)", "There is no average called '5.0'. Known: exponential, last, "),
         ("mccfr(sampling=externl)", "There is no sampling called 'externl'; did you mean 'exter"),

@@ -100,7 +100,7 @@ def test_strategy_is_frozen() -> None:
     [
         ({"Kbb": {"p": 1.0}}, "There is no infoset called 'Kbb'"),
         ({"K": {"q": 1.0}}, "There is no action at infoset 'K' called 'q'. Known: b, p."),
-        ({"K": {"pb": 1.0}}, "There is no action at infoset 'K' called 'pb'; did you mean '"),
+        ({"K": {"pb": 1.0}}, "There is no action at infoset 'K' called 'pb'. Known: b, p."),
         ({"K": {"p": math.nan, "b": 1.0}}, "The probabilities at infoset 'K' are {'p': nan"),
         ({"K": {"p": math.inf, "b": 0.0}}, "The probabilities at infoset 'K' are {'p': inf"),
         ({"K": {"p": 0.5, "b": 0.4}}, "The probabilities at infoset 'K' are {'p': 0.5, 'b': 0.4}"),
@@ -201,7 +201,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-WANTED = "; wanted here is a strategy saved by solve --out."
+WANTED = "; expected a strategy saved by solve --out."
 
 
 def refusal(path: Path, tree: sg.PublicTree | None = None) -> str:
@@ -380,9 +380,9 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ((math.nan, 1.0), "holds probabilities of player 1 that are no numbers."),
-        ((math.inf, 0.0), "holds probabilities of player 1 that are no numbers."),
-        ((-0.5, 1.5), "holds probabilities of player 1 that are no numbers."),
+        ((math.nan, 1.0), "contains probabilities of player 1 that are negative or not finite."),
+        ((math.inf, 0.0), "contains probabilities of player 1 that are negative or not finite."),
+        ((-0.5, 1.5), "contains probabilities of player 1 that are negative or not finite."),
         ((0.5, 0.4), "holds probabilities of player 1 that do not sum to 1."),
         ((0.0, 0.0), "holds probabilities of player 1 that do not sum to 1."),
     ],
