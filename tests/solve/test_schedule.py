@@ -127,7 +127,7 @@ def test_a_schedule_is_itself() -> None:
         ("mccfr(predictive=true)", "A predictive schedule cannot be sampled; choose one of the"),
         ("cfr-br(responder=2)", "The responder is player 0 or 1, or -1, not 2"),
         ("cfr(responder=1)", "A best responder needs an alternating schedule without sampling."),
-        ("lp", "The linear program is no schedule; subgame.solve_lp(tree) solves it."),
+        ("lp", "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."),
         (7, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not 7."),
         (None, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not None."),
     ],
