@@ -28,7 +28,7 @@ def bench_command(
     """Measure the speed of this package and compare it with others.
 
     Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
-    are compared with figures of postflop-solver that were measured earlier.
+    are compared with recorded figures of postflop-solver.
 
     [bold]Examples[/]
 
