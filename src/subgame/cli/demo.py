@@ -207,8 +207,8 @@ def techniques(meter: Meter) -> Section:
             Text(safe, style="dim"),
         )
     told = Text(
-        "  Before and after are exploitabilities. After a safe technique a best response wins no "
-        "more than before.\n  The margin is how much less the opponent can win at a root infoset.",
+        "  Before and after: exploitability. Safe: a best response wins no more than before.\n"
+        "  Margin: how much less the opponent can win at a root infoset than before.",
         "dim",
     )
     title = "Refining: each subgame is solved again, by each of the techniques"
