@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 SMALL = [
     "coin-toss",
@@ -25,8 +26,8 @@ RANDOM = [f"random(seed={seed})" for seed in range(200)]
 
 
 @cache
-def tree_of(name: str) -> sg.PublicTree:
-    return sg.compile(sg.games.load(name))
+def tree_of(name: str) -> SequenceTree:
+    return sequence_tree(sg.compile(sg.games.load(name)))
 
 
 @cache

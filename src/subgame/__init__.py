@@ -46,7 +46,7 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.nested.answers import Nested, nest
+from subgame.refine.nested.nest import Nested, nest
 from subgame.refine.nested.translation import ActionMapping, translate
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut

@@ -12,6 +12,7 @@ import subgame as sg
 from subgame.cli import demo
 from subgame.cli.common import Meter
 from subgame.refine.gadgets import TECHNIQUES
+from subgame.tree.sequence.tree import sequence_tree
 
 KEYS = {
     "game",
@@ -132,7 +133,7 @@ def test_refine_one_player_in_several_subgames(cli: Cli) -> None:
 
 
 def test_refine_by_number_form_and_tremble(cli: Cli) -> None:
-    tree = sg.compile(sg.games.load("coin-toss"))
+    tree = sequence_tree(sg.compile(sg.games.load("coin-toss")))
     number = str(list(tree.node_names).index("Play"))
     base = ("refine", "coin-toss", "--blueprint", "paper", "--at", number, "--json")
     shaken = cli(*base, "--refined", "0.1", "--gap", "1e-3", "--schedule", "cfr+")

@@ -20,7 +20,7 @@ from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.buckets import Buckets
-from subgame.tree.ranges.tree import compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
@@ -168,7 +168,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
             return found._replace(sequences=found.sequences + 1e-3)
 
     def on(tree: Any, device: str, storage: str = "float32") -> Any:
-        if tree.weighted:
+        if isinstance(tree, RangeTree):
             return TorchRangeEngine(tree, "cpu")
         return (Off if device == "worse" else TorchSequenceEngine)(tree, "cpu")
 

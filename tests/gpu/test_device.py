@@ -25,7 +25,8 @@ from subgame.refine.gadgets import gadget_form, least_entry
 from subgame.refine.payoffs import Trunk
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.compile import assemble
+from subgame.tree.sequence.form import assemble
+from subgame.tree.sequence.tree import SequenceTree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 pytest.importorskip("numba", reason="the CPU engine needs Numba")
@@ -78,13 +79,13 @@ def seed() -> int:
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def named(name: str, seed: int) -> sg.PublicTree:
+def named(name: str, seed: int) -> SequenceTree:
     if name == "a random game":
-        return sg.compile(sg.games.load(f"random(seed={seed}, ragged=true)"))
+        return tree_of(f"random(seed={seed}, ragged=true)")
     return tree_of(name)
 
 
-def shaken(tree: sg.PublicTree, seed: int) -> sg.PublicTree:
+def shaken(tree: SequenceTree, seed: int) -> SequenceTree:
     """The same game with other payoffs at every end: equal ones would leave it to rounding."""
     t, rng = tree.terminals, np.random.default_rng(seed)
     scale = t.scale * (1 + 0.1 * rng.random(len(t.scale)))
@@ -100,7 +101,7 @@ def close(got: Any, want: Any, what: str, tight: float = TIGHT) -> None:
     np.testing.assert_allclose(got / scale, want / scale, rtol=0, atol=tight, err_msg=what)
 
 
-def drawn(tree: sg.PublicTree, schedule: sg.Schedule, seed: int) -> list[dict[str, Any]]:
+def drawn(tree: SequenceTree, schedule: sg.Schedule, seed: int) -> list[dict[str, Any]]:
     """Regrets, averages and predictions of both players.
 
     One action of every infoset has a regret that counts: where none has, rounding decides.

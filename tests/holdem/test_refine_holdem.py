@@ -20,8 +20,8 @@ from subgame.refine.programs import program
 from subgame.refine.refine import Part
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.compile import assemble
 from subgame.tree.ranges.tree import RangeSide, RangeTree
+from subgame.tree.sequence.form import assemble
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("QKA", "chs")

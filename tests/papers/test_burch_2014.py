@@ -16,7 +16,7 @@ from margin_program import root_of, root_values
 from subgame.engines.factory import engine
 from subgame.refine.gadgets import gadget_form
 from subgame.refine.payoffs import Trunk
-from subgame.tree.compile import assemble
+from subgame.tree.sequence.form import assemble
 
 EXACT = 1e-9
 SEEDS = range(60)

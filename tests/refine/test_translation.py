@@ -14,6 +14,7 @@ from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc import STACKS, TABLE_3, kuhn_table
 from subgame.refine.nested.translation import MAPPINGS, answer, heard, mapping, translate
+from subgame.tree.sequence.tree import histories_of, sequence_tree
 
 RANDOMIZED = [name for name, made in MAPPINGS.items() if made.randomized]
 KUHN = "no-limit-kuhn(stack=8, bets={})"
@@ -130,7 +131,7 @@ def test_without_off_tree_actions_nothing_changes(game: str, name: str) -> None:
     for p in (0, 1):
         reached = sg.exploitability(strategy.tree, own).per_seat[p]
         assert reached == pytest.approx(sg.exploitability(strategy.tree, strategy).per_seat[p])
-        side = strategy.tree.players[p]
+        side = sequence_tree(strategy.tree).players[p]
         for i in range(len(side.names)):
             if side.plex.parent[i] == 0:  # her first choices are reached
                 assert own.row(p, i) == pytest.approx(strategy.row(p, i), abs=1e-12)
@@ -142,7 +143,7 @@ def test_own_sizes_lie_in_the_larger_tree_unchanged(game: str, name: str) -> Non
     """In the larger tree, along lines of the smaller one, the strategy is the blueprint."""
     strategy, large = blueprint(game.format("fcpa")), tree(game.format("all"))
     found = translate(strategy, large, name)
-    for p, side in enumerate(strategy.tree.players):
+    for p, side in enumerate(sequence_tree(strategy.tree).players):
         for i, infoset in enumerate(side.names):
             if side.plex.parent[i] == 0:
                 row = found.row(p, large.players[p].index[infoset])
@@ -164,9 +165,10 @@ class Translator:
     """A translating player as one would write her for the table: state by state, no trees."""
 
     def __init__(self, strategy: sg.Strategy, name: str, seat: int) -> None:
-        assert strategy.tree.histories is not None
+        histories = histories_of(strategy.tree)
+        assert histories is not None
         self.strategy, self.how, self.seat = strategy, mapping(name), seat
-        self.start = strategy.tree.histories.game.new_initial_state()
+        self.start = histories.game.new_initial_state()
 
     def value(self, real: NoLimitState, mine: NoLimitState, other: sg.Strategy) -> float:
         """What player 0 wins from here on average, over her coin flips, chance and the other."""

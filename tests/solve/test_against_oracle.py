@@ -13,6 +13,7 @@ from oracle import RULES
 from subgame.engines.factory import engine
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
+from subgame.tree.sequence.tree import SequenceTree
 
 TIGHT = 1e-10
 
@@ -55,7 +56,7 @@ def test_counterfactual_values(name: str) -> None:
         np.testing.assert_allclose(values[slots:], wanted[slots:], atol=TIGHT)
 
 
-def _forced(tree: sg.PublicTree, p: int) -> list[int]:
+def _forced(tree: SequenceTree, p: int) -> list[int]:
     """The sequences of infosets with a single action."""
     side = tree.players[p]
     return [int(side.first[i]) for i, actions in enumerate(side.actions) if len(actions) == 1]

@@ -98,7 +98,7 @@ def test_few_hands_and_many_iterations_are_not_lost_in_rounding() -> None:
     for p, memory in enumerate((one, two)):
         real = np.zeros(tree.stored(p), dtype=bool)
         for j in range(len(tree.streets[0].states[p])):
-            real[tree.players[p].cells(0, j)] = True  # type: ignore[attr-defined]
+            real[tree.players[p].cells(0, j)] = True
         assert not np.asarray(memory.regret)[~real].any()
 
 

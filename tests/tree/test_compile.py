@@ -17,6 +17,7 @@ from helpers import RANDOM, SMALL, tree_of
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop import gambit
 from subgame.tree.compile import parse_bytes
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 History = tuple[str, ...]
 
@@ -211,7 +212,7 @@ def test_the_unbroken_toy_compiles() -> None:
 
 
 def test_returning_to_an_earlier_public_name_is_a_new_public_state() -> None:
-    tree = sg.compile(Toy(public=lambda h: ("start", "a", "b", "a")[len(h)]))
+    tree = sequence_tree(sg.compile(Toy(public=lambda h: ("start", "a", "b", "a")[len(h)])))
     assert list(tree.node_names) == ["start", "a", "b", "a"]
     assert tree.node_parent.tolist() == [-1, 0, 1, 2]
 
@@ -417,6 +418,7 @@ def test_public_tree_is_frozen() -> None:
 def test_progress_counts_histories() -> None:
     seen: list[int] = []
     tree = sg.compile(sg.games.load("goofspiel(cards=4, order=random)"), progress=seen.append)
+    tree = sequence_tree(tree)
     assert tree.histories is not None
     assert seen == list(range(0, len(tree.histories), 16384))
     assert len(seen) > 1
@@ -490,7 +492,7 @@ def test_derived_public_states_are_closed(seed: int) -> None:
             assert where[name] == {node}
 
 
-def assert_public_tree(tree: sg.PublicTree) -> None:
+def assert_public_tree(tree: SequenceTree) -> None:
     """Every step of the game stays in its public state or goes to one of its children."""
     h, above = tree.histories, tree.node_parent
     assert h is not None
@@ -547,7 +549,7 @@ class Quiet(Game):
 @pytest.mark.parametrize("name", SMALL + RANDOM[:50])
 def test_derived_from_infosets_alone(name: str) -> None:
     """Knowing less, the public states are fewer; they are closed, a tree, and change no value."""
-    quiet, tree = sg.compile(Quiet(sg.games.load(name))), tree_of(name)
+    quiet, tree = sequence_tree(sg.compile(Quiet(sg.games.load(name)))), tree_of(name)
     assert_public_tree(quiet)
     h = quiet.histories
     assert h is not None
@@ -577,7 +579,7 @@ def unseen(known: Callable[[History], str | None]) -> dict[str, int]:
         player=lambda h: CHANCE if not h else 0 if h == ("x",) else 1 if h in UNSEEN else TERMINAL,
         known=lambda h, p: known(h) if p == 0 else "?" if h in UNSEEN else f"sees {h}",
     )
-    tree = sg.compile(game)
+    tree = sequence_tree(sg.compile(game))
     assert_public_tree(tree)
     assert tree.histories is not None
     nodes = zip(states_of(game), tree.histories.node.tolist(), strict=True)
@@ -611,7 +613,7 @@ def test_derived_public_states_are_the_finest(seed: int) -> None:
 
 def test_deriving_joins_no_more_than_it_must() -> None:
     """In the toy player 1 does not notice the deal, and sees every action of player 0."""
-    tree = sg.compile(Toy())
+    tree = sequence_tree(sg.compile(Toy()))
     assert list(tree.node_names) == ["the start", "x l", "x l l", "x l r", "x r", "x r l", "x r r"]
     assert tree.node_parent.tolist() == [-1, 0, 1, 1, 0, 4, 4]
 

@@ -307,8 +307,8 @@ def _gadget(
     made = technique(name)
     known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
     gifts = [key for key, each in known.items() if each.gifts != "none"]
-    random = [key for key, each in known.items() if each.door == "random"]
-    guessed = [key for key, each in known.items() if each.estimate and each.door != "random"]
+    random = [key for key, each in known.items() if each.entry == "random"]
+    guessed = [key for key, each in known.items() if each.estimate and each.entry != "random"]
     for option, value, fits in (
         ("--split", split, gifts),
         ("--scale", scale, gifts),
@@ -347,7 +347,7 @@ def _check(
                 raise SubgameError(
                     f"--{name} does not apply to the schedule lp, which solves a game exactly."
                 )
-        if gadget.door == "random":
+        if gadget.entry == "random":
             raise SubgameError(
                 f"{gadget.name} has no linear program, because its gadget game is not finite; "
                 "use a CFR schedule."
@@ -358,7 +358,7 @@ def _check(
             "The schedule cfr-br only computes one player's strategy, so it cannot refine; use "
             "another schedule."
         )
-    if gap is not None and gadget.door == "random":
+    if gap is not None and gadget.entry == "random":
         raise SubgameError(
             f"--gap does not apply to {gadget.name}, whose gadget game is not finite; use "
             "--iterations or --seconds."
@@ -412,17 +412,21 @@ def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -
 
 def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
     """The argument of `subgame.cut`: names, or numbers of public states."""
-    if not at and tree.weighted:
+    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.sequence.tree import SequenceTree, histories_of
+
+    if not at and isinstance(tree, RangeTree):
         return ROOT
     if not at:
-        frontiers = list(tree.histories.game.frontiers()) if tree.histories is not None else []
+        histories = histories_of(tree)
+        frontiers = [] if histories is None else list(histories.game.frontiers())
         known = [*frontiers, "depth 1", "after chance"]
         raise SubgameError(
             f"--at is missing. Say where the subgames of {tree.game} start: "
             f"{', '.join(repr(name) for name in known)} or a public state."
         )
-    names = set(tree.node_names)
-    numbers = not tree.weighted
+    numbers = isinstance(tree, SequenceTree)
+    names = set(tree.node_names) if isinstance(tree, SequenceTree) else set()
     places = [
         int(name) if numbers and name.isdecimal() and name not in names else name for name in at
     ]
@@ -441,10 +445,12 @@ def _prepare(
 ) -> None:
     """Load the kernels, set the number of threads and check the memory."""
     from subgame.engines.factory import engine
+    from subgame.refine.solve_gadget import default_schedule
     from subgame.tree.ranges.tree import RangeTree
 
     if not isinstance(tree, RangeTree):
-        for name in dict.fromkeys(schedule or gadget.schedule for gadget in gadgets):
+        chosen = (schedule or default_schedule(gadget, tree) for gadget in gadgets)
+        for name in dict.fromkeys(chosen):
             warm_up(meter, name, device)
         return
     range_memory(tree, schedule or "dcfr", memory_limit)

@@ -61,6 +61,8 @@ def show(
     spot: Path | None,
 ) -> None:
     """Show one technique in full, or a line for each of several; `spot` is a saved spot."""
+    from subgame.tree.ranges.tree import RangeTree
+
     first = founds[0]
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined with {len(founds)} techniques", style="bold"))
@@ -74,7 +76,7 @@ def show(
     else:
         console.print(Text(f"{first.game}, refined with {first.technique.name}", style="bold"))
         console.print(_summary(first))
-        if rough.tree.weighted:
+        if isinstance(rough.tree, RangeTree):
             _hands(console, first, rough)
         else:
             _infosets(console, first)
@@ -303,7 +305,7 @@ def _lead_on(
     rough = [
         each.technique.name
         for each in founds
-        if each.technique.door in ("leave", "choose")
+        if each.technique.entry in ("leave", "choose")
         and not each.technique.estimate
         and each.after.mean > each.before.mean
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,15 +9,6 @@ from subgame.errors import SubgameError
 
 Floats = NDArray[np.float64]
 CPU = "cpu"
-
-
-class Response(NamedTuple):
-    """A counterfactual best response: it maximises value at every infoset, reached or not."""
-
-    slots: Floats  # [s] value of each root slot, unnormalised (Burch et al. 2014)
-    values: Floats  # [i] the same at every infoset
-    sequences: Floats  # [q] and for every action there
-    choice: NDArray[np.int32]  # [i] the action that attains it
 
 
 def no_device(name: str) -> SubgameError:

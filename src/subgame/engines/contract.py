@@ -4,8 +4,8 @@ There are two kinds of tree and two libraries of kernels, so four engines. Every
 contract (the CFR loop, gadgets, evaluation, nested solving, depth limits, CFR-D) is written once.
 
 Axes: ``[root, infoset]``. A *root* is where a tree begins: one for a whole game, one per subgame
-when many subgames are solved together. Its *root infosets* are what a player can know there: the one
-empty sequence of a whole game, the augmented infosets at the top of a subgame, the hands of a
+when many subgames are solved together. Its *root infosets* are what a player can know there: the
+one empty sequence of a whole game, the augmented infosets at the top of a subgame, the hands of a
 hold'em tree. A root with fewer infosets than the widest is padded; nothing is ever reached there.
 
 Values are counterfactual and in units of the whole game (Burch et al. 2014): weighted by the reach
@@ -64,9 +64,13 @@ class Response(NamedTuple):
 class Engine(Protocol):
     """Kernels bound to one tree on one device."""
 
-    tree: PublicTree
-    fused: bool
-    """Whether `iterate` runs many iterations in one call; otherwise the loop above does."""
+    @property
+    def tree(self) -> PublicTree:
+        """What it is bound to."""
+
+    @property
+    def fused(self) -> bool:
+        """Whether `iterate` runs many iterations in one call; otherwise the loop above does."""
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -131,7 +135,7 @@ class Engine(Protocol):
     def current(self, p: int, regrets: Regrets, rates: Array) -> Numbers:
         """The strategy that regret matching plays now, as probabilities; `rates` ``[4]``."""
 
-    def behaviour(self, p: int, average: Numbers) -> Numbers:
+    def behaviour(self, p: int, average: Numbers | None) -> Numbers:
         """The behaviour strategy of an average (or of any realisation plan), as probabilities."""
 
     # Evaluation ------------------------------------------------------------------------------
@@ -154,10 +158,27 @@ class Engine(Protocol):
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
 
 
+class SequenceEngine(Engine, Protocol):
+    """What engines of sequence trees offer beyond the contract: values from outside the tree."""
+
+    def sweep(
+        self,
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Array,
+        ahead: Array,
+        reach: tuple[Array, Array],
+        paid: Floats | None = None,
+    ) -> Array:
+        """As `Engine.sweep`; `paid` [q] is added to what the traverser's sequences are paid."""
+
+
 class RangeEngine(Engine, Protocol):
     """What engines of hold'em trees offer beyond the contract: the inside of a street.
 
-    Roots are the ways into the first street, on each of its boards: ``[way * boards + board, hand]``.
+    Roots are ways into the first street on each of its boards: ``[way * boards + board, hand]``.
     Inside, arrays are ``[row, board, hand]`` of one street: a row per way into it, then one per own
     action (see `subgame.tree.ranges.betting_tree`). Hands are in the order of each board.
     """
@@ -172,8 +193,10 @@ class RangeEngine(Engine, Protocol):
     def row_reach(self, p: int, sigma: Numbers, reach: Array) -> list[Array]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
 
-    def row_values(self, p: int, opponent_sigma: Numbers, reach: Array) -> list[Array]:
-        """Per street [row, board, hand]: what each row is worth to a best response of player `p`.
+    def row_values(
+        self, p: int, opponent_sigma: Numbers, reach: Array, sigma: Numbers | None = None
+    ) -> list[Array]:
+        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
         `reach` is the opponent's, ``[root, infoset]``. In the units of `Response.roots`.
         """
@@ -182,7 +205,7 @@ class RangeEngine(Engine, Protocol):
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
 
     def opposing(self, p: int, reach: Array, street: int) -> Array:
-        """[k, board, hand] the reach of all hands the opponent can hold beside each of player `p`'s.
+        """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """

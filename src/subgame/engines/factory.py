@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from subgame.engines.base import CPU, no_device
+from subgame.engines.contract import Engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.numba.sequence import NumbaSequenceEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import sequence_tree
 
 DEVICES = ("cpu", "cuda", "torch")
 
@@ -17,7 +19,7 @@ def engine(
     threads: int | None = None,
     device: str | None = None,
     storage: str = "float32",
-) -> NumbaSequenceEngine:
+) -> Engine:
     """The engine of a tree on a device, made once.
 
     ``"cpu"``, the default: Numba. ``"cuda"`` or ``"cuda:1"``: a GPU, by PyTorch and Triton.
@@ -27,7 +29,7 @@ def engine(
     """
     if not isinstance(tree, PublicTree):
         raise SubgameError(
-            f"A PublicTree is wanted, as subgame.compile(game) makes it, not {type(tree).__name__}."
+            f"Expected a PublicTree, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ArgumentError("threads", f"is a whole number of at least 1, not {threads}.")
@@ -42,7 +44,8 @@ def engine(
         found = tree.engines[key] = _made(tree, name, storage)
     if isinstance(found, NumbaRangeEngine) and threads is not None:
         found.set_threads(threads)
-    return found  # type: ignore[return-value]
+    made: Engine = found
+    return made
 
 
 def check_device(device: str | None) -> str:
@@ -54,7 +57,7 @@ def check_device(device: str | None) -> str:
     return name
 
 
-def _made(tree: PublicTree, device: str, storage: str) -> object:
+def _made(tree: PublicTree, device: str, storage: str) -> Engine:
     if device != CPU:
         from subgame.engines.torch import engine_on
 
@@ -62,8 +65,6 @@ def _made(tree: PublicTree, device: str, storage: str) -> object:
     from subgame.engines.numba.compiling import watch
 
     watch()
-    return (
-        NumbaRangeEngine(tree, None, storage)
-        if isinstance(tree, RangeTree)
-        else NumbaSequenceEngine(tree)
-    )
+    if isinstance(tree, RangeTree):
+        return NumbaRangeEngine(tree, None, storage)
+    return NumbaSequenceEngine(sequence_tree(tree))

@@ -19,6 +19,7 @@ from typing import Any, Self, cast
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -240,9 +241,10 @@ def strategy(tree: PublicTree, policy: Any) -> Strategy:
 
 
 def _histories(tree: PublicTree) -> Histories:
-    if tree.histories is None:
+    histories = histories_of(tree)
+    if histories is None:
         raise SubgameError(f"{tree!r} is no whole game, so OpenSpiel has no policy for it.")
-    return tree.histories
+    return histories
 
 
 def _states(tree: PublicTree) -> Iterator[tuple[int, int, Any]]:

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from subgame.engines.factory import engine
-from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form
+from subgame.refine.gadget_game import gadget_form
+from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.payoffs import normalised
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
-from subgame.tree.compile import assemble
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import assemble
 
 Ints = NDArray[np.int64]
 PAPER = "Burch, Johanson & Bowling 2014, Solving Imperfect Information Games Using Decomposition"
@@ -71,14 +72,14 @@ class Resolving:
         trunk, self.games = engine(compact.trunk), list[_Game]()
         plans = [trunk.plan(p, compact.strategy.probs[p]) for p in (0, 1)]
         for subgame, values in zip(compact.subgames(), compact.values, strict=True):
-            for p in (0,) if technique.door == "none" else (0, 1):
+            for p in (0,) if technique.entry == "blueprint" else (0, 1):
                 o, ours = 1 - p, plans[p][subgame.sequence[p]]
                 weight = subgame.weight(o, ours)
                 kept = normalised(values[o], weight)
                 hers = plans[o][subgame.sequence[o]]
                 inputs = GadgetInputs(o, ours, hers, weight, kept, kept)
                 game = assemble(gadget_form(technique, subgame.form, inputs))
-                players = (0, 1) if technique.door == "none" else (p,)
+                players = (0, 1) if technique.entry == "blueprint" else (p,)
                 lay = [(q, *_places(game, tree, q)) for q in players]
                 own = seed * 1_000 + len(self.games)  # a sampling schedule's luck differs by game
                 self.games.append(_Game(Run(game, parse(schedule), own), lay))

@@ -14,6 +14,7 @@ from subgame.games.coin_toss import CoinToss, CoinTossState
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
 from subgame.refine.refine import Refinement
+from subgame.tree.sequence.tree import histories_of
 
 KEY = "coin-toss"
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -108,8 +109,9 @@ def _best(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
 def _with(tree: sg.PublicTree, **guesses: Mapping[str, float]) -> sg.Strategy:
     """The paper's blueprint with other guesses of P2: ``Play={"Heads": 1}``."""
     table = {name.replace("_", " "): dict(guess) for name, guess in guesses.items()}
+    known = histories_of(tree)
     return sg.Strategy.from_table(
-        tree, tree.histories.game.blueprints()["paper"] | table if tree.histories else table
+        tree, known.game.blueprints()["paper"] | table if known else table
     )
 
 
@@ -202,7 +204,7 @@ def _techniques() -> Rows:
                 f"Sec. 5: {name}, P1 gets",
                 f"<= {before:g}",
                 _best(tree, found.strategy),
-                "Maxmargin: 0.375" if gadget.door == "choose" else "",
+                "Maxmargin: 0.375" if gadget.entry == "choose" else "",
             ),
         ]
     return rows

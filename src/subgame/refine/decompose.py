@@ -14,23 +14,27 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
-from subgame.refine.payoffs import normalised
-from subgame.refine.refine import inside, solve_gadget
-from subgame.refine.subgame import Subgame, cut_at_histories
+from subgame.refine.learners import normalise
+from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.subgame import SequenceSubgame, cut_at_histories
+from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
-from subgame.tree.compile import assemble, form_of
+from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import assemble, form_of
+from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import (
     Strategy,
@@ -45,7 +49,7 @@ FORMAT = "subgame-compact-1"
 TRACE = 1e-12
 
 
-def trunk_of(game: Game, at: str | Callable[[State], bool]) -> PublicTree:
+def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
     """The tree of a game down to a frontier that the game names, or that a function tells."""
     if isinstance(at, str):
         frontiers = game.frontiers()
@@ -65,7 +69,7 @@ class Roots(NamedTuple):
     tops: list[NDArray[np.int64]]
 
     @classmethod
-    def of(cls, trunk: PublicTree) -> Roots:
+    def of(cls, trunk: SequenceTree) -> Roots:
         h = trunk.histories
         assert h is not None
         ends = np.flatnonzero(h.player == FRONTIER)
@@ -79,7 +83,7 @@ class Roots(NamedTuple):
 class Reconstruction(NamedTuple):
     """A subgame's strategy, solved again from what was kept."""
 
-    subgame: Subgame
+    subgame: SequenceSubgame
     sigma: tuple[Floats, Floats]  # [q] both players, over the subgame's tree
     gaps: tuple[float, float]  # exploitability of each re-solving game, eps_R
 
@@ -88,11 +92,11 @@ class Reconstruction(NamedTuple):
 class Compact:
     """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
 
-    trunk: PublicTree
+    trunk: SequenceTree
     strategy: Strategy
     """Over the trunk."""
     values: tuple[tuple[Floats, Floats], ...]
-    """Per subgame and player, [s]: her counterfactual (best-response) values, unnormalised."""
+    """Per subgame and player, [s]: counterfactual (best-response) values, unnormalised."""
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -101,7 +105,7 @@ class Compact:
         kept = [*self.strategy.probs, *(v for pair in self.values for v in pair)]
         return sum(array.nbytes for array in kept)
 
-    def subgames(self) -> Iterator[Subgame]:
+    def subgames(self) -> Iterator[SequenceSubgame]:
         """Each subgame in turn, compiled anew and dropped when the next one is asked for."""
         roots = Roots.of(self.trunk)
         for name, top in zip(roots.names, roots.tops, strict=True):
@@ -109,7 +113,7 @@ class Compact:
 
     def reconstruct(
         self,
-        subgame: Subgame | str,
+        subgame: SequenceSubgame | str,
         *,
         technique: Gadget | None = None,
         schedule: Schedule | str = "cfr+",
@@ -125,21 +129,21 @@ class Compact:
         k = roots.names.index(name)
         if isinstance(subgame, str):
             subgame = cut_at_histories(self.trunk, roots.tops[k], name)
-        gadget = technique or Resolve()
+        limits = Limits.to_gap(iterations, seconds, gap)
+        how = Technique.of(technique or Resolve(), subgame.tree, schedule, limits)
         run = engine(self.trunk)
         plans = [run.plan(p, self.strategy.probs[p]) for p in (0, 1)]
-        limits = Limits(iterations, seconds, None if gap is None else gap / 2)
         sigma, gaps = [], []
         for p in (0, 1):
             o, ours = 1 - p, plans[p][subgame.sequence[p]]
             weight = subgame.weight(o, ours)
-            kept = normalised(self.values[k][o], weight)
-            inputs = GadgetInputs(o, ours, plans[o][subgame.sequence[o]], weight, kept, kept)
+            kept = normalise(self.values[k][o], weight)
             if subgame.tree.players[p].names:
-                solver = schedule if schedule == "lp" else parse(schedule)
-                found = solve_gadget(gadget, subgame, inputs, solver, limits)
-                sigma.append(inside(found.strategy, subgame, p))
-                gaps.append(float(found.exploitability))
+                theirs = plans[o][subgame.sequence[o]]
+                inputs = GadgetInputs(o, ours, theirs, weight, kept, kept)
+                found = solve_gadget(how, subgame, inputs)
+                sigma.append(found.sigma[p])
+                gaps.append(float(found.result.exploitability))
             else:
                 sigma.append(np.ones(subgame.tree.players[p].num_sequences))
                 gaps.append(0.0)
@@ -148,12 +152,15 @@ class Compact:
     def whole(self, tree: PublicTree, **options: Any) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
         probs = (np.ones(tree.players[0].num_sequences), np.ones(tree.players[1].num_sequences))
-        _lay(self.trunk, self.strategy.probs, tree, probs)
-        for subgame in self.subgames():
-            _lay(subgame.tree, self.reconstruct(subgame, **options).sigma, tree, probs)
+        known: list[tuple[PublicTree, tuple[Floats, Floats]]]
+        known = [(self.trunk, self.strategy.probs)]
+        known += [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
+        for part, sigma in known:
+            for p in (0, 1):
+                embed(sigma[p], places(part.players[p], tree.players[p]), probs[p])
         return Strategy(tree, probs)
 
-    def error_bound(self, subgame: Subgame, epsilon_s: float, epsilon_r: float) -> float:
+    def error_bound(self, subgame: SequenceSubgame, epsilon_s: float, epsilon_r: float) -> float:
         """Burch et al. 2014, Theorem 3: re-solving adds at most (|I_R| - 1) eps_S + eps_R.
 
         |I_R| is the number of root infosets of both players, eps_S the exploitability of the
@@ -171,7 +178,7 @@ class Compact:
         write_tensors(Path(path), tensors, describe(self.trunk, FORMAT) | state)
 
     @classmethod
-    def load(cls, path: str | Path, trunk: PublicTree) -> Compact:
+    def load(cls, path: str | Path, trunk: SequenceTree) -> Compact:
         """Read what `save` wrote, for the trunk that `trunk_of` gives."""
         header, tensors = read_tensors(path, "what Compact.save has saved")
         check_made_for(path, header, trunk, FORMAT)
@@ -183,42 +190,29 @@ class Compact:
         return cls(trunk, strategy, values, json.loads(header["notes"]))
 
 
-def _lay(
-    part: PublicTree, sigma: tuple[Floats, Floats], tree: PublicTree, into: tuple[Floats, Floats]
-) -> None:
-    """Copy a part's strategy to where its infosets stand in the whole tree."""
-    for p in (0, 1):
-        side, home = part.players[p], tree.players[p]
-        for i, name in enumerate(side.names):
-            into[p][home.sequences(home.index[name])] = sigma[p][side.sequences(i)]
-
-
 def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State], bool]) -> Compact:
     """Forget a solved strategy below a frontier, keeping what re-solving needs.
 
     The values kept are counterfactual best-response values against the strategy, so that a
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
-    if tree.histories is None:
+    histories = histories_of(tree)
+    if histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
-    trunk = trunk_of(tree.histories.game, at)
-    probs = (np.ones(trunk.players[0].num_sequences), np.ones(trunk.players[1].num_sequences))
-    for p in (0, 1):
-        side, home = trunk.players[p], tree.players[p]
-        for i, name in enumerate(side.names):
-            probs[p][side.sequences(i)] = strategy.probs[p][home.sequences(home.index[name])]
-    out = Compact(trunk, Strategy(trunk, probs), ())
+    trunk = trunk_of(histories.game, at)
+
+    def inside(part: PublicTree, p: int) -> Floats:
+        return restrict(strategy.probs[p], places(part.players[p], tree.players[p]))
+
+    out = Compact(trunk, Strategy(trunk, (inside(trunk, 0), inside(trunk, 1))), ())
     run, values = engine(trunk), []
-    plans = [run.plan(p, probs[p]) for p in (0, 1)]
+    plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
     for subgame in out.subgames():
         local, pair = engine(subgame.tree), []
         for o in (0, 1):
-            sigma = np.ones(subgame.tree.players[1 - o].num_sequences)
-            side, home = subgame.tree.players[1 - o], tree.players[1 - o]
-            for i, name in enumerate(side.names):
-                sigma[side.sequences(i)] = strategy.probs[1 - o][home.sequences(home.index[name])]
-            plan = local.plan(1 - o, sigma, plans[1 - o][subgame.sequence[1 - o]])
-            pair.append(local.respond(o, plan).slots)
+            ours = plans[1 - o][subgame.sequence[1 - o]]
+            plan = local.plan(1 - o, inside(subgame.tree, 1 - o), ours)
+            pair.append(local.respond(o, plan).roots.ravel())
         values.append((pair[0], pair[1]))
     notes = {"exploitability": float(exploitability(tree, strategy))}
     return Compact(trunk, out.strategy, tuple(values), notes)
@@ -248,15 +242,15 @@ def cfr_d(
     plan = parse(schedule) if schedule is not None else CFR()
     inner = parse(subgame_schedule) if subgame_schedule is not None else CFR()
     trunk = trunk_of(game, at)
-    roots, run = Roots.of(trunk), engine(trunk)
-    memories = (run.memory(0), run.memory(1))
-    run.iterate(memories, plan.discounts(1, 1), False)
+    roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
+    pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
     kept: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))] * len(roots.names)
-    store: dict[int, Subgame] = {}
+    store: dict[int, SequenceSubgame] = {}
+    at_root = (run.roots(0), run.roots(1))
     began = time.perf_counter()
 
     def result(t: int) -> Compact:
-        probs = [run.behaviour(p, memory.average) for p, memory in enumerate(memories)]
+        probs = [run.behaviour(p, regrets.average) for p, regrets in enumerate(pair)]
         total = _total_weight(plan, t)
         values = tuple((a / total, b / total) for a, b in kept)
         notes = {
@@ -269,25 +263,25 @@ def cfr_d(
         return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, notes)
 
     for t in range(1, iterations + 1):
-        discounts = plan.discounts(t, 2)
-        given = (np.zeros_like(memories[0].value), np.zeros_like(memories[1].value))
+        rates = run.rates(plan.discounts(t, 2), t)
+        plans = [run.plan(p, run.current(p, pair[p], rates[0])) for p in (0, 1)]
+        paid = [np.zeros(side.num_sequences) for side in trunk.players]
         for k, (name, top) in enumerate(zip(roots.names, roots.tops, strict=True)):
             subgame = store.get(k) or cut_at_histories(trunk, top, name)
             if keep_subgames:
                 store[k] = subgame
-            reach = [memories[p].reach[subgame.sequence[p]] for p in (0, 1)]
+            reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
             values = _solve_subgame(subgame, reach, inner, subgame_iterations)
-            for p in (0, 1):
-                np.add.at(given[p], subgame.sequence[p], values[p])
             past = kept[k] if t > 1 else (np.zeros(len(values[0])), np.zeros(len(values[1])))
-            kept[k] = (
-                past[0] * discounts[0, 2] + values[0],
-                past[1] * discounts[0, 2] + values[1],
-            )
+            for p in (0, 1):
+                np.add.at(paid[p], subgame.sequence[p], values[p])
+            kept[k] = (past[0] * rates[0, 2] + values[0], past[1] * rates[0, 2] + values[1])
             if not keep_subgames:  # a tree and its engine know each other: let go of both now
                 subgame.tree.engines.clear()
                 del subgame
-        run.update(memories, given, discounts)
+        before = run.snapshot(pair[0])  # both players learn against what was played
+        for p, theirs in enumerate((pair[1], before)):
+            run.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], at_root, paid[p])
         if watch is not None:
             watch(t, partial(result, t))
         if progress is not None:
@@ -304,18 +298,18 @@ def _total_weight(schedule: Schedule, t: int) -> float:
 
 
 def _solve_subgame(
-    subgame: Subgame, reach: list[Floats], schedule: Schedule, iterations: int
+    subgame: SequenceSubgame, reach: list[Floats], schedule: Schedule, iterations: int
 ) -> tuple[Floats, Floats]:
     """Root values [s] of both players in a fresh solution of a subgame."""
     run = engine(subgame.tree)
-    memories = tuple(run.memory(p, predictive=schedule.predictive) for p in (0, 1))
-    for p in (0, 1):
-        # Averages are weighted by own reach; where the trunk never comes a trace of it keeps the
-        # average a counterfactual best response there too, as CFR-D requires.
-        memories[p].reach[: len(reach[p])] = np.maximum(reach[p], TRACE)
-    pair = (memories[0], memories[1])
-    run.iterate(pair, schedule.discounts(1, iterations + 1), schedule.alternating)
-    sigma = [run.behaviour(p, memories[p].average) for p in (0, 1)]
+    # Averages are weighted by own reach; where the trunk never comes a trace of it keeps the
+    # average a counterfactual best response there too, as CFR-D requires.
+    one, two = (np.maximum(each, TRACE)[None] for each in reach)
+    cfr = Cfr(
+        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+    )
+    cfr.advance(schedule.discounts(1, iterations + 1), 1)
+    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
     plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
-    values = [run.values(p, sigma[p], plans[1 - p])[: len(reach[p])] for p in (0, 1)]
-    return values[0], values[1]
+    first, second = (run.values(p, sigma[p], plans[1 - p]).roots.ravel() for p in (0, 1))
+    return first, second

@@ -1,169 +1,108 @@
 """Alternative payoffs and gifts: what the opponent could have had instead of this subgame.
 
-Values here are the opponent's and normalised as in Brown & Sandholm 2017, Sec. 3: what she gets
-given that she came, i.e. the counterfactual value divided by pi_{-i}. This is the one place where
-the two units meet.
+Values here are the opponent's and normalised as in Brown & Sandholm 2017, Sec. 3: given that the
+infoset is reached, i.e. the counterfactual value divided by pi_{-i}. `normalise` is the one place
+where the two units meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import TERMINAL
-from subgame.refine.boards import Gifts, RangeSubgame
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.subgame import Subgame
+from subgame.refine.learners import Array, normalise
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import Treeplex
 from subgame.tree.strategy import Strategy
 
+if TYPE_CHECKING:
+    from subgame.engines.contract import Engine
+    from subgame.refine.subgame import Subgame
+
 Floats = NDArray[np.float64]
+Index = NDArray[np.int32]
 Vector = Mapping[str, float] | Sequence[float] | Floats
 
 
-def normalised(values: Floats, weight: Floats) -> Floats:
-    """v(I) of Brown & Sandholm 2017 from counterfactual values; 0 where nobody comes."""
-    return np.divide(values, weight, out=np.zeros_like(values), where=weight > 0)
+# Gifts (Brown & Sandholm 2017, Sec. 5) ---------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Trunk:
-    """A blueprint seen from one side: we play it, the opponent may do what she likes.
+def carried_gift(size: Array, reach: Array, gadget: Gadget) -> Array:
+    """What a gift adds to the sum that is carried down to the root infosets below it.
 
-    Everything about the whole tree that subgames ask for, computed once.
+    `size` is the best CBV(I, a) minus CBV(I, a'), unnormalised; `reach` is pi_{-i}(I). *Split*: a
+    root infoset may gain the normalised gift itself. The root infosets below I are reached with
+    probability one at most in all, so together they never take more than it. *Not split*: each may
+    take all of it; see `received_gift`.
     """
-
-    tree: PublicTree
-    blueprint: Strategy
-    opponent: int
-    our_plan: Floats  # [q] of the whole tree
-    her_plan: Floats  # [q]
-    gift: Floats  # [q] hers: what she gives up by each of her actions, whole, unnormalised
-    gift_reach: Floats  # [q] pi_{-i} of the infoset where she does
-    given: Gifts | None = None
-    """The same in a hold'em tree, where no array could hold it: found where it is asked for."""
-    device: str | None = None
-
-    @classmethod
-    def of(
-        cls,
-        blueprint: Strategy,
-        opponent: int,
-        gadget: Gadget,
-        estimate: Strategy | None,
-        device: str | None = None,
-    ) -> Trunk:
-        tree, run = blueprint.tree, engine(blueprint.tree, device=device)
-        plans = [run.plan(p, blueprint.probs[p]) for p in (0, 1)]
-        ours, hers = plans[1 - opponent], plans[opponent]
-        held = 0 if tree.weighted else tree.players[opponent].num_sequences
-        gift = reach = np.zeros(held)
-        given = None
-        if isinstance(tree, RangeTree):
-            given = Gifts(tree, opponent, ours, estimate, device)
-        elif gadget.gifts != "none":
-            gift, reach = _gifts(run, opponent, ours, gadget, estimate)
-        return cls(tree, blueprint, opponent, ours, hers, gift, reach, given, device)
-
-    def inputs(
-        self,
-        subgame: Subgame,
-        gadget: Gadget,
-        alternatives: Floats | None = None,
-    ) -> tuple[GadgetInputs, Floats]:
-        """What the gadget of a subgame needs, and the gifts that are in it."""
-        o = self.opponent
-        ours = subgame.reach(1 - o, self.our_plan)
-        weight = subgame.weight(o, ours)
-        run = engine(subgame.tree, device=self.device)
-        plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
-        cbv = normalised(run.respond(o, plan).slots, weight)
-        gifts = self.gifts(subgame, gadget, weight)
-        base = cbv if alternatives is None else alternatives
-        inputs = GadgetInputs(
-            opponent=o,
-            our_reach=ours,
-            her_reach=subgame.reach(o, self.her_plan),
-            weight=weight,
-            alternative=base + gifts,
-            cbv=cbv,
-        )
-        return inputs, gifts
-
-    def gifts(self, subgame: Subgame, gadget: Gadget, weight: Floats) -> Floats:
-        """[s] the sum of gifts on the way to each root slot (2017, eq. 1).
-
-        Split: each slot may gain a gift of g, and as the slots below an infoset are reached with
-        probability one at most, all of them together never take more than g. Not split: each slot
-        may take all of it, so it gains g divided by the probability of coming there.
-        """
-        total = np.zeros(len(weight))
-        if gadget.gifts == "none":
-            return total
-        if isinstance(subgame, RangeSubgame):
-            found = self.given.along(subgame, gadget.gifts) if self.given else []
-            hands = subgame.hands(self.opponent)
-            for gift in found:
-                per = gift.reach[hands] if gadget.split else weight
-                total += normalised(gift.size[hands], per)
-            return total * gadget.scale
-        side = self.tree.players[self.opponent]
-        for s, q in enumerate(subgame.sequence[self.opponent].tolist()):
-            while q >= len(side.slots):
-                per = self.gift_reach[q] if gadget.split else weight[s]
-                total[s] += self.gift[q] / per if per > 0 else 0.0
-                q = int(side.plex.parent[side.infoset_of[q]])
-        return total * gadget.scale
-
-    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
-        """[s] what she gets inside when she plays `strategy` there against the blueprint.
-
-        With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
-        with the last iterate of the CFR run that made the blueprint, what its experiments used.
-        """
-        o = self.opponent
-        ours = subgame.reach(1 - o, self.our_plan)
-        run = engine(subgame.tree, device=self.device)
-        plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
-        values = run.values(o, subgame.restrict(strategy, o), plan)
-        slots = len(subgame.tree.players[o].slots)
-        return normalised(values[:slots], subgame.weight(o, ours))
+    return gadget.scale * (normalise(size, reach) if gadget.split else size)
 
 
-def _gifts(
+def received_gift(carried: Array, weight: Array, gadget: Gadget) -> Array:
+    """The gifts of a root infoset (eq. 1), from the sum carried to it; `weight` is its pi_{-i}.
+
+    Not split, a gift is divided by the probability of coming to the root infoset: for a board card
+    that is the factor 1,755 of the paper.
+    """
+    return carried if gadget.split else normalise(carried, weight)
+
+
+class Gifts(NamedTuple):
+    """What the opponent gives up by each of the actions in a sequence tree."""
+
+    size: Floats  # [q] the best that could have been had instead, less this; unnormalised
+    reach: Floats  # [q] pi_{-i} of the infoset
+
+    def to(self, side: Treeplex, sequence: Index, weight: Floats, gadget: Gadget) -> Floats:
+        """[s] the gifts on the way to root infosets that hang below the sequences given."""
+        total, q = np.zeros(len(weight)), sequence.copy()
+        while (inner := q >= len(side.slots)).any():
+            total += np.where(inner, carried_gift(self.size[q], self.reach[q], gadget), 0.0)
+            above = side.plex.parent[side.infoset_of[np.where(inner, q, len(side.slots))]]
+            q = np.where(inner, above, q)
+        found: Floats = received_gift(total, weight, gadget)
+        return found
+
+
+def gifts_of(
     run: Engine, o: int, our_plan: Floats, gadget: Gadget, estimate: Strategy | None
-) -> tuple[Floats, Floats]:
-    """[q] max over a of CBV(I, a) minus CBV(I, a'), unnormalised, and pi_{-i}(I).
+) -> Gifts:
+    """What opponent `o` of a sequence tree gives up by each action against our plan.
 
-    "lower": a runs over a' itself and the actions that end the game at once, whose value no
-    refinement can change (2017, Sec. 5). "estimated": over all, by the values of `estimate`.
+    "lower": the best is taken over the action itself and those that end the game at once, whose
+    value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
+    `estimate`.
     """
-    tree, side = run.tree, run.tree.players[o]
+    tree = run.tree
+    side: Any = tree.players[o]
     if estimate is not None and gadget.gifts == "estimated":
-        value = run.values(o, estimate.probs[o], our_plan)
+        value = run.values(o, estimate.probs[o], our_plan).sequences
     else:
         value = run.respond(o, our_plan).sequences
+    assert value is not None
     allowed = np.ones(len(value), dtype=bool) if gadget.gifts == "estimated" else _ends(tree, o)
     owner, slots = side.infoset_of, len(side.slots)
     best = np.full(len(side.names), -np.inf)
     inner = np.flatnonzero(allowed)
     inner = inner[inner >= slots]
     np.maximum.at(best, owner[inner], value[inner])
-    gift, reach = np.zeros(len(value)), np.zeros(len(value))
-    gift[slots:] = np.maximum(best[owner[slots:]] - value[slots:], 0.0)
+    size, reach = np.zeros(len(value)), np.zeros(len(value))
+    size[slots:] = np.maximum(best[owner[slots:]] - value[slots:], 0.0)
     reach[slots:] = counterfactual_reach(tree, o, our_plan)[owner[slots:]]
-    return gift, reach
+    return Gifts(size, reach)
 
 
-def _ends(tree: PublicTree, o: int) -> NDArray[np.bool_]:
+def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
     """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
     h = tree.histories
     if h is None or tree.located is None:
@@ -174,6 +113,101 @@ def _ends(tree: PublicTree, o: int) -> NDArray[np.bool_]:
     goes_on = after[h.player[after] != TERMINAL]
     ends[tree.located[o][goes_on]] = False
     return ends
+
+
+# A blueprint seen from one side ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Trunk:
+    """A blueprint seen from one side: we play it, the opponent may do anything.
+
+    Everything about the whole tree that subgames ask for, computed once.
+    """
+
+    blueprint: Strategy
+    opponent: int
+    estimate: Strategy | None = None
+    """Whose values count for gifts of kind "estimated"."""
+    device: str | None = None
+
+    @property
+    def tree(self) -> PublicTree:
+        return self.blueprint.tree
+
+    @cached_property
+    def engine(self) -> Engine:
+        return engine(self.tree, device=self.device)
+
+    @cached_property
+    def plans(self) -> tuple[Any, Any]:
+        """Both players' plans of the whole tree, as the engine has them."""
+        one, two = (self.engine.plan(p, self.blueprint.probs[p]) for p in (0, 1))
+        return one, two
+
+    @cached_property
+    def _gifts(self) -> dict[str, Any]:
+        return {}
+
+    def gifts(self, gadget: Gadget, find: Any) -> Any:
+        """What `find` says of the whole tree's gifts, found once per kind of gift."""
+        if gadget.gifts not in self._gifts:
+            self._gifts[gadget.gifts] = find(self, gadget)
+        return self._gifts[gadget.gifts]
+
+    def inputs(
+        self,
+        subgame: Subgame,
+        gadget: Gadget,
+        alternatives: Floats | None = None,
+        spread: Floats | None = None,
+    ) -> tuple[GadgetInputs, Floats]:
+        """What the gadget of a subgame needs, and the gifts that are in its alternatives.
+
+        The standard deviation `spread` of a random alternative is by default the distance between
+        the estimate and the blueprint's CBV.
+        """
+        o = self.opponent
+        ours = subgame.reach(1 - o, self)
+        weight = subgame.weight(o, ours)
+        cbv = normalise(self._respond(subgame, ours), weight)
+        if alternatives is None and gadget.estimate:
+            alternatives = self.value_of(subgame, self.estimate or self.blueprint)
+        base = cbv if alternatives is None else alternatives
+        gifts = np.zeros(len(weight))
+        if gadget.gifts != "none":
+            gifts = subgame.gifts(self, gadget, weight)
+        inputs = GadgetInputs(
+            opponent=o,
+            our_reach=ours,
+            opponent_reach=subgame.reach(o, self),
+            weight=weight,
+            alternative=base + gifts,
+            cbv=cbv,
+            spread=np.abs(base - cbv) if spread is None else spread,
+        )
+        return inputs, gifts
+
+    def _respond(self, subgame: Subgame, ours: Floats) -> Floats:
+        """[s] what the opponent gets inside at best, unnormalised, if we play the blueprint."""
+        run = engine(subgame.tree, device=self.device)
+        us = 1 - self.opponent
+        plan = run.plan(us, subgame.restrict(self.blueprint, us), ours)
+        return run.respond(self.opponent, plan).roots.ravel()
+
+    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
+        """[s] what the opponent gets inside by playing `strategy` there against the blueprint.
+
+        With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
+        with the last iterate of the CFR run that made the blueprint, what its experiments used.
+        """
+        o = self.opponent
+        ours = subgame.reach(1 - o, self)
+        run = engine(subgame.tree, device=self.device)
+        plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
+        found = run.values(o, subgame.restrict(strategy, o), plan)
+        out: Floats = normalise(found.roots.ravel(), subgame.weight(o, ours))
+        return out
 
 
 def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.payoffs import normalised
-from subgame.refine.subgame import Subgame
+from subgame.refine.learners import normalise
+from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.lp import constraints
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Programme(NamedTuple):
 
 
 def program(
-    kind: Literal["lp1", "lp2", "lp3"], subgame: Subgame, inputs: GadgetInputs
+    kind: Literal["lp1", "lp2", "lp3"], subgame: SequenceSubgame, inputs: GadgetInputs
 ) -> Programme:
     """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the inputs' alternative payoffs."""
     from scipy.optimize import linprog
@@ -58,7 +58,7 @@ def program(
     reached = np.flatnonzero(inputs.weight > 0)
     rows, right = None, np.zeros(0)
     if kind == "lp1":
-        objective[size : size + slots] = -inputs.her_reach * unit
+        objective[size : size + slots] = -inputs.opponent_reach * unit
     elif kind in ("lp2", "lp3"):  # -u(I) + m <= CBV(I), with m = 0 in LP2
         objective[-1] = -1.0 if kind == "lp3" else 0.0
         count = len(reached)
@@ -84,5 +84,5 @@ def program(
     run = engine(subgame.tree)
     sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
     plan = run.plan(1 - o, sigma, inputs.our_reach)
-    values = normalised(run.respond(o, plan).slots, inputs.weight)
+    values = normalise(run.respond(o, plan).roots.ravel(), inputs.weight)
     return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,27 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError, did_you_mean
-from subgame.refine.boards import RangeSubgame
-from subgame.refine.doors import solve_at_door
-from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry
+from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.payoffs import Trunk, Vector, normalised, vector
-from subgame.refine.subgame import At, Subgame, combine, cut
+from subgame.refine.learners import normalise
+from subgame.refine.payoffs import Trunk, Vector, vector
+from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
-from subgame.solve.lp import solve_lp
-from subgame.solve.results import Result
-from subgame.solve.schedule import Schedule, parse
-from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.compile import assemble
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from subgame.engines.numba.sequence_kernels import Root
 
 Floats = NDArray[np.float64]
 
@@ -173,7 +168,7 @@ def refine(
     tree: PublicTree,
     blueprint: Strategy,
     *,
-    at: At | list[Subgame],
+    at: At | Sequence[Subgame],
     technique: Gadget | str = "resolve",
     schedule: Schedule | str | None = None,
     player: int | None = None,
@@ -215,18 +210,14 @@ def refine(
     before = exploitability(tree, blueprint, device=device)
     if player is not None and player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if gap is not None and gadget.door == "random":
+    if gap is not None and not gadget.is_finite:
         raise SubgameError(
-            f"{gadget.name} is no finite game and has no gap to reach; "
-            "say how many iterations or seconds instead."
+            f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
+            "iterations or seconds instead."
         )
     if estimate is not None:
         expected_value(tree, estimate, device=device)  # refuses a strategy of another tree
-    given = isinstance(at, list) and at and isinstance(at[0], Subgame)
-    subgames: list[Subgame] = at if given else cut(tree, at)  # type: ignore[assignment, arg-type]
-    for subgame in subgames:
-        if subgame.whole is not tree and subgame.whole.digest != tree.digest:
-            raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
+    subgames = subgames_at(tree, at)
     jobs = [
         (subgame, p)
         for p in ((0, 1) if player is None else (player,))
@@ -234,23 +225,19 @@ def refine(
         if subgame.tree.players[p].names
     ]
     each = seconds / max(len(jobs), 1) if seconds is not None else None
-    if schedule is None:  # whole ranges: DCFR's gap was a third of the others' on Libratus' river
-        schedule = "dcfr" if tree.weighted else gadget.schedule
-    solver = schedule if schedule == "lp" else parse(schedule)
-    limits = Limits.to_gap(iterations, each, gap)
+    how = Technique.of(gadget, tree, schedule, Limits.to_gap(iterations, each, gap))
     trunks: dict[int, Trunk] = {}
     parts = []
     for done, (subgame, p) in enumerate(jobs):
         if progress is not None:
             progress(done, len(jobs))
-        trunk = trunks.get(1 - p)
-        if trunk is None:
-            trunk = trunks[1 - p] = Trunk.of(blueprint, 1 - p, gadget, estimate, device)
+        if 1 - p not in trunks:
+            trunks[1 - p] = Trunk(blueprint, 1 - p, estimate, device)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
         spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
         if spread is not None and (spread < 0).any():
             raise SubgameError(f"An uncertainty is at least 0, not {spread.min():g}.")
-        parts.append(_refine_one(trunk, subgame, gadget, solver, limits, estimate, payoff, spread))
+        parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
     if progress is not None:
@@ -259,7 +246,7 @@ def refine(
     return Refinement(
         game=tree.game,
         technique=gadget,
-        schedule=str(solver),
+        schedule=str(how.schedule),
         strategy=strategy,
         parts=tuple(parts),
         before=before,
@@ -292,28 +279,20 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
 def _refine_one(
     trunk: Trunk,
     subgame: Subgame,
-    gadget: Gadget,
-    solver: Schedule | str,
-    limits: Limits,
-    estimate: Strategy | None,
+    how: Technique,
     alternatives: Floats | None,
     uncertainty: Floats | None,
 ) -> Part:
-    """Solve one gadget game and measure what it left the opponent."""
+    """Solve one subgame behind its gadget, and measure what it leaves the opponent."""
     o = trunk.opponent
-    if alternatives is None and gadget.estimate:
-        alternatives = trunk.value_of(subgame, estimate or trunk.blueprint)
-    inputs, gifts = trunk.inputs(subgame, gadget, alternatives)
+    inputs, gifts = trunk.inputs(subgame, how.gadget, alternatives, uncertainty)
     run = engine(subgame.tree, device=trunk.device)
-    sigma = subgame.restrict(trunk.blueprint, 1 - o)
-    result: Result | None = None
+    sigma, solved = subgame.restrict(trunk.blueprint, 1 - o), None
     if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay
-        if uncertainty is None:
-            uncertainty = np.abs(inputs.alternative - gifts - inputs.cbv)
-        result = solve_gadget(gadget, subgame, inputs, solver, limits, uncertainty, trunk.device)
-        sigma = inside(result.strategy, subgame, 1 - o)
-    plan = run.plan(1 - o, sigma, inputs.our_reach)
-    finite = gadget.door != "random" and result is not None
+        solved = solve_gadget(how, subgame, inputs, trunk.device)
+        sigma = solved.sigma[1 - o]
+    values = run.respond(o, run.plan(1 - o, sigma, inputs.our_reach)).roots.ravel()
+    result = solved and solved.result
     return Part(
         subgame=subgame,
         player=1 - o,
@@ -323,79 +302,18 @@ def _refine_one(
         cbv=inputs.cbv,
         gifts=gifts,
         alternatives=inputs.alternative,
-        values=normalised(run.respond(o, plan).slots, inputs.weight),
-        gap=2 * float(result.exploitability) if finite and result else None,
+        values=normalise(values, inputs.weight),
+        gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,
         stopped=result.stopped if result else "never reached",
     )
 
 
-def solve_gadget(
-    gadget: Gadget,
-    subgame: Subgame,
-    inputs: GadgetInputs,
-    solver: Schedule | str,
-    limits: Limits,
-    uncertainty: Floats | None = None,
-    device: str | None = None,
-) -> Result:
-    """Solve a gadget game, by CFR or by linear program."""
-    if isinstance(subgame, RangeSubgame):
-        return solve_at_door(gadget, subgame, inputs, solver, limits, uncertainty, device)
-    tree = assemble(gadget_form(gadget, subgame.form, inputs))
-    o = inputs.opponent
-    least = least_entry(gadget, tree.players[o])
-    if isinstance(solver, str):
-        if gadget.door == "random":
-            raise SubgameError(
-                f"{gadget.name} is no finite game, so there is no linear program for it; "
-                "solve it by a CFR schedule."
-            )
-        return solve_lp(tree, tremble=(o, least) if least else None, device=device)
-    roots = None
-    if gadget.door == "random":
-        if solver.sampling != "none":
-            raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
-        kept: list[Root] = []
-
-        def distribution(run: Engine, first: int, count: int) -> Root:
-            if not kept:
-                kept.append(
-                    run.root(
-                        o,
-                        rule=gadget.form,
-                        mean=inputs.alternative,
-                        spread=uncertainty,
-                        weight=inputs.weight,
-                    )
-                )
-            return kept[0]
-
-        roots = distribution
-    elif gadget.refined:
-
-        def trembling(run: Engine, first: int, count: int) -> Root:
-            return run.root(o, tremble=least / np.sqrt(np.arange(first, first + count)))
-
-        roots = trembling
-    return complete(Run(tree, solver, roots=roots, device=device), limits)
-
-
-def inside(strategy: Strategy, subgame: Subgame, p: int) -> Floats:
-    """A strategy of the gadget game, laid over the subgame's own tree."""
-    if strategy.tree is subgame.tree:
-        return strategy.probs[p]
-    side, found = subgame.tree.players[p], strategy.tree.players[p]
-    sigma = np.ones(side.num_sequences)
-    for i, name in enumerate(side.names):
-        sigma[side.sequences(i)] = strategy.probs[p][found.sequences(found.index[name])]
-    return sigma
-
-
 def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    known = tree.histories.game.blueprints() if tree.histories is not None else {}
+    histories = histories_of(tree)
+    known = {} if histories is None else histories.game.blueprints()
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])

@@ -8,20 +8,29 @@ at the root slots are the counterfactual values of Burch et al.: weighted by pi_
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, State
-from subgame.tree.compile import Form, assemble, form_of
+from subgame.refine.payoffs import Gifts, gifts_of
+from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.refine.gadgets import Gadget, GadgetInputs
+    from subgame.refine.payoffs import Trunk
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
@@ -29,66 +38,103 @@ At = str | int | Iterable[str | int] | Callable[[State], bool]
 
 
 @dataclass(frozen=True, eq=False)
-class Subgame:
-    """A part of `whole`. Axes: s = root slot (augmented infoset at the top), q = sequence."""
+class Subgame(ABC):
+    """A part of `whole`, as a tree of its own. Axes: s = root infoset, q = sequence."""
 
     whole: PublicTree
     name: str
-    form: Form
     tree: PublicTree
+
+    @abstractmethod
+    def restrict(self, strategy: Strategy, p: int) -> Floats:
+        """[q] player `p`'s part of a strategy of the whole game, inside."""
+
+    @abstractmethod
+    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
+        """Write player `p`'s strategy for the subgame into an array of the whole game."""
+
+    @abstractmethod
+    def reach(self, p: int, trunk: Trunk) -> Floats:
+        """[s] player `p`'s reach at the root infosets by the blueprint."""
+
+    @abstractmethod
+    def most(self, p: int) -> Floats:
+        """[s] the most that player `p` can reach each root infoset with."""
+
+    @abstractmethod
+    def weight(self, p: int, opponent_reach: Floats) -> Floats:
+        """[s] pi_{-p} of each root infoset, given the opponent's reach at theirs."""
+
+    @abstractmethod
+    def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
+        """[s] what the opponent gave up on the way to each root infoset (2017, eq. 1)."""
+
+    @abstractmethod
+    def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
+        """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
+
+    @abstractmethod
+    def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
+        """Refuse a gadget, or numbers for it, that this tree cannot have."""
+
+    def __repr__(self) -> str:
+        slots = " and ".join(str(len(side.slots)) for side in self.tree.players)
+        return f"<Subgame '{self.name}' of {self.whole.game}: {slots} root infosets>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceSubgame(Subgame):
+    """A part of a sequence tree: root infosets are the augmented infosets at its top."""
+
+    whole: SequenceTree
+    tree: SequenceTree
+    form: Form
     top: Index  # histories of the whole game at the top (S_top)
     sequence: tuple[Index, Index]  # [s] the sequence of the whole game each slot hangs below
     chance: Floats  # [s0, s1] chance's probability of each pair of slots
 
     @cached_property
-    def embed(self) -> tuple[Index, Index]:
-        """[q] where each of the subgame's sequences stands in the whole tree."""
-        out = []
-        for p in (0, 1):
-            side, home = self.tree.players[p], self.whole.players[p]
-            where = np.empty(side.num_sequences, dtype=np.int32)
-            where[: len(side.slots)] = self.sequence[p]
-            for i, name in enumerate(side.names):
-                where[side.sequences(i)] = home.sequences(home.index[name])
-            out.append(where)
-        return out[0], out[1]
+    def places(self) -> tuple[parts.Index, parts.Index]:
+        """[q] where each of the subgame's sequences stands in the whole tree; -1 at its roots."""
+        one, two = (parts.places(self.tree.players[p], self.whole.players[p]) for p in (0, 1))
+        return one, two
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
-        """[q] a strategy of the whole game, inside."""
-        sigma = strategy.probs[p][self.embed[p]]
-        sigma[: len(self.tree.players[p].slots)] = 1.0
-        return sigma
+        return parts.restrict(strategy.probs[p], self.places[p])
 
-    def write(self, p: int, sigma: Floats, into: Floats) -> None:
-        """Put a strategy for the subgame into an array of the whole game."""
-        slots = len(self.tree.players[p].slots)
-        into[self.embed[p][slots:]] = sigma[slots:]
+    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
+        parts.embed(sigma, self.places[p], into)
 
-    def reach(self, p: int, plan: Floats) -> Floats:
-        """[s] player `p`'s reach at her root slots by a plan of the whole game."""
-        out: Floats = plan[self.sequence[p]]
+    def reach(self, p: int, trunk: Trunk) -> Floats:
+        out: Floats = np.asarray(trunk.plans[p])[self.sequence[p]]
         return out
 
     def most(self, p: int) -> Floats:
-        """[s] the most that player `p` can reach each of her root slots with."""
         return np.ones(len(self.sequence[p]))
 
+    def weight(self, p: int, opponent_reach: Floats) -> Floats:
+        out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
+        return out
+
+    def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
+        o = trunk.opponent
+
+        def find(trunk: Trunk, gadget: Gadget) -> Gifts:
+            ours = np.asarray(trunk.plans[1 - o])
+            return gifts_of(trunk.engine, o, ours, gadget, trunk.estimate)
+
+        found: Gifts = trunk.gifts(gadget, find)
+        return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
+
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
-        """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
         number, other = self.whole.players[p].index, self.whole.players[1 - p].index
         return {
             f"player {p}: {name}" if name in other else name: strategy.row(p, number[name])
             for name in self.tree.players[p].names
         }
 
-    def weight(self, p: int, opponent_reach: Floats) -> Floats:
-        """[s] pi_{-p} of each root slot, given the opponent's reach at hers."""
-        out: Floats = self.chance @ opponent_reach if p == 0 else opponent_reach @ self.chance
-        return out
-
-    def __repr__(self) -> str:
-        slots = " and ".join(str(len(side.slots)) for side in self.tree.players)
-        return f"<Subgame '{self.name}' of {self.whole.game}: {slots} root infosets>"
+    def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
+        pass
 
 
 def cut(tree: PublicTree, at: At) -> list[Subgame]:
@@ -107,14 +153,15 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     public states by name.
     """
     if isinstance(tree, RangeTree):
-        from subgame.refine.boards import cut_range_tree
+        from subgame.refine.range_subgame import cut_range_tree
 
         return list(cut_range_tree(tree, at))
+    tree = sequence_tree(tree)
     histories = _histories(tree)
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
-        return _forest(tree, at)
+        return [_closed_cut(tree, at)]
     nodes = _nodes(tree, at)
     below = np.isin(_ancestors(tree, nodes), nodes)
     if below.any():
@@ -131,13 +178,18 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     ]
 
 
-def _histories(tree: PublicTree) -> Histories:
+def _histories(tree: SequenceTree) -> Histories:
     if tree.histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     return tree.histories
 
 
-def _ancestors(tree: PublicTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _located(tree: SequenceTree) -> tuple[Index, Index]:
+    assert tree.located is not None  # wherever there are histories
+    return tree.located
+
+
+def _ancestors(tree: SequenceTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each node, its nearest proper ancestor among `nodes`, or -1."""
     chosen = set(nodes.tolist())
     out = []
@@ -152,7 +204,7 @@ def _ancestors(tree: PublicTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 # Frontiers -----------------------------------------------------------------------------------
 
 
-def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
+def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[np.int64]:
     """The public states that `at` names."""
     if isinstance(at, int | np.integer):
         if not 0 <= at < tree.num_nodes:
@@ -190,19 +242,19 @@ def _nodes(tree: PublicTree, at: str | int | Iterable[str | int]) -> NDArray[np.
     return nodes
 
 
-def _state(tree: PublicTree, node: int) -> State:
+def _state(tree: SequenceTree, node: int) -> State:
     histories = _histories(tree)
     return histories.state(int(np.argmax(histories.node == node)))
 
 
-def _depths(tree: PublicTree) -> NDArray[np.int64]:
+def _depths(tree: SequenceTree) -> NDArray[np.int64]:
     depth = np.zeros(tree.num_nodes, dtype=np.int64)
     for n in range(1, tree.num_nodes):  # parents first
         depth[n] = depth[tree.node_parent[n]] + 1
     return depth
 
 
-def _first(tree: PublicTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
+def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
     """The wanted nodes that have no wanted ancestor."""
     passed = np.zeros(tree.num_nodes, dtype=bool)
     for n in range(1, tree.num_nodes):
@@ -211,7 +263,7 @@ def _first(tree: PublicTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDAr
     return np.flatnonzero(np.asarray(wanted) & ~passed)
 
 
-def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
+def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
     h = _histories(tree)
     inner = np.flatnonzero(h.parent >= 0)
     step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
@@ -226,9 +278,9 @@ def _chance_nodes(tree: PublicTree, *, before: bool) -> NDArray[np.int64]:
 # Cutting -------------------------------------------------------------------------------------
 
 
-def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> Subgame:
+def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
-    histories = _histories(tree)
+    histories, located = _histories(tree), _located(tree)
     states = [histories.state(h) for h in top.tolist()]
     slots: tuple[list[str], list[str]] = ([], [])
     sequence: tuple[list[int], list[int]] = ([], [])
@@ -237,7 +289,7 @@ def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> Sub
     for h, state in zip(top.tolist(), states, strict=True):
         mine = []
         for p in (0, 1):
-            q = int(tree.located[p][h])  # type: ignore[index]
+            q = int(located[p][h])
             key = (knowledge(state, p, *_acting(histories, h, p)), q)
             if key not in index[p]:
                 index[p][key] = len(slots[p])
@@ -249,8 +301,8 @@ def cut_at_histories(tree: PublicTree, top: NDArray[np.int64], name: str) -> Sub
     for item in tops:
         chance[item.slots] += item.chance
     form = form_of(walk(histories.game, tops=tops), slots)
-    places = (np.array(sequence[0], dtype=np.int32), np.array(sequence[1], dtype=np.int32))
-    return Subgame(tree, name, form, assemble(form), top.astype(np.int32), places, chance)
+    hangs = (np.array(sequence[0], dtype=np.int32), np.array(sequence[1], dtype=np.int32))
+    return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
 
 
 def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
@@ -258,7 +310,7 @@ def _acting(histories: Histories, h: int, p: int) -> tuple[int, int, int]:
     return int(histories.player[h]), int(histories.infoset[h]), int(histories.sequence[p][h])
 
 
-def _slot_name(tree: PublicTree, state: State, p: int, sequence: int) -> str:
+def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
     name = state.information_state(p)
     if name is not None:
         return name
@@ -270,9 +322,9 @@ def _slot_name(tree: PublicTree, state: State, p: int, sequence: int) -> str:
     return f"{side.names[i]} · {action}"
 
 
-def _forest(tree: PublicTree, at: Callable[[State], bool]) -> list[Subgame]:
+def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
     """A cut by a function of the state: one subgame, checked to be closed."""
-    h = _histories(tree)
+    h, located = _histories(tree), _located(tree)
     states: list[State] = []
     inside = np.zeros(len(h), dtype=bool)
     top = []
@@ -291,7 +343,7 @@ def _forest(tree: PublicTree, at: Callable[[State], bool]) -> list[Subgame]:
             token = (knowledge(state, p, *_acting(h, k, p)), int(h.sequence[p][k]))
             was, first = known[p].setdefault(token, (bool(inside[k]), k))
             if was != inside[k]:
-                what = _slot_name(tree, state, p, int(tree.located[p][k]))  # type: ignore[index]
+                what = _slot_name(tree, state, p, int(located[p][k]))
                 raise SubgameError(
                     f"The cut is not closed: in '{what}' player {p} cannot tell history "
                     f"'{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
@@ -299,12 +351,32 @@ def _forest(tree: PublicTree, at: Callable[[State], bool]) -> list[Subgame]:
                 )
     if not top:
         raise SubgameError("The function answers true nowhere, so there is no subgame.")
-    return [cut_at_histories(tree, np.array(top), "forest")]
+    return cut_at_histories(tree, np.array(top), "forest")
+
+
+def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
+    """The subgames at a frontier, or those that were cut already."""
+    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
+        given = [each for each in at if isinstance(each, Subgame)]
+        for subgame in given:
+            if subgame.whole is not tree and subgame.whole.digest != tree.digest:
+                raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
+        return given
+    return cut(tree, at)  # type: ignore[arg-type]
+
+
+def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:
+    """The subgames at a frontier of a sequence tree."""
+    found = subgames_at(tree, at)
+    out = [each for each in found if isinstance(each, SequenceSubgame)]
+    if len(out) < len(found):
+        raise SubgameError(f"{tree!r} is not a sequence tree; this needs its histories.")
+    return out
 
 
 def combine(blueprint: Strategy, parts: Iterable[tuple[Subgame, int, Floats]]) -> Strategy:
-    """A trunk strategy with refined subgames: (subgame, player, her strategy there)."""
+    """A trunk strategy with refined subgames: (subgame, player, the player's strategy there)."""
     probs = (blueprint.probs[0].copy(), blueprint.probs[1].copy())
     for subgame, p, sigma in parts:
-        subgame.write(p, sigma, probs[p])
+        subgame.embed(p, sigma, probs[p])
     return Strategy(blueprint.tree, probs)

@@ -146,8 +146,8 @@ def _follow(
 ) -> Pair:
     """[h] both players' counterfactual values at the root, in net chips."""
     run, probs = engine(tree, threads, device), strategy.probs
-    first = run.values(0, probs[0], run.plan(1, probs[1]))
-    return first, run.values(1, probs[1], run.plan(0, probs[0]))
+    first = run.values(0, probs[0], run.plan(1, probs[1])).roots[0]
+    return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]
 
 
 def _each(values: Floats, met: Floats) -> Floats:

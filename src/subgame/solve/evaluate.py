@@ -1,18 +1,21 @@
-"""The judge: what a strategy is worth, exactly, in the whole compiled tree."""
+"""Evaluation: values, best responses and exploitability, exact in the whole compiled tree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.engines.contract import Engine, Response
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +53,7 @@ class InfosetValue(NamedTuple):
     reach: float
     """That weight, pi_{-i}(I)."""
     normalised: float
-    """Their quotient: what the player gets, given that she came here (Brown & Sandholm 2017)."""
+    """Their quotient: the value given that the infoset is reached (Brown & Sandholm 2017)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,7 @@ class BestResponse:
     value: float
     """What it wins for `player` from the root."""
     strategy: Strategy
-    """`player` plays the response, the opponent what she played."""
+    """`player` plays the response, the opponent plays the given strategy."""
     values: dict[str, InfosetValue]
     """The counterfactual best-response value (CBV) at every infoset of `player`."""
 
@@ -87,15 +90,15 @@ def exploitability(
     >>> sg.exploitability(tree, sg.Strategy.uniform(tree)).mean
     0.4583333333333333
     """
-    return beaten(engine(tree, device=device), _own(tree, strategy).probs)
+    return exploitability_of(engine(tree, device=device), _own(tree, strategy).probs)
 
 
-def beaten(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
-    """The exploitability of a strategy, wherever an engine keeps it."""
+def exploitability_of(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
+    """The exploitability of a strategy as an engine stores it."""
     wins = []
     for p in (0, 1):  # the responder to seat p is player 1 - p
         response = run.respond(1 - p, run.plan(p, probs[p]))
-        wins.append(float(response.slots @ run.tree.players[1 - p].reach))
+        wins.append(total(run, 1 - p, response))
     return Exploitability((wins[0], wins[1]))
 
 
@@ -109,14 +112,17 @@ def expected_value(
     """What player 0 wins on average; with `opponent`, seat 1 plays that strategy instead."""
     sigma0 = _own(tree, strategy).probs[0]
     sigma1 = _own(tree, opponent or strategy).probs[1]
-    return worth(engine(tree, device=device), (sigma0, sigma1))
+    return value_of(engine(tree, device=device), (sigma0, sigma1))
 
 
-def worth(run: Engine, probs: tuple[Any, Any]) -> float:
-    """What player 0 wins on average by a strategy, wherever an engine keeps it."""
-    side = run.tree.players[0]
-    values = run.values(0, probs[0], run.plan(1, probs[1]))
-    return float(values[: len(side.slots)] @ side.reach)
+def value_of(run: Engine, probs: tuple[Any, Any]) -> float:
+    """What player 0 wins on average by a strategy as an engine stores it."""
+    return total(run, 0, run.values(0, probs[0], run.plan(1, probs[1])))
+
+
+def total(run: Engine, p: int, found: Response) -> float:
+    """Player `p`'s value of the whole tree: root values times the reach at the root."""
+    return float(found.roots.ravel() @ run.tree.players[p].reach)
 
 
 class HeadToHead(NamedTuple):
@@ -136,10 +142,10 @@ def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> He
 def best_response(
     tree: PublicTree, strategy: Strategy, player: int, *, device: str | None = None
 ) -> BestResponse:
-    """The counterfactual best response of `player`, with its value at each of her infosets."""
+    """The counterfactual best response of `player`, with its value at each infoset."""
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if tree.weighted:
+    if not isinstance(tree, SequenceTree):
         raise SubgameError(
             "A best response to a hold'em strategy is not written out; subgame.exploitability says "
             "what it wins, and a small deck compiled with explicit=True has it hand by hand."
@@ -150,15 +156,17 @@ def best_response(
     side = tree.players[player]
     pure = np.zeros(side.num_sequences)
     pure[: len(side.slots)] = 1
+    assert response.choice is not None
+    assert response.infosets is not None
     pure[side.first + side.stride * response.choice] = 1
     both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
     reach = counterfactual_reach(tree, player, plan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        normalised = np.where(reach > 0, response.values / reach, 0.0)
-    rows = zip(response.values.tolist(), reach.tolist(), normalised.tolist(), strict=True)
+        normalised = np.where(reach > 0, response.infosets / reach, 0.0)
+    rows = zip(response.infosets.tolist(), reach.tolist(), normalised.tolist(), strict=True)
     return BestResponse(
         player=player,
-        value=float(response.slots @ side.reach),
+        value=total(run, player, response),
         strategy=Strategy(tree, both),
         values={name: InfosetValue(*row) for name, row in zip(side.names, rows, strict=True)},
     )
@@ -166,7 +174,7 @@ def best_response(
 
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
-    if tree.histories is None or tree.located is None:
+    if not isinstance(tree, SequenceTree) or tree.histories is None or tree.located is None:
         raise SubgameError(f"{tree!r} keeps no histories, so reaches inside it are not known.")
     side, h = tree.players[player], tree.histories
     here = h.player == player

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.solve.evaluate import beaten, worth
+from subgame.solve.evaluate import exploitability_of, value_of
 from subgame.solve.results import Point, Result
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def flow(player: Treeplex) -> csr_array:
     return csr_array(coo_array((values, (rows, cols)), shape=(slots + count, player.num_sequences)))
 
 
-def constraints(tree: PublicTree, p: int = 0, reach: Floats | None = None) -> Constraints:
+def constraints(tree: SequenceTree, p: int = 0, reach: Floats | None = None) -> Constraints:
     """The matrices of the program above; `reach` is p's at the root slots, else the tree's own."""
     from scipy.sparse import coo_array, csr_array
 
@@ -89,7 +90,7 @@ def solve_lp(
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
 
-    began = time.perf_counter()
+    began, tree = time.perf_counter(), sequence_tree(tree)
     run = engine(tree, device=device)
     p, least = tremble or (0, 0.0)
     own, other = tree.players[p], tree.players[1 - p]
@@ -124,7 +125,7 @@ def solve_lp(
         tree, (run.behaviour(0, plan0), run.behaviour(1, plan1)), {"schedule": "lp"}
     )
     seconds = time.perf_counter() - began
-    gap = beaten(run, strategy.probs)
+    gap = exploitability_of(run, strategy.probs)
     return Result(
         game=tree.game,
         schedule="lp",
@@ -132,7 +133,7 @@ def solve_lp(
         strategy=strategy,
         iterations=int(found.nit),
         seconds=seconds,
-        value=worth(run, strategy.probs),
+        value=value_of(run, strategy.probs),
         exploitability=gap,
         curve=(Point(int(found.nit), seconds, float(gap)),),
         stopped="optimal",

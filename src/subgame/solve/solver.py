@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.engines.numba.sequence import NumbaSequenceEngine as Engine
 from subgame.errors import ArgumentError, SubgameError
-from subgame.solve.evaluate import Exploitability, beaten, worth
+from subgame.solve.cfr import Cfr
+from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.public_tree import PublicTree
@@ -32,8 +33,10 @@ from subgame.tree.strategy import (
 )
 
 if TYPE_CHECKING:
-    from subgame.engines.numba.sequence_kernels import Memory, Root
+    from subgame.engines.contract import Engine
+    from subgame.solve.cfr import Learner
 
+Floats = NDArray[np.float64]
 FORMAT = "subgame-checkpoint-1"
 SAVED = "a checkpoint saved by solve --checkpoint"
 SLICE = 0.1
@@ -41,7 +44,7 @@ SLICE = 0.1
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
-"""What of a `Memory` a checkpoint keeps; the rest follows from it."""
+"""What of `Regrets` a checkpoint holds."""
 
 
 def solve(
@@ -101,11 +104,11 @@ def complete(
         game=run.tree.game,
         schedule=str(run.schedule),
         seed=run.seed,
-        strategy=run.strategy(),
+        strategy=run.strategy(played),
         iterations=run.iteration,
         seconds=run.seconds,
-        value=worth(run.engine, played),
-        exploitability=run.judge(played),
+        value=value_of(run.engine, played),
+        exploitability=run.evaluate(played),
         curve=tuple(run.curve),
         stopped=stopped,
     )
@@ -132,24 +135,30 @@ def check_seed(seed: int) -> None:
 
 
 class Run:
-    """A solve in progress: two memories, a count, and what has been measured so far."""
+    """A solve in progress: regrets and averages, a count, and what has been measured so far."""
 
     def __init__(
         self,
         tree: PublicTree,
         schedule: Schedule,
         seed: int = 0,
-        roots: Callable[[Engine, int, int], Root] | None = None,
+        *,
         threads: int | None = None,
         device: str | None = None,
         storage: str = "float32",
+        learner: Callable[[Engine], Learner | None] | None = None,
+        reach: tuple[Floats | None, Floats | None] = (None, None),
     ) -> None:
+        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes."""
         self.tree, self.schedule, self.seed = tree, schedule, seed
-        self.roots = roots  # (engine, first iteration, count) -> what stands at the root
-        self.engine: Engine = engine(tree, threads, device, storage)
-        self.memories: tuple[Memory, Memory] = (
-            self.engine.memory(0, predictive=schedule.predictive),
-            self.engine.memory(1, predictive=schedule.predictive),
+        self.engine = engine(tree, threads, device, storage)
+        self.cfr = Cfr(
+            self.engine,
+            predictive=schedule.predictive,
+            alternating=schedule.alternating,
+            responder=schedule.responder,
+            learner=learner(self.engine) if learner is not None else None,
+            reach=reach,
         )
         self.iteration = 0
         self.seconds = 0.0
@@ -160,17 +169,10 @@ class Run:
         """Run `count` iterations."""
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
-            root = self.roots and self.roots(self.engine, self.iteration + 1, count + 1)
-            self.engine.iterate(
-                self.memories,
-                discounts,
-                self.schedule.alternating,
-                root,
-                self.schedule.responder,
-                self.iteration + 1,
-            )
+            self.cfr.advance(discounts, self.iteration + 1)
         else:
-            self.engine.sample(self.memories, discounts, self.schedule.sampling, self.random)
+            kind = self.schedule.sampling
+            self.engine.sample(self.cfr.pair, discounts, kind, self.random)
         self.iteration += count
 
     @property
@@ -179,15 +181,16 @@ class Run:
         return bool(np.isinf(self.schedule.gamma)) and not self.schedule.decay
 
     def played(self) -> tuple[Any, Any]:
-        """The average strategy, or the last iterate, where the engine keeps it."""
-        one, two = self.memories
+        """The average strategy, or the last iterate, as the engine stores probabilities."""
+        run, pair = self.engine, self.cfr.pair
         if self._last:
-            return one.sigma, two.sigma
-        return self.engine.behaviour(0, one.average), self.engine.behaviour(1, two.average)
+            ahead = run.rates(self.schedule.discounts(self.iteration + 1, 1), self.iteration + 1)
+            return run.current(0, pair[0], ahead[0]), run.current(1, pair[1], ahead[0])
+        return run.behaviour(0, pair[0].average), run.behaviour(1, pair[1].average)
 
-    def strategy(self) -> Strategy:
-        """The same for everybody."""
-        first, second = (np.array(p) if self._last else np.asarray(p) for p in self.played())
+    def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
+        """What is `played`, as a `Strategy`."""
+        first, second = (np.asarray(p) for p in played or self.played())
         notes = {
             "schedule": str(self.schedule),
             "iterations": str(self.iteration),
@@ -195,13 +198,13 @@ class Run:
         }
         return Strategy(self.tree, (first, second), notes)
 
-    def judge(self, played: tuple[Any, Any]) -> Exploitability:
-        """How good a strategy is in the game that is solved."""
-        return beaten(self.engine, played)
+    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+        """The exploitability of what is played, in the game that is solved."""
+        return exploitability_of(self.engine, played)
 
     def measure(self) -> Exploitability:
         """Add a point to the curve."""
-        found = self.judge(self.played())
+        found = self.evaluate(self.played())
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
 
@@ -209,9 +212,10 @@ class Run:
     def save(self, path: Path) -> None:
         """Write everything needed to continue bit for bit; the old file stays until it is done."""
         tensors: dict[str, Any] = {
-            f"{name}{p}": np.asarray(getattr(memory, name))
-            for p, memory in enumerate(self.memories)
+            f"{name}{p}": np.asarray(getattr(regrets, name))
+            for p, regrets in enumerate(self.cfr.pair)
             for name in KEPT
+            if getattr(regrets, name) is not None
         }
         tensors["random"] = self.random.view(np.int64)
         state = {
@@ -240,15 +244,17 @@ class Run:
             raise SubgameError(
                 f"{path} was made with seed {header['seed']}, not {self.seed}; resume with it."
             )
-        for p, memory in enumerate(self.memories):
+        for p, regrets in enumerate(self.cfr.pair):
             for name in KEPT:
-                kept = tensors[f"{name}{p}"]
-                if kept.shape != getattr(memory, name).shape or not np.all(np.isfinite(kept)):
+                into = getattr(regrets, name)
+                if into is None:
+                    continue
+                kept = tensors.get(f"{name}{p}", np.zeros(0))
+                if kept.shape != into.shape or not np.all(np.isfinite(kept)):
                     raise SubgameError(f"{path} is a damaged checkpoint.")
-                getattr(memory, name)[:] = kept
+                into[:] = kept
         self.random[:] = tensors["random"].view(np.uint64)
         self.iteration, self.seconds, self.curve = state
-        self.advance(0)  # the current strategy follows from the regrets
 
     @staticmethod
     def _read(header: Mapping[str, str], tensors: Mapping[str, Any]) -> tuple[Schedule, Any]:
@@ -259,7 +265,7 @@ class Run:
             raise ValueError
         int(header["seed"])
         for p in (0, 1):
-            _ = [tensors[f"{name}{p}"] for name in KEPT]
+            _ = [tensors[f"{name}{p}"] for name in KEPT[:2]]
         return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
 
 
@@ -333,7 +339,7 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
     """Run in short slices until something says stop; returns what did."""
     run.advance(0)
-    run.judge(run.played())  # loads the kernels before the clock starts
+    run.evaluate(run.played())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:

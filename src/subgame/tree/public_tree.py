@@ -1,233 +1,87 @@
 """`PublicTree`: a game, or a part of it, compiled to arrays.
 
-It is the sequence form (von Stengel 1996) blocked by public state. Each player has a *treeplex*:
-her infosets, each hanging below one of her own sequences. Her reach changes only where she acts,
-so a reach vector and a value vector per player over her own sequences is all the engine moves.
-Terminals couple the two players bilinearly, ``v0 = M r1`` and ``v1 = -M' r0``, with chance inside
-``M``; chance itself is never walked.
-
-Axis letters: i infoset, q sequence, s root slot, b block, n public node, g terminal group,
-l lane (one terminal of a group).
+There are two kinds. A `SequenceTree` is the sequence form, for every game; a `RangeTree` is
+hold'em, with boards and hands as array axes. This is what they share.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import human_bytes
-from subgame.tree.sequence.walk import Histories
-
-Index = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
-class Plex(NamedTuple):
-    """What a kernel sees of a player: her treeplex as arrays.
-
-    Infosets at the same depth of her own decisions and with the same number of actions form a
-    block, so that a kernel runs over long contiguous rows ``[action, infoset]``: sequence
-    ``block_sequence[b] + a * S + k`` is action a at the k-th of the block's S infosets. Blocks
-    are in topological order. Sequences ``0 .. len(slots) - 1`` are the root slots.
-    """
-
-    parent: Index  # [i] the sequence it hangs below
-    block_infoset: Index  # [b + 1]
-    block_actions: Index  # [b]
-    block_sequence: Index  # [b]
-
-
-class Terminals(NamedTuple):
-    """All terminals, grouped by equal matrix up to a factor; what a kernel sees.
-
-    The lanes of a group share one sparse matrix ``M`` and differ in the sequences they touch and
-    in a scale. Both ``M`` (by rows: player 0's sequences) and its transpose are kept.
-    """
-
-    rows: Index  # [g] number of rows of M
-    cols: Index  # [g]
-    lanes: Index  # [g]
-    row_sequence: Index  # flat [g][row, lane]: player 0's sequences
-    col_sequence: Index  # flat [g][col, lane]: player 1's
-    scale: Floats  # flat [g][lane]
-    node: Index  # flat [g][lane]: the public state where it is
-    row_sequence_at: Index  # [g] offsets into the flat arrays
-    col_sequence_at: Index
-    scale_at: Index
-    row_ptr: Index  # flat [g][rows + 1] compressed rows of M, offsets into row_col / row_value
-    row_ptr_at: Index
-    row_col: Index
-    row_value: Floats
-    col_ptr: Index  # the same for the transpose
-    col_ptr_at: Index
-    col_row: Index
-    col_value: Floats
-
-
-def no_plex() -> Plex:
-    """A treeplex without infosets, for trees whose kernels read something else."""
-    return Plex(*(np.zeros(n, dtype=np.int32) for n in (0, 1, 0, 0)))
-
-
-def no_terminals() -> Terminals:
-    """No matrix terminals."""
-    nothing: Any = np.zeros(0)
-    return Terminals(*(nothing for _ in Terminals._fields))
-
-
-class Entries(NamedTuple):
-    """The sequence-form payoff matrix as coordinates: player 0's payoffs times chance."""
-
-    node: Index
-    row: Index  # player 0's sequence
-    col: Index  # player 1's sequence
-    value: Floats
-
-
-class Group(NamedTuple):
-    """Terminals that share a matrix, which is given by coordinates. Axes: l lane, e entry."""
-
-    row_sequence: Index  # [row, l]
-    col_sequence: Index  # [col, l]
-    scale: Floats  # [l]
-    node: Index  # [l]
-    row: NDArray[np.int64]  # [e]
-    col: Index  # [e]
-    value: Floats  # [e]
+class Side(Protocol):
+    """One player's part of a tree. Axis letters: i infoset, q sequence, s root slot."""
 
     @property
-    def entries(self) -> Entries:
-        """Those of all its lanes."""
-        return Entries(
-            np.tile(self.node, len(self.row)),
-            self.row_sequence[self.row].ravel(),
-            self.col_sequence[self.col].ravel(),
-            np.outer(self.value, self.scale).ravel(),
-        )
+    def slots(self) -> Sequence[str]:
+        """[s] names of the root slots."""
 
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """[s] the player's reach at the root: ones, or a range."""
 
-@dataclass(frozen=True, eq=False)
-class Treeplex:
-    """One player's side of a `PublicTree`."""
+    @property
+    def names(self) -> Sequence[str]:
+        """[i]"""
 
-    plex: Plex
-    slots: Sequence[str]  # [s] names of the root slots
-    reach: Floats  # [s] her reach at the root; ones, or a range
-    names: Sequence[str]  # [i]
-    actions: Sequence[tuple[str, ...]]  # [i]
-    node: Index  # [i] public node
-    origin: Index  # [i] index in the game's table of infosets, -1 for a gadget's own
-    first: Index  # [i] the sequence of its first action
-    stride: Index  # [i] from one action's sequence to the next
-    num_sequences: int
+    @property
+    def actions(self) -> Sequence[tuple[str, ...]]:
+        """[i]"""
+
+    @property
+    def origin(self) -> NDArray[np.int32]:
+        """[i] index in the game's table of infosets, -1 for a gadget's own."""
+
+    @property
+    def num_sequences(self) -> int:
+        """How many numbers a strategy has for the player."""
+
+    @property
+    def index(self) -> Mapping[str, int]:
+        """From an infoset's name to its number."""
 
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
-        count = len(self.actions[i])
-        return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
-
-    @cached_property
-    def index(self) -> dict[str, int]:
-        """From an infoset's name to its number."""
-        return {name: i for i, name in enumerate(self.names)}
-
-    @cached_property
-    def infoset_of(self) -> Index:
-        """[q] the infoset a sequence belongs to; ``-1 - s`` for root slot s."""
-        out = -1 - np.arange(self.num_sequences, dtype=np.int32)
-        for b, actions in enumerate(self.plex.block_actions):
-            lo, hi = self.plex.block_infoset[b : b + 2]
-            start = self.plex.block_sequence[b]
-            out[start : start + actions * (hi - lo)] = np.tile(np.arange(lo, hi), actions)
-        return out
-
-    @cached_property
-    def slot_of(self) -> Index:
-        """[q] the root slot a sequence lies below."""
-        out = np.arange(self.num_sequences, dtype=np.int32)
-        for i in range(len(self.names)):  # blocks are in topological order
-            out[self.sequences(i)] = out[self.plex.parent[i]]
-        return out
 
 
-@dataclass(frozen=True, eq=False)
-class PublicTree:
+@dataclass(frozen=True, eq=False, repr=False)
+class PublicTree(ABC):
     """A frozen struct of arrays; made by `subgame.compile`, read by every solver."""
 
     game: str
-    players: tuple[Treeplex, Treeplex]
-    terminals: Terminals
-    node_names: Sequence[str]
-    node_parent: Index  # [n] -1 at the root
-    node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
-    histories: Histories | None = None
-    located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
-    engines: dict[str, object] = field(default_factory=dict, repr=False)
+    players: tuple[Side, Side]
+    num_roots: int = field(default=1, kw_only=True)
+    """Where it begins: one for a whole game, one per subgame when several stand side by side."""
+    engines: dict[str, Any] = field(default_factory=dict, kw_only=True)
     """Kernels bound to this tree, by device; kept here so that they go when the tree goes."""
-    weighted: ClassVar[bool] = False
-    """Whether strategies over it hold weights that are yet to be normalised."""
 
     @property
     def num_infosets(self) -> int:
+        """Infosets of both players."""
         return sum(len(player.names) for player in self.players)
 
     @property
+    @abstractmethod
     def num_nodes(self) -> int:
-        return len(self.node_names)
+        """Public states."""
 
     @property
+    @abstractmethod
     def nbytes(self) -> int:
         """Bytes of the arrays the kernels read."""
-        arrays: list[NDArray[np.generic]] = list(self.terminals)
-        for player in self.players:
-            arrays += [*player.plex, player.reach, player.node, player.first, player.stride]
-        return sum(array.nbytes for array in arrays)
 
-    @cached_property
-    def entries(self) -> Entries:
-        """The terminals as coordinates of the sequence-form payoff matrix."""
-        parts = [self.group(g).entries for g in range(len(self.terminals.rows))]
-        empty = np.zeros(0, np.int32)
-        none = Entries(empty, empty, empty, np.zeros(0))
-        return Entries(*(np.concatenate(part) for part in zip(*parts, none, strict=True)))
-
-    def group(self, g: int) -> Group:
-        """One group of terminals."""
-        t = self.terminals
-        m, n, lanes = int(t.rows[g]), int(t.cols[g]), int(t.lanes[g])
-        ptr = t.row_ptr[t.row_ptr_at[g] :][: m + 1]
-        at = slice(ptr[0], ptr[-1])
-        return Group(
-            t.row_sequence[t.row_sequence_at[g] :][: m * lanes].reshape(m, lanes),
-            t.col_sequence[t.col_sequence_at[g] :][: n * lanes].reshape(n, lanes),
-            t.scale[t.scale_at[g] :][:lanes],
-            t.node[t.scale_at[g] :][:lanes],
-            np.repeat(np.arange(m), np.diff(ptr)),
-            t.row_col[at],
-            t.row_value[at],
-        )
-
-    @cached_property
+    @property
+    @abstractmethod
     def digest(self) -> str:
         """A hash of structure, names and payoffs: what a stored strategy must match."""
-        sha = hashlib.sha256()
-        for player in self.players:
-            sha.update("\x1f".join(player.names).encode())
-            sha.update("\x1e".join("\x1f".join(a) for a in player.actions).encode())
-            sha.update("\x1f".join(player.slots).encode())
-            for array in (player.plex.parent, player.first, player.reach):
-                sha.update(array.tobytes())
-        entries = self.entries
-        order = np.lexsort((entries.col, entries.row))
-        for values in (entries.row, entries.col, np.round(entries.value, 10) + 0.0):
-            sha.update(values[order].tobytes())
-        return sha.hexdigest()[:16]
 
     def __repr__(self) -> str:
         infosets = " + ".join(f"{len(player.names):,}" for player in self.players)
@@ -235,3 +89,7 @@ class PublicTree:
             f"<PublicTree of {self.game}: {self.num_nodes:,} public states, {infosets} infosets, "
             f"{human_bytes(self.nbytes)}>"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields without engines, which are bound to this process and made again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"engines": {}}

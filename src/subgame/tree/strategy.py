@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean, unreadable
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import Treeplex, sequence_tree
 
 Floats = NDArray[np.float64]
 FORMAT = "subgame-strategy-1"
@@ -40,10 +42,10 @@ class Strategy:
     @classmethod
     def uniform(cls, tree: PublicTree) -> Strategy:
         """Every action equally likely."""
-        if tree.weighted:
+        if isinstance(tree, RangeTree):
             return cls.from_weights(tree, tuple(np.ones(p.num_sequences) for p in tree.players))
         probs = []
-        for player in tree.players:
+        for player in sequence_tree(tree).players:
             p = np.ones(player.num_sequences)
             for b, actions in enumerate(player.plex.block_actions):
                 lo, hi = player.plex.block_infoset[b : b + 2]
@@ -63,11 +65,12 @@ class Strategy:
     @classmethod
     def from_weights(cls, tree: PublicTree, weights: tuple[Floats, ...]) -> Strategy:
         """Weights normalised per infoset; uniform where they sum to zero."""
-        if tree.weighted:
+        if isinstance(tree, RangeTree):
             first, second = (np.asarray(weight, dtype=np.float32) for weight in weights)
             return cls(tree, (first, second))  # type: ignore[arg-type]
         probs = [
-            normalise(player, weight) for player, weight in zip(tree.players, weights, strict=True)
+            normalise(player, weight)
+            for player, weight in zip(sequence_tree(tree).players, weights, strict=True)
         ]
         return cls(tree, (probs[0], probs[1]))
 
@@ -132,7 +135,7 @@ class Strategy:
         """The probabilities of player `p` at her infoset number `i`."""
         player = self.tree.players[p]
         values = self.probs[p][player.sequences(i)]
-        if self.tree.weighted:
+        if isinstance(self.tree, RangeTree):
             values = values.astype(np.float64)
             total = values.sum()
             values = values / total if total > 0 else np.full(len(values), 1 / len(values))
@@ -189,7 +192,7 @@ class Strategy:
         probs = []
         for p, player in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
-            dtype = np.float32 if tree.weighted else np.float64
+            dtype = np.float32 if isinstance(tree, RangeTree) else np.float64
             if values.shape != (player.num_sequences,) or values.dtype != dtype:
                 raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
             probs.append(values)
@@ -197,7 +200,10 @@ class Strategy:
                 raise SubgameError(
                     f"{path} contains probabilities of player {p} that are negative or not finite."
                 )
-            if not tree.weighted and np.abs(sums(player, values) - 1).max(initial=0) > EXACT:
+            if (
+                isinstance(player, Treeplex)
+                and np.abs(sums(player, values) - 1).max(initial=0) > EXACT
+            ):
                 raise SubgameError(
                     f"{path} holds probabilities of player {p} that do not sum to 1."
                 )

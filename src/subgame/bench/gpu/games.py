@@ -25,8 +25,9 @@ from subgame.refine.gadgets import TECHNIQUES, Gadget, Maxmargin, Resolve, gadge
 from subgame.refine.payoffs import Trunk
 from subgame.refine.subgame import Subgame, cut
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.compile import assemble, compile
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.compile import compile
+from subgame.tree.sequence.form import assemble
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Json = dict[str, Any]
@@ -57,7 +58,7 @@ LONG = 200
 """Iterations that are timed."""
 
 
-def on(tree: PublicTree, device: str) -> TorchSequenceEngine:
+def on(tree: SequenceTree, device: str) -> TorchSequenceEngine:
     """A new engine; devices are called as in `subgame.solve`."""
     return TorchSequenceEngine(tree, str(find_device(device)))
 
@@ -75,14 +76,14 @@ def fresh() -> int:
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
-def shaken(tree: PublicTree, rng: np.random.Generator) -> PublicTree:
+def shaken(tree: SequenceTree, rng: np.random.Generator) -> SequenceTree:
     """The same game with other payoffs at every end: equal ones would leave it to rounding."""
     t = tree.terminals
     scale = t.scale * (1 + 0.1 * rng.random(len(t.scale)))
     return replace(tree, terminals=t._replace(scale=scale), engines={})
 
 
-def drawn(tree: PublicTree, rng: np.random.Generator) -> list[Floats]:
+def drawn(tree: SequenceTree, rng: np.random.Generator) -> list[Floats]:
     """[3, q] regrets, averages and predictions of both players.
 
     One action of every infoset has a regret that counts: where none has, rounding decides.
@@ -116,7 +117,7 @@ def apart(one: Pair, other: Pair) -> float:
 
 
 # One game ------------------------------------------------------------------------------------
-def by_hand(tree: PublicTree, p: int, hers: Floats, sigma: Floats | None) -> Floats:
+def by_hand(tree: SequenceTree, p: int, hers: Floats, sigma: Floats | None) -> Floats:
     """[q] values of player `p` by `sigma`, or at best, one infoset after the other."""
     side, entries = tree.players[p], tree.entries
     value = np.zeros(side.num_sequences)
@@ -151,7 +152,7 @@ def judged(engine: TorchSequenceEngine, strategy: Strategy) -> float:
     return worst
 
 
-def game(device: str, tree: PublicTree, rng: np.random.Generator) -> Json:
+def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
     """One game: values and best responses by hand, and the steps of every schedule."""
     there, here = (on(tree, where) for where in (device, PLAIN))
     strategy = Strategy.random(tree, int(rng.integers(2**31)))
@@ -245,7 +246,7 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
 
 
 # All of it -----------------------------------------------------------------------------------
-def timed(device: str, tree: PublicTree, plan: Schedule) -> Json:
+def timed(device: str, tree: SequenceTree, plan: Schedule) -> Json:
     """Milliseconds per iteration, and what they bring."""
     engine = on(tree, device)
     pair = (
@@ -274,7 +275,7 @@ def check(
     names = (*names, f"random(seed={rng.integers(10**6)}, ragged=true)")
     out: Json = {"seed": seed, "worst": 0.0, "games": found}
     for name in names:
-        found[name] = game(device, shaken(compile(games.load(name)), rng), rng)
+        found[name] = game(device, shaken(sequence_tree(compile(games.load(name))), rng), rng)
     subgames = cut(compile(games.load(at[0])), at[1])
     out["gadgets"] = {
         name: gadget(device, how, subgames[int(rng.integers(len(subgames)))], rng)
@@ -290,7 +291,7 @@ def check(
     out["same bits again"] = all(v for v in numbers if isinstance(v, bool))
     out["time"] = {
         f"{tree.game}, {word}": timed(device, tree, parse(word))
-        for tree in (compile(games.load(name)) for name in long)
+        for tree in (sequence_tree(compile(games.load(name))) for name in long)
         for word in ("cfr+", "pdcfr+")
     }
     return out

@@ -1,36 +1,38 @@
 """Kernels of hold'em trees: whole ranges at once, `LANES` hands or terminals to a vector.
 
-A *sweep* is half an iteration: the opponent's reach goes down, every terminal is evaluated for one
-player, her values come up and her regrets change. Hands are dealt with in tiles of `LANES`, one
-vector per row: everything about a tile stays in the nearest cache. Between two tiles stands only
-what couples hands, the terminals, which are evaluated for `LANES` of them side by side: the work
-is transposed on the way in and out.
-
-Regrets and averages are float32, or int16 with scales, ``[unit][tile][action][LANES]``. Everything
-else is scratch, in float32 to solve and in float64 to judge: kernels take their type from it.
+A *sweep* is half an iteration: the opponent's reach goes down, every terminal is evaluated for the
+traverser, the traverser's values come up and regrets change. Hands are dealt with in tiles of
+`LANES` (see `range_tiles`). Between two tiles stands only what couples hands, the terminals, which
+are evaluated for `LANES` of them side by side: the work is transposed on the way in and out.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from subgame.engines.numba.range_terminals import evaluate
+from subgame.engines.numba.range_tiles import (
+    LEARN,
+    RESPOND,
+    Mind,
+    Numbers,
+    Rates,
+    Scratch,
+    descend,
+    follow,
+    learn,
+)
 from subgame.engines.numba.simd import (
-    choose,
     fetch_add,
     gather,
     give_way,
-    kind_of,
-    larger,
     load,
-    note,
     pay,
     peek,
-    recall,
     splat,
     store,
     turn,
@@ -40,57 +42,23 @@ from subgame.tree.ranges.betting_tree import LANES, BettingTree
 from subgame.tree.ranges.hand_order import Boards
 
 Ints = NDArray[np.int64]
-Numbers = NDArray[Any]  # float32 or float64
-Stored = NDArray[np.float32]
-Rates = tuple[float, float, float, float]
-"""What positive regrets, negative regrets and the average are multiplied by; the iteration."""
-REGRET, AVERAGE, INSTANT = 0, 1, 2
-"""What is rounded draws its chance apart."""
-
-LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
-"""What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
 PATIENCE = 1000
 """How often a barrier is looked at before the core is given to somebody else."""
-NOBODY, THEIRS, BOTH = 0, 1, 2
-"""Whose averages a sweep adds to. A player's reach is needed when her opponent sweeps, and is what
-her next own sweep would add; only before the first of them there was no such sweep."""
-TINY = 1e-30
-"""Sums of weights below this are rounding."""
+NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
+"""Whose averages a sweep adds to. The opponent's reach is needed anyway, and is what the opponent's
+next own sweep would add; the traverser's own takes one more walk down."""
 
 
-class Mind(NamedTuple):
-    """What one player plays and remembers. All flat ``[unit][tile][action][LANES]``."""
+class Sweep(NamedTuple):
+    """What is done in a sweep, and by whom."""
 
-    weights: Stored  # regrets, or an average, or probabilities: played in proportion if positive
-    average: Stored  # of length one where none is kept
-    instant: Stored  # last regrets of predictive schedules; else of length one
-    flags: Ints  # [2] whether an average is kept, and whether regrets are foreseen
-    scale: Stored  # of the three above where they are int16, per `LANES` numbers
-    average_scale: Stored
-    instant_scale: Stored
-
-
-class Scratch(NamedTuple):
-    """What one thread works with. Levels are streets; [level] gives where each starts."""
-
-    reach: Numbers  # rows of one tile
-    value: Numbers  # rows of one tile
-    block: Numbers  # one transposed chunk of a tile
-    sums: Numbers  # [card, LANES]
-    lanes: Numbers  # opponent's reach [chunk, place, LANES]
-    shown: Numbers  # values at showdowns, and after folds, the same shape
-    folded: Numbers
-    lanes_at: Ints  # [level]
-    way: Numbers  # [player][place, root] reach into a street, by places in the unit above it
-    way_at: Ints  # [2 level + player]
-    paid: Numbers  # [place, root of the next] the sweeping player's values at the leaves
-    paid_at: Ints  # [level]
-    result: Numbers  # [place, root] her values at the roots
-    result_at: Ints
-    ways: Ints  # [level + 1] roots, up to a multiple of four; the first street has one
-    wide: Ints  # [level] places of the widest unit
-    tall: Ints  # [level] places per chunk, with one for the hand nobody holds
-    deck: Ints  # [1] how many different cards it has
+    p: int  # the traverser
+    mode: int
+    mine: Mind  # the traverser's
+    theirs: Mind  # the opponent's
+    rates: Rates  # the traverser's discounts
+    ahead: Rates  # by which the opponent's regrets are carried on
+    keep: int
 
 
 class Team(NamedTuple):
@@ -112,196 +80,6 @@ def wait(counters: Ints, threads: int) -> None:
         spins += 1
         if spins > PATIENCE:  # whoever is missing may be waiting for this very core
             give_way()
-
-
-# One tile of one player ----------------------------------------------------------------------
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: int) -> None:
-    """S <- kept S + more."""
-    note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more, seed)
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def learn_from(
-    numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any, seed: int
-) -> None:
-    """R <- R discounted by its sign, plus a gain."""
-    old = recall(numbers, scales, at, kind_of(gain))
-    kept = choose(old, splat(0.0, kind_of(gain)), positive, negative)
-    note(numbers, scales, at, old * kept + gain, seed)
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def weight_of(mind: Mind, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
-    """What an action is played in proportion to: a regret, or what it will be if foreseen."""
-    like = kind_of(positive)
-    w = recall(mind.weights, mind.scale, e, like)
-    if foreseen:
-        w = w * choose(w, splat(0.0, like), positive, negative)
-        w = w + recall(mind.instant, mind.instant_scale, e, like)
-    return larger(w, splat(TINY, like))
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def share_of(mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
-    """One by the weights of all actions: to read them again costs less than to keep them."""
-    like = kind_of(positive)
-    total = splat(0.0, like)
-    for k in range(n):
-        total = total + weight_of(mind, e + k * LANES, positive, negative, foreseen)
-    return splat(1.0, like) / total
-
-
-@njit(cache=True, error_model="numpy")
-def descend(
-    f: BettingTree, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s: Scratch
-) -> None:
-    """Reach of every row of a tile; `at` is where its weights start.
-
-    Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
-    With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
-    Where it is `kept`, reach is also added to the average, ``S <- kept S + reach``. Two and three
-    actions, nearly all there are, stay in registers.
-    """
-    weights, average, reach = mind.weights, mind.average, s.reach
-    scale, weigh = mind.scale, mind.average_scale
-    like = reach[0]
-    fading = splat(ahead[2], like)
-    one, tiny = splat(1.0, like), splat(TINY, like)
-    positive, negative = splat(ahead[0], like), splat(ahead[1], like)
-    at -= f.roots[sp // 2] * LANES
-    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
-    for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
-        n, to = f.actions[i], f.first[i] * LANES
-        here, e = load(reach, f.parent[i] * LANES, like), at + to
-        if n == 2 and not foreseen:
-            a = larger(recall(weights, scale, e, like), tiny)
-            b = larger(recall(weights, scale, e + LANES, like), tiny)
-            share = one / (a + b)
-            a, b = here * (a * share), here * (b * share)
-            store(reach, to, a)
-            store(reach, to + LANES, b)
-            if kept:
-                add(average, weigh, e, fading, a, seed)
-                add(average, weigh, e + LANES, fading, b, seed)
-            continue
-        if n == 3 and not foreseen:
-            a = larger(recall(weights, scale, e, like), tiny)
-            b = larger(recall(weights, scale, e + LANES, like), tiny)
-            c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
-            share = one / (a + b + c)
-            a, b, c = here * (a * share), here * (b * share), here * (c * share)
-            store(reach, to, a)
-            store(reach, to + LANES, b)
-            store(reach, to + 2 * LANES, c)
-            if kept:
-                add(average, weigh, e, fading, a, seed)
-                add(average, weigh, e + LANES, fading, b, seed)
-                add(average, weigh, e + 2 * LANES, fading, c, seed)
-            continue
-        share = share_of(mind, e, n, positive, negative, foreseen)
-        for k in range(n):
-            w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
-            a = here * (w * share)
-            store(reach, to + k * LANES, a)
-            if kept:
-                add(average, weigh, e + k * LANES, fading, a, seed)
-
-
-@njit(cache=True, error_model="numpy")
-def learn(f: BettingTree, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
-    """Values of every row from those of the leaves and ends; regrets, discounted and increased.
-
-    Her strategy is matched to the regrets once more, as they are read anyway.
-    """
-    weights, scale, value = mind.weights, mind.scale, s.value
-    like = value[0]
-    one, tiny = splat(1.0, like), splat(TINY, like)
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
-    at -= f.roots[sp // 2] * LANES
-    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
-    for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
-        n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
-        e = at + to
-        if n == 3 and not foreseen:
-            u = larger(recall(weights, scale, e, like), tiny)
-            v = larger(recall(weights, scale, e + LANES, like), tiny)
-            w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
-            share = one / (u + v + w)
-            a, b = load(value, to, like), load(value, to + LANES, like)
-            c = load(value, to + 2 * LANES, like)
-            mean = (u * share) * a + (v * share) * b
-            mean = mean + (w * share) * c
-            store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean, seed)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
-            learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
-            continue
-        if n == 2 and not foreseen:
-            u = larger(recall(weights, scale, e, like), tiny)
-            v = larger(recall(weights, scale, e + LANES, like), tiny)
-            share = one / (u + v)
-            a, b = load(value, to, like), load(value, to + LANES, like)
-            mean = (u * share) * a + (v * share) * b
-            store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean, seed)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
-            continue
-        mean = played(mind, e, n, positive, negative, foreseen, value, to)
-        store(value, up, load(value, up, like) + mean)
-        for k in range(n):
-            gain = load(value, to + k * LANES, like) - mean
-            learn_from(weights, scale, e + k * LANES, positive, negative, gain, seed)
-            if foreseen:
-                note(mind.instant, mind.instant_scale, e + k * LANES, gain, seed + INSTANT)
-
-
-@njit(cache=True, error_model="numpy", forceinline=True)
-def played(
-    mind: Mind,
-    e: int,
-    n: int,
-    positive: Any,
-    negative: Any,
-    foreseen: bool,
-    value: Numbers,
-    to: int,
-) -> Any:
-    """The value of a decision with any number of actions, played as her weights have it."""
-    like = kind_of(positive)
-    share, mean = share_of(mind, e, n, positive, negative, foreseen), splat(0.0, like)
-    for k in range(n):
-        w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
-        mean = mean + (w * share) * load(value, to + k * LANES, like)
-    return mean
-
-
-@njit(cache=True, error_model="numpy")
-def follow(f: BettingTree, sp: int, mind: Mind, at: int, mode: int, s: Scratch) -> None:
-    """Values of every row under the player's strategy, or her best response to the opponent's."""
-    value = s.value
-    like = value[0]
-    zero, one = splat(0.0, like), splat(1.0, like)
-    at -= f.roots[sp // 2] * LANES
-    for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
-        first, last = f.first[i], f.first[i] + f.actions[i]
-        best = load(value, first * LANES, like)
-        if mode == FOLLOW:
-            to = first * LANES
-            best = played(mind, at + to, last - first, one, one, False, value, to)
-        else:
-            for row in range(first + 1, last):
-                best = larger(best, load(value, row * LANES, like))
-        up = f.parent[i] * LANES
-        store(value, up, load(value, up, like) + best)
-        if mode == RESPOND:
-            left = one
-            for row in range(first, last):
-                chosen = choose(best, load(value, row * LANES, like), zero, left)
-                note(mind.weights, mind.scale, at + row * LANES, chosen, 0)
-                left = left - chosen
 
 
 # One board -----------------------------------------------------------------------------------
@@ -364,18 +142,19 @@ def bring(
     mind: Mind,
     ahead: Rates,
     kept: bool,
-    way: Numbers,
-    way_at: Ints,
+    above: Scratch,
     s: Scratch,
 ) -> None:
-    """Reach of player `p` down through a unit, in one tile, from the `way` above it."""
+    """Reach of player `p` down through a unit, in one tile, from the ways left `above` it."""
     street = b.street[u]
     sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
-    if street == 0:  # one root, and hands as they are
-        store(s.reach, 0, load(way, way_at[p] + place, like))
+    if street == 0:  # hands as they are
+        source = above.way_at[p] + u * f.roots[0] * s.wide[0] + place
+        for k in range(f.roots[0]):
+            store(s.reach, k * LANES, load(above.way, source + k * s.wide[0], like))
     else:
         nobody = s.wide[street - 1]
-        enter(b, u, p, place, s.ways[street], way, way_at[sp], nobody, s.reach)
+        enter(b, u, p, place, s.ways[street], above.way, above.way_at[sp], nobody, s.reach)
     kept = kept and mind.flags[0] != 0
     descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
     if leaves == 0:
@@ -412,42 +191,37 @@ def arrive(
     f: BettingTree,
     b: Boards,
     u: int,
-    p: int,
-    mine: Mind,
-    theirs: Mind,
-    rates: Rates,
-    ahead: Rates,
-    keep: int,
-    way: Numbers,
-    way_at: Ints,
+    w: Sweep,
+    above: Scratch,
     s: Scratch,
     me: int,
     threads: int,
 ) -> None:
-    """Reach down through a unit: the opponent's, and ours where our average is kept."""
+    """Reach down through a unit: the opponent's, and the traverser's where it is wanted."""
+    p, keep = w.p, w.keep
+    theirs = keep in (THEIRS, BOTH)
     for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, theirs, ahead, keep != NOBODY, way, way_at, s)
+        bring(f, b, u, 1 - p, tile, w.theirs, w.ahead, theirs, above, s)
         face(f, b, u, 1 - p, tile, s)
-    if keep == BOTH:
+    if keep in (BOTH, OWN):
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, mine, rates, True, way, way_at, s)
+            bring(f, b, u, p, tile, w.mine, w.rates, True, above, s)
 
 
 @njit(cache=True, error_model="numpy")
-def settle(
-    f: BettingTree,
-    b: Boards,
-    u: int,
-    p: int,
-    mode: int,
-    mind: Mind,
-    rates: Rates,
-    s: Scratch,
-    me: int,
-    threads: int,
-) -> None:
-    """Values of player `p` up through a unit."""
+def copy_rows(f: BettingTree, b: Boards, u: int, p: int, place: int, s: Scratch) -> None:
+    """The values of all rows of a tile, to where they are kept for the caller."""
     street = b.street[u]
+    wide, boards = s.wide[street], s.first[street + 1] - s.first[street]
+    into = s.rows_at[street] + (u - s.first[street]) * wide + place
+    for row in range(f.rows[2 * street + p]):
+        store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
+
+
+@njit(cache=True, error_model="numpy")
+def settle(f: BettingTree, b: Boards, u: int, w: Sweep, s: Scratch, me: int, threads: int) -> None:
+    """The traverser's values up through a unit."""
+    street, p = b.street[u], w.p
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
     tall, ways, below = s.tall[street], s.ways[street], s.ways[street + 1]
@@ -484,12 +258,16 @@ def settle(
                 more = load(s.block, (j - k) * LANES, like)
                 store(s.value, row, load(s.value, row, like) + more)
         at = tile_of(f, b, u, p, tile)
-        if mode == LEARN:
-            learn(f, sp, mind, at, rates, s)
+        if w.mode == LEARN:
+            learn(f, sp, w.mine, at, w.rates, s)
         else:
-            follow(f, sp, mind, at, mode, s)
+            follow(f, sp, w.mine, at, w.mode, w.rates, s)
+        if s.rows_at[street] >= 0:
+            copy_rows(f, b, u, p, place, s)
         if street == 0:
-            store(s.result, s.result_at[0] + place, load(s.value, 0, like))
+            for k in range(f.roots[0]):
+                into = s.result_at[0] + k * s.wide[0] + place
+                store(s.result, into, load(s.value, k * LANES, like))
             continue
         for k in range(0, ways, 4):
             row, into = k * LANES, s.result_at[street] + place * ways + k
@@ -573,46 +351,41 @@ def end(f: BettingTree, b: Boards, u: int, p: int, s: Scratch, me: int, threads:
 
 
 @njit(cache=True, error_model="numpy")
-def visit(
-    f: BettingTree,
-    b: Boards,
-    u: int,
-    p: int,
-    mode: int,
-    mine: Mind,
-    theirs: Mind,
-    rates: Rates,
-    ahead: Rates,
-    keep: int,
-    way: Numbers,
-    way_at: Ints,
-    s: Scratch,
-) -> None:
-    """Sweep a unit and all below it, alone: from the `way` above it to `s.result`."""
+def visit(f: BettingTree, b: Boards, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
+    """Sweep a unit and all below it, alone: from the ways left `above` it to `s.result`."""
     street, leaves = b.street[u], s.ways[b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
-    arrive(f, b, u, p, mine, theirs, rates, ahead, keep, way, way_at, s, me, threads)
+    arrive(f, b, u, w, above, s, me, threads)
     if leaves > 0:
         clear(b, u, me, leaves, s)
         for c in range(b.child_at[u], b.child_at[u + 1]):
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, s.way, s.way_at, s)
-            hand_up(b, c, p, me, leaves, s.result, s.result_at[street + 1], s)
-        even_out(b, u, p, me, leaves, s)
-    end(f, b, u, p, s, me, threads)
-    settle(f, b, u, p, mode, mine, rates, s, me, threads)
+            visit(f, b, c, w, s, s)
+            hand_up(b, c, w.p, me, leaves, s.result, s.result_at[street + 1], s)
+        even_out(b, u, w.p, me, leaves, s)
+    end(f, b, u, w.p, s, me, threads)
+    settle(f, b, u, w, s, me, threads)
+
+
+@njit(cache=True, error_model="numpy")
+def sweep_boards(
+    f: BettingTree, b: Boards, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
+) -> None:
+    """Sweep a tree with several boards on its first street: threads hand them out one by one."""
+    size = f.roots[0] * s.wide[0]
+    u = fetch_add(team.counters, 1, 1)
+    while u < b.child_at[0]:
+        visit(f, b, u, w, top, s)
+        for j in range(size):
+            top.result[top.result_at[0] + u * size + j] = s.result[s.result_at[0] + j]
+        u = fetch_add(team.counters, 1, 1)
+    wait(team.counters, threads)
 
 
 @njit(cache=True, error_model="numpy")
 def sweep(
     f: BettingTree,
     b: Boards,
-    p: int,
-    mode: int,
-    mine: Mind,
-    theirs: Mind,
-    rates: Rates,
-    ahead: Rates,
-    keep: int,
+    w: Sweep,
     me: int,
     threads: int,
     team: Team,
@@ -622,19 +395,23 @@ def sweep(
     """Sweep the whole tree, together: `top` is shared, `s` is this thread's own.
 
     Threads share the first board's tiles and chunks, and hand out the boards below one by one. As
-    their values are kept apart and added in order, results do not depend on who did what.
+    their values are kept in separate places and added in order, results do not depend on threads.
     """
-    leaves, first, last = top.ways[1], b.child_at[0], b.child_at[1]
+    p, leaves, first, last = w.p, top.ways[1], b.child_at[0], b.child_at[1]
     root = np.int64(0)
     if me == 0:
         team.counters[1] = 0
-    arrive(f, b, root, p, mine, theirs, rates, ahead, keep, top.way, top.way_at, top, me, threads)
+    if first > 1:
+        wait(team.counters, threads)
+        sweep_boards(f, b, w, threads, team, top, s)
+        return
+    arrive(f, b, root, w, top, top, me, threads)
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
-            visit(f, b, c, p, mode, mine, theirs, rates, ahead, keep, top.way, top.way_at, s)
+            visit(f, b, c, w, top, s)
             for j in range(size):
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
@@ -647,7 +424,7 @@ def sweep(
             even_out(b, root, p, k, stop, top)
     end(f, b, root, p, top, me, threads)
     wait(team.counters, threads)
-    settle(f, b, root, p, mode, mine, rates, top, me, threads)
+    settle(f, b, root, w, top, me, threads)
     wait(team.counters, threads)
 
 
@@ -665,12 +442,12 @@ def keeping(turn: int, count: int) -> int:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_iterations(  # type: ignore[no-untyped-def]
-    betting_tree, boards, first, second, discounts, responder, me, threads, team, top, own
+    betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
     """Run ``len(discounts) - 1`` iterations, the players taking turns."""
     f, b, shared = BettingTree(*views(betting_tree)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
-    both = (Mind(*views(first)), Mind(*views(second)))
+    both = (Mind(*views(pair[0])), Mind(*views(pair[1])))
     count = len(discounts) - 1
     for t in range(count):
         now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
@@ -678,32 +455,23 @@ def run_iterations(  # type: ignore[no-untyped-def]
             next = discounts[t + p]
             ahead = (next[0], next[1], next[2], next[3])
             mode = RESPOND if responder == p else LEARN
-            keep = keeping(t + p, count)
-            sweep(f, b, p, mode, both[p], both[1 - p], now, ahead, keep, me, threads, shared, up, s)
+            w = Sweep(p, mode, both[p], both[1 - p], now, ahead, keeping(t + p, count))
+            sweep(f, b, w, me, threads, shared, up, s)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_sweep(  # type: ignore[no-untyped-def]
-    betting_tree, boards, p, mode, mine, theirs, rates, ahead, keep, me, threads, team, top, own
+    betting_tree, boards, kind, minds, rates, me, threads, team, top, own
 ) -> None:
-    """One sweep; root values are in the shared scratch's `result`."""
+    """One sweep; root values are in the shared scratch's `result`.
+
+    `kind` is traverser, mode, and whose average is kept; `minds` are the traverser's and the
+    opponent's; `rates` ``[2, 4]`` the traverser's, and those to carry the opponent's regrets on by.
+    """
     f, b, shared = BettingTree(*views(betting_tree)), Boards(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
-    now = (rates[0], rates[1], rates[2], rates[3])
-    then = (ahead[0], ahead[1], ahead[2], ahead[3])
-    sweep(
-        f,
-        b,
-        p,
-        mode,
-        Mind(*views(mine)),
-        Mind(*views(theirs)),
-        now,
-        then,
-        keep,
-        me,
-        threads,
-        shared,
-        up,
-        s,
-    )
+    now = (rates[0, 0], rates[0, 1], rates[0, 2], rates[0, 3])
+    then = (rates[1, 0], rates[1, 1], rates[1, 2], rates[1, 3])
+    mine, theirs = Mind(*views(minds[0])), Mind(*views(minds[1]))
+    w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])
+    sweep(f, b, w, me, threads, shared, up, s)

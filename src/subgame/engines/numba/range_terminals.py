@@ -106,7 +106,8 @@ def evaluate(
     last = run_o + np.int64(b.group_run[group_o + groups])
     total = pour(b, size, run_o, last, theirs, x, at, sums, total)
     if kind & 2:
-        store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)  # a hand she cannot hold
+        nobody = at + (n + LANES - 1) // LANES * LANES * LANES  # no hand of the opponent's
+        store(x, nobody, zero)
         for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
             c = np.int64(b.run_card[r]) * LANES
             rest = total - load(sums, c, like)

@@ -1,242 +1,222 @@
-"""The engine of hold'em trees: the same operations as `engine.Engine`, on whole ranges."""
+"""The CPU engine of hold'em trees: the operations of `engines.contract`, on whole ranges."""
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Halves
 from subgame.errors import SubgameError, did_you_mean
-from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
+from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 if TYPE_CHECKING:
-    from subgame.engines.numba.range_kernels import Scratch, Team
+    from subgame.engines.numba.range_scratch import Rows
 
-Floats = NDArray[np.float64]
-Stored = NDArray[np.float32]
-_NONE: Stored = np.zeros(1, dtype=np.float32)
-_STILL: Floats = np.ones(4)
-LINE = 64
-"""Bytes of a line of the cache. Scratch starts a quarter into one, as large arrays mostly do by
-themselves: where sums and lanes both started with a line, a river took a seventh longer."""
+Ints = NDArray[np.int64]
+_NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
+_STILL: Floats = np.ones((2, 4))
+"""Rates that leave everything as it is."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 SHARE = 8_000
 """Actions times hands that a thread is worth waking for, also where more threads are asked for."""
-
-
-Numbers = Stored | Halves
 STORAGES = ("float32", "int16")
 """What regrets and averages can be kept in: four bytes each, or two and a little."""
 
 
-class Memory(NamedTuple):
-    """What a solver remembers of one player, ``[unit][tile][action][LANES]``."""
-
-    regret: Numbers
-    average: Numbers
-    instant: Numbers
-
-    @property
-    def sigma(self) -> Numbers:
-        """The current strategy: kernels play in proportion to positive weights."""
-        return self.regret
-
-
-class Plan(NamedTuple):
-    """A strategy with its reach at the root: what a plan of sequences is for small trees."""
+class _Plan(NamedTuple):
+    """A strategy with its reach at the roots."""
 
     sigma: Numbers
-    slots: Floats
-
-
-class Values(NamedTuple):
-    """What a best response gets at each root slot, unnormalised."""
-
-    slots: Floats
-
-
-class Door(Protocol):
-    """What stands at the root: how players come in, by what one of them got so far."""
-
-    player: int  # whose reach changes on every iteration; -1: nobody's
-
-    def enter(self, p: int) -> Floats:
-        """[s] player `p`'s reach on the coming iteration."""
-
-    def observe(self, values: Floats, rates: Floats) -> None:
-        """What entering was worth to `player` [s]; this and the next iteration's discounts."""
+    reach: Floats  # [root, infoset]
 
 
 class NumbaRangeEngine:
-    """CPU kernels bound to one hold'em tree."""
+    """CPU kernels bound to one hold'em tree; see `contract.Engine` and `contract.RangeEngine`.
+
+    Roots are the ways into the first street, on each of its boards. The infosets of a single board
+    are the tree's root infosets; those of several boards are the hands of each, in its own order.
+    Sweeps are made in float32, evaluation in float64; arrays at the roots are float64 in both.
+    """
+
+    fused: bool = True
 
     def __init__(
         self, tree: RangeTree, threads: int | None = None, storage: str = "float32"
     ) -> None:
-        from subgame.engines.numba import range_kernels
+        from subgame.engines.numba import range_kernels, range_rows, range_scratch
 
         if storage not in STORAGES:
             raise did_you_mean("storage on the CPU", str(storage), STORAGES)
-        self.storage = storage
-        self.tree, self.kernels = tree, range_kernels
+        self.tree, self.storage = tree, storage
+        self.kernels, self.row_kernels, self.scratch = range_kernels, range_rows, range_scratch
         self.betting_tree, self.boards = tuple(tree.betting_tree), tuple(tree.boards)
-        self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [slot]
+        levels = np.arange(len(tree.streets) + 1)
+        self.first: Ints = np.searchsorted(tree.boards.street, levels)  # [street + 1] into boards
+        self.ways, self.many = len(tree.streets[0].roots), int(self.first[1])
+        self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [infoset] of a single board
         self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
         self.size = tree.stored(0) + tree.stored(1)
-        self.threads = self._worth(threads or (1 if self.size < ALONE else os.cpu_count() or 1))
-        self._rooms: dict[Any, tuple[Team, Scratch, list[tuple[Any, ...]]]] = {}
-        self._pool: ThreadPoolExecutor | None = None
+        self._asked = threads
+        threads = threads or (1 if self.size < ALONE else os.cpu_count() or 1)
+        self._workers = range_scratch.Workers(tree, self._worth(threads))
+
+    @property
+    def threads(self) -> int:
+        return self._workers.threads
 
     def set_threads(self, threads: int) -> None:
         """Use that many threads from now on, if there is work for them."""
+        self._asked = threads
         threads = self._worth(threads)
         if threads != self.threads:
-            if self._pool is not None:
-                self._pool.shutdown()
-            self.threads, self._pool, self._rooms = threads, None, {}
+            self._workers.close()
+            self._workers = self.scratch.Workers(self.tree, threads)
 
     def _worth(self, threads: int) -> int:
         return min(threads, max(1, self.size // SHARE))
 
-    # Scratch ---------------------------------------------------------------------------------
-    def _room(self, dtype: Any) -> tuple[Team, Scratch, list[tuple[Any, ...]]]:
-        """What threads share, and what kernels are given by each: plain tuples."""
-        if dtype not in self._rooms:
-            top = self._scratch(dtype, shared=True)
-            own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
-            b = self.tree.boards
-            children = int(b.child_at[1] - b.child_at[0])
-            wide = int(top.wide[1]) if len(top.wide) > 1 else 0
-            results = np.zeros(children * int(top.ways[1]) * wide, dtype=dtype)
-            team = self.kernels.Team(np.zeros(8, dtype=np.int64), results)
-            private = ("reach", "value", "block", "sums")
-            tops = [top._replace(**{name: getattr(one, name) for name in private}) for one in own]
-            each = [(tuple(team), tuple(a), tuple(b)) for a, b in zip(tops, own, strict=True)]
-            self._rooms[dtype] = (team, top, each)
-        return self._rooms[dtype]
+    # The roots -------------------------------------------------------------------------------
+    @cached_property
+    def _held(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """[board, infoset] for each player: whether it is one of that board's hands."""
+        hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
+        one, two = (np.arange(int(hands[:, p].max())) < hands[:, p, None] for p in (0, 1))
+        return one, two
 
-    def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
-        """Working arrays: those of the first street are shared, those of the others are not.
+    def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
+        """Bring player `p`'s reach [root, infoset] to where kernels read it."""
+        top = self._workers.room(dtype).top
+        at, wide = int(top.way_at[p]), int(top.wide[0])
+        into = top.way[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
+        given = np.asarray(reach).reshape(self.ways, self.many, -1)
+        if self.many == 1:
+            given = given[:, :, self.stand[p]]
+        into[:, :, : given.shape[2]] = given.transpose(1, 0, 2)
+        into[:, :, given.shape[2] :] = 0
 
-        What is by place and root has roots side by side, so that kernels move four at once.
-        """
-        f, b = self.tree.betting_tree, self.tree.boards
-        levels = len(f.roots) - 1
-        wide = np.zeros(levels, dtype=np.int64)
-        np.maximum.at(wide, b.street, [padded(int(n)) for n in b.hands.reshape(-1, 2).max(1)])
-        tall = wide + LANES
-        used = np.array([(level == 0) == shared for level in range(levels)])
-        chunks = np.diff(f.chunk_at).reshape(-1, 2).max(1)
-        lanes, lanes_at = _pack(used * chunks * tall * LANES)
-        ways = -(-f.roots // 4) * 4
-        ways[0] = 1
-        above = np.append(wide[0], wide) + 1  # one more place, where nobody is
-        left = np.append(shared, used)  # reach into a street is left by the one above
-        way, way_at = _pack(np.repeat(left * above * ways, 2))
-        paid, paid_at = _pack(used * wide * ways[1:])
-        result, result_at = _pack(used * wide * ways[:-1])
-        rows = (int(f.rows.max()) + 3) * LANES
+    def _paid(self, dtype: Any, p: int) -> Floats:
+        """[root, infoset] what the last sweep gave player `p` at the roots."""
+        top = self._workers.room(dtype).top
+        at, wide = int(top.result_at[0]), int(top.wide[0])
+        paid = top.result[at : at + self.many * self.ways * wide]
+        paid = paid.reshape(self.many, self.ways, wide)
+        if self.many == 1:
+            out: Floats = paid[0][:, self.places[p]].astype(np.float64) / self.tree.deals
+            return out
+        held = self._held[p]
+        found = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
+        return found.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
 
-        def room(size: int) -> NDArray[Any]:
-            whole = np.zeros(size + LINE, dtype=dtype)
-            first = (LINE // 4 - whole.ctypes.data) % LINE // whole.itemsize
-            return whole[first : first + size]
+    def _run(
+        self,
+        dtype: Any,
+        kind: tuple[int, int, int],
+        minds: tuple[Regrets, Regrets],
+        rates: Floats,
+        rows: Rows | None = None,
+    ) -> None:
+        """One sweep of `kind` (traverser, mode, whose average is kept), from what was entered."""
+        both, counted = (_mind(minds[0]), _mind(minds[1])), rates + _COUNTED
 
-        return self.kernels.Scratch(
-            reach=room(rows),
-            value=room(rows),
-            block=room(LANES * LANES),
-            sums=room(self.tree.num_cards * LANES),
-            lanes=room(lanes),
-            shown=room(lanes),
-            folded=room(lanes),
-            lanes_at=lanes_at,
-            way=room(way),
-            way_at=way_at,
-            paid=room(paid),
-            paid_at=paid_at,
-            result=room(result),
-            result_at=result_at,
-            ways=ways,
-            wide=wide,
-            tall=tall,
-            deck=np.array([self.tree.num_cards]),
-        )
+        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
+            self.kernels.run_sweep(
+                self.betting_tree, self.boards, kind, both, counted, me, threads, team, top, own
+            )
 
-    def _together(self, dtype: Any, call: Any) -> Scratch:
-        """Run `call(me, threads, team, top, own)` on every thread; gives the shared scratch."""
-        team, top, each = self._room(dtype)
-        team.counters[:] = 0
-        if self.threads == 1:
-            call(0, 1, *each[0])
-            return top
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads - 1)
-        jobs = [self._pool.submit(call, k, self.threads, *each[k]) for k in range(1, self.threads)]
-        call(0, self.threads, *each[0])
-        for job in jobs:
-            job.result()
-        return top
+        self._workers.run(dtype, call, rows)
 
-    def _enter(self, dtype: Any, p: int, slots: Floats) -> None:
-        top = self._room(dtype)[1]
-        at = int(top.way_at[p])
-        top.way[at : at + int(top.wide[0])] = 0
-        top.way[at : at + len(self.stand[p])] = slots[self.stand[p]]
+    # Learning --------------------------------------------------------------------------------
+    def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
+        """Zeros for player `p`."""
+        one, two = self._zeros(p), self._zeros(p)
+        return Regrets(one, two, self._zeros(p) if predictive else None)
 
-    # The operations --------------------------------------------------------------------------
-    def memory(self, p: int, *, predictive: bool = False) -> Memory:
-        """A blank memory for player `p`."""
+    def _zeros(self, p: int) -> Numbers:
         size = self.tree.stored(p)
-        one, two, three = (
-            Halves(many) if self.storage == "int16" else np.zeros(many, np.float32)
-            for many in (size, size, size if predictive else 1)
-        )
-        return Memory(one, two, three)
+        return Halves(size) if self.storage == "int16" else np.zeros(size, np.float32)
+
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        """A copy of what is played now; it keeps no average."""
+        instant = None if regrets.instant is None else regrets.instant.copy()
+        return Regrets(regrets.regret.copy(), None, instant)
+
+    def roots(self, p: int) -> Floats:
+        """[root, infoset] the tree's reach of player `p`; 1 for every hand of several boards."""
+        reach = self.tree.players[p].reach if self.many == 1 else self._held[p]
+        return np.tile(np.asarray(reach, dtype=np.float64), (self.ways, 1))
+
+    def array(self, values: Floats) -> Floats:
+        """A copy in float64."""
+        return np.array(values, dtype=np.float64)
+
+    def rates(self, discounts: Floats, begin: int) -> Floats:
+        """[t, 4] discounts, and how many iterations were before."""
+        before = np.arange(begin - 1, begin - 1 + len(discounts), dtype=np.float64)
+        return np.column_stack([discounts, before])
+
+    def sweep(
+        self,
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Floats,
+        ahead: Floats,
+        reach: tuple[Floats, Floats],
+    ) -> Floats:
+        """One traversal for player `p`; gives the values [root, infoset]."""
+        for q in (0, 1):
+            self._enter(np.float32, q, reach[q])
+        learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
+        keep = self.kernels.OWN if learns else self.kernels.NOBODY
+        self._run(np.float32, (p, int(mode), keep), (mine, theirs), np.stack([rates, ahead]))
+        return self._paid(np.float32, p)
 
     def iterate(
         self,
-        memories: tuple[Memory, Memory],
+        pair: tuple[Regrets, Regrets],
         discounts: Floats,
+        reach: tuple[Floats, Floats],
+        *,
         alternating: bool,
-        root: Door | None = None,
-        responder: int = -1,
-        begin: int = 1,
+        responder: int,
+        begin: int,
     ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
+        """``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
-        The first of them counts as iteration `begin`, by which numbers are rounded.
+        A player's average is added to while the opponent's sweep walks down, so that nobody walks
+        twice (see `range_kernels.keeping`).
         """
         if len(discounts) < 2:
             return
-        numbers = np.arange(begin, begin + len(discounts), dtype=np.float64)
-        discounts = np.column_stack([discounts, numbers])
+        rates, kernels = self.rates(discounts, begin), self.kernels
         for p in (0, 1):
-            self._enter(np.float32, p, root.enter(p) if root else self.tree.players[p].reach)
-        if responder == 1:  # she answers player 0's first strategy before it is played
-            blind = memories[1]._replace(average=_none_like(memories[1].average))
-            mode, keep, still = self.kernels.RESPOND, self.kernels.NOBODY, discounts[0]
-            self._half(1, mode, blind, memories[0], still, still, keep)
-        if not alternating or (root and root.player >= 0):
+            self._enter(np.float32, p, reach[p])
+        if responder == 1:  # answers player 0's first strategy before it is played
+            kind = (1, int(Mode.RESPOND), kernels.NOBODY)
+            self._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
+        if not alternating:
             for t in range(len(discounts) - 1):
-                self._turns(memories, discounts, t, alternating, root, responder)
+                self._together(pair, rates[[t, t]], responder)
             return
-        first, second = (_mind(m.regret, m.average, m.instant) for m in memories)
+        both, counted = (_mind(pair[0]), _mind(pair[1])), rates + _COUNTED
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.kernels.run_iterations(
+            kernels.run_iterations(
                 self.betting_tree,
                 self.boards,
-                first,
-                second,
-                discounts,
+                both,
+                counted,
                 responder,
                 me,
                 threads,
@@ -245,139 +225,185 @@ class NumbaRangeEngine:
                 own,
             )
 
-        self._together(np.float32, call)
+        self._workers.run(np.float32, call)
 
-    def _turns(
-        self,
-        memories: tuple[Memory, Memory],
-        discounts: Floats,
-        t: int,
-        alternating: bool,
-        root: Door | None,
-        responder: int,
-    ) -> None:
-        """Iteration `t`, half by half: simultaneous, or with somebody at the door."""
-        rates, count, kernels = discounts[t : t + 2], len(discounts) - 1, self.kernels
-        before, chooser = memories[0], root.player if root else -1
-        if not alternating:
-            before = before._replace(regret=before.regret.copy(), instant=before.instant.copy())
-        for p in (0, 1):
-            mode = kernels.RESPOND if responder == p else kernels.LEARN
-            keep = kernels.keeping(t + p, count) if alternating else kernels.THEIRS
-            theirs, ahead = (before, memories[1])[1 - p], rates[p if alternating else 0]
-            self._half(p, mode, memories[p], theirs, rates[0], ahead, keep)
-            if root and p == chooser:
-                root.observe(self._paid(np.float32, p), rates[:, :3])
-                if alternating:
-                    self._enter(np.float32, p, root.enter(p))
-        if root and chooser >= 0 and not alternating:
-            self._enter(np.float32, chooser, root.enter(chooser))
+    def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
+        """One iteration of simultaneous updates: both answer what the other played before it."""
+        before = self.snapshot(pair[0])._replace(average=pair[0].average)
+        for p, theirs in enumerate((pair[1], before)):
+            mode = Mode.RESPOND if responder == p else Mode.LEARN
+            kind = (p, int(mode), self.kernels.THEIRS)
+            self._run(np.float32, kind, (pair[p], theirs), rates)
 
-    def _paid(self, dtype: Any, p: int) -> Floats:
-        """[s] what the last sweep gave player `p` at the root."""
-        top = self._room(dtype)[1]
-        at = int(top.result_at[0])
-        out: Floats = top.result[at + self.places[p]].astype(np.float64) / self.tree.deals
-        return out
+    def repeat(self, turn: Callable[[Floats], None], rates: Floats, key: object) -> None:
+        """``turn(rates[t : t + 2])`` for every t but the last."""
+        for t in range(len(rates) - 1):
+            turn(rates[t : t + 2])
 
-    def _half(
-        self,
-        p: int,
-        mode: int,
-        mine: Memory,
-        theirs: Memory,
-        now: Floats,
-        ahead: Floats,
-        keep: int,
-    ) -> None:
-        """One player's half of an iteration."""
-        own, other = (_mind(m.regret, m.average, m.instant) for m in (mine, theirs))
-
-        def call(me: int, threads: int, team: Any, top: Any, scratch: Any) -> None:
-            self.kernels.run_sweep(
-                self.betting_tree,
-                self.boards,
-                p,
-                mode,
-                own,
-                other,
-                now,
-                ahead,
-                keep,
-                me,
-                threads,
-                team,
-                top,
-                scratch,
-            )
-
-        self._together(np.float32, call)
-
-    def sample(self, *args: Any) -> None:
+    def sample(self, *args: Any) -> NoReturn:
         """Refused: whole ranges are cheap enough."""
         raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
-    def behaviour(self, p: int, plan: Numbers) -> Numbers:
-        """The strategy of an average: itself, for kernels play in proportion to what they read."""
-        return plan
+    def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
+        """The probabilities that regret matching plays now, ``[unit][tile][action][LANES]``."""
+        mind, out = _mind(regrets), np.zeros(self.tree.stored(p), np.float32)
 
-    def plan(self, p: int, sigma: Numbers, slots: Floats | None = None) -> Plan:
-        """A strategy with a reach at the root, by default the tree's own."""
-        return Plan(sigma, self.tree.players[p].reach if slots is None else slots)
-
-    def values(self, p: int, sigma: Numbers, opponent_plan: Plan) -> Floats:
-        """[s] counterfactual values of player `p` playing `sigma`."""
-        return self._sweep(p, self.kernels.FOLLOW, sigma, opponent_plan)
-
-    def respond(self, p: int, opponent_plan: Plan) -> Values:
-        """Counterfactual best response of player `p`."""
-        none = _none_like(opponent_plan.sigma)
-        return Values(self._sweep(p, self.kernels.BEST, none, opponent_plan))
-
-    def _sweep(self, p: int, mode: int, sigma: Numbers, against: Plan) -> Floats:
-        """One sweep in float64."""
-        self._enter(np.float64, 1 - p, against.slots)
-        mine, theirs, keep = _mind(sigma), _mind(against.sigma), self.kernels.NOBODY
-
-        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.kernels.run_sweep(
-                self.betting_tree,
-                self.boards,
-                p,
-                mode,
-                mine,
-                theirs,
-                _STILL,
-                _STILL,
-                keep,
-                me,
-                threads,
-                team,
-                top,
-                own,
+        def call(me: int, threads: int, *scratch: Any) -> None:
+            self.row_kernels.run_match(
+                self.betting_tree, self.boards, p, mind, rates, out, me, threads
             )
 
-        self._together(np.float64, call)
-        return self._paid(np.float64, p)
+        self._workers.run(np.float32, call)
+        return out
+
+    def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
+        """The probabilities of an average; uniform where the player never came."""
+        return self.current(p, Regrets(_weights(average), None, None), _STILL[0])
+
+    # Evaluation ------------------------------------------------------------------------------
+    def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
+        """A strategy with its reach at the roots, by default the tree's own."""
+        return _Plan(_weights(sigma), self.roots(p) if reach is None else np.atleast_2d(reach))
+
+    def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
+        """Player `p`'s values when playing `sigma`."""
+        return self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan)
+
+    def respond(self, p: int, opponent_plan: _Plan) -> Response:
+        """Player `p`'s counterfactual best response."""
+        return self._evaluated(p, Mode.BEST, _none_like(opponent_plan.sigma), opponent_plan)
+
+    def _evaluated(
+        self, p: int, mode: Mode, sigma: Numbers, against: _Plan, rows: Rows | None = None
+    ) -> Response:
+        """One sweep in float64."""
+        self._enter(np.float64, 1 - p, against.reach)
+        minds = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
+        self._run(np.float64, (p, int(mode), self.kernels.NOBODY), minds, _STILL, rows)
+        return Response(self._paid(np.float64, p))
+
+    # The inside of a street ------------------------------------------------------------------
+    def stage(self, streets: list[Street]) -> NumbaRangeEngine:
+        """The same boards with other betting: those of the last ``len(streets)`` streets."""
+        return NumbaRangeEngine(stage_tree(self.tree, streets), self._asked, self.storage)
+
+    def row_reach(self, p: int, sigma: Numbers, reach: Floats) -> list[Floats]:
+        """Per street [row, board, hand]: player `p`'s reach."""
+        self._check_plain()
+        mind, f = _mind(Regrets(_weights(sigma), None, None)), self.tree.betting_tree
+        above = np.asarray(reach, dtype=np.float64).reshape(self.ways, self.many, -1)
+        found: list[Floats] = []
+        for street in range(len(self.tree.streets)):
+            sp, first, wide = 2 * street + p, int(self.first[street]), self._wide(p, street)
+            size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
+            out = np.zeros(size)
+            out[: f.roots[street], :, :wide] = self.enter(p, above, street)
+            self._descend(p, street, mind, out)
+            found.append(out[:, :, :wide])
+            above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
+        return found
+
+    def _descend(self, p: int, street: int, mind: tuple[Any, ...], out: Floats) -> None:
+        """Fill in the reach [row, board, place] of every own action of a street."""
+        first = int(self.first[street])
+
+        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
+            self.row_kernels.run_reach(
+                self.betting_tree, self.boards, p, street, first, mind, out, me, threads, own
+            )
+
+        self._workers.run(np.float64, call)
+
+    def row_values(
+        self, p: int, opponent_sigma: Numbers, reach: Floats, sigma: Numbers | None = None
+    ) -> list[Floats]:
+        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best."""
+        self._check_plain()
+        top = self._workers.room(np.float64).top
+        boards = np.diff(self.first)
+        shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        at = np.cumsum([0, *sizes])
+        rows = self.scratch.Rows(np.zeros(int(at[-1])), at[:-1])
+        against = self.plan(1 - p, opponent_sigma, reach)
+        if sigma is None:
+            self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
+        else:
+            self._evaluated(p, Mode.EVALUATE, _weights(sigma), against, rows)
+        rows.rows[:] /= self.tree.deals
+        return [
+            rows.rows[at[s] : at[s + 1]].reshape(shape)[:, :, : self._wide(p, s)]
+            for s, shape in enumerate(shapes)
+        ]
+
+    def enter(self, p: int, above: Floats, street: int) -> Floats:
+        """[way, board, hand] on a street, from [way, board, hand] at the ways out above it."""
+        self._check_plain()
+        if street == 0:
+            return np.array(above, dtype=np.float64)
+        place = self._above(p, street)
+        out: Floats = np.asarray(above, dtype=np.float64).reshape(len(above), -1)[:, place]
+        out *= place >= 0
+        return out
+
+    def opposing(self, p: int, reach: Floats, street: int) -> Floats:
+        """[k, board, hand] the reach of the opponent's hands beside each of player `p`'s."""
+        self._check_plain()
+        first, many = int(self.first[street]), self._wide(p, street)
+        given = np.ascontiguousarray(reach, dtype=np.float64)
+        out = np.zeros((*given.shape[:2], many))
+        tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
+
+        def call(me: int, threads: int, *scratch: Any) -> None:
+            work = tuple(np.zeros(n * LANES) for n in (tall, tall, self.tree.num_cards))
+            self.row_kernels.run_opposing(self.boards, p, first, given, out, me, threads, work)
+
+        self._workers.run(np.float64, call)
+        out /= self.tree.deals
+        return out
+
+    def _wide(self, p: int, street: int) -> int:
+        """The most hands that player `p` can hold on a board of a street."""
+        first, last = self.first[street : street + 2]
+        return int(self.tree.boards.hands[2 * first + p : 2 * last : 2].max())
+
+    def _above(self, p: int, street: int) -> Ints:
+        """[board, hand] its place on the street above, ``board * widest + place``; -1: no hand."""
+        b, (up, first, last) = self.tree.boards, self.first[street - 1 : street + 2]
+        parent = np.repeat(np.arange(first - up), np.diff(b.child_at[up : first + 1]))
+        hands, at = (each[2 * first + p : 2 * last : 2, None] for each in (b.hands, b.hand_at))
+        h = np.arange(self._wide(p, street))
+        found = b.above.take(np.minimum(at + h, len(b.above) - 1)).astype(np.int64)
+        found += (parent * self._wide(p, street - 1))[:, None]
+        return np.where(h < hands, found, -1)
+
+    def _check_plain(self) -> None:
+        if self.tree.merged:
+            raise SubgameError(
+                "Hands that differ only in suits are one in this tree, so its streets cannot be "
+                "looked into; compile it with merge=False."
+            )
 
 
-def _mind(
-    weights: Numbers, average: Numbers | None = None, instant: Numbers | None = None
-) -> tuple[Any, ...]:
-    """A `kernels.Mind`, plain."""
-    given = [_none_like(weights) if each is None else each for each in (weights, average, instant)]
-    flags = np.array([len(given[1]) > 1, len(given[2]) > 1], dtype=np.int64)
+_COUNTED: Floats = np.array([0.0, 0.0, 0.0, 1.0])
+"""Kernels count iterations from 1."""
+
+
+def _mind(regrets: Regrets) -> tuple[Any, ...]:
+    """A `range_tiles.Mind`, plain."""
+    none = _none_like(regrets.regret)
+    flags = np.array([each is not None for each in regrets[1:]], dtype=np.int64)
+    given = [none if each is None else each for each in regrets]
     numbers = [each.ints if isinstance(each, Halves) else each for each in given]
     scales = [each.scales if isinstance(each, Halves) else _NONE for each in given]
     return *numbers, flags, *scales
 
 
+def _weights(numbers: Numbers) -> Numbers:
+    """Numbers as kernels read them."""
+    return numbers if isinstance(numbers, Halves) else np.asarray(numbers, dtype=np.float32)
+
+
 def _none_like(numbers: Numbers) -> Numbers:
     """None of a kind: kernels are compiled for kinds."""
     return Halves(1) if isinstance(numbers, Halves) else _NONE
-
-
-def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:
-    """The sum of sizes, and where each starts."""
-    ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
-    return int(ends[-1]), ends - sizes

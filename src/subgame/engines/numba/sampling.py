@@ -18,10 +18,10 @@ from numba import njit
 from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
-from subgame.engines.numba.sequence_kernels import TINY, Memory, begin
+from subgame.engines.numba.sequence_kernels import TINY, State, begin
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
-from subgame.tree.public_tree import Plex, PublicTree
+from subgame.tree.sequence.tree import Plex, SequenceTree
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
@@ -85,7 +85,7 @@ def chance_child(w: Walk, h: int, random: Words) -> int:
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def matched(m: Memory, first: int, stride: int, actions: int) -> None:
+def matched(m: State, first: int, stride: int, actions: int) -> None:
     """Regret matching at one infoset, into sigma."""
     total = 0.0
     for a in range(actions):
@@ -100,8 +100,8 @@ def matched(m: Memory, first: int, stride: int, actions: int) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def external(w: Walk, me: int, one: Memory, two: Memory, h: int, random: Words) -> float:
-    """Value of history `h` to player `me`; her regrets and the other's average are updated.
+def external(w: Walk, me: int, one: State, two: State, h: int, random: Words) -> float:
+    """Value of history `h` to player `me`, whose regrets are updated, and the opponent's average.
 
     A recursive function crashes when loaded from Numba's cache unless it is only ever called with
     the types it calls itself with (numba/numba#6713): `h` is always int64, and no literal.
@@ -137,9 +137,9 @@ def external(w: Walk, me: int, one: Memory, two: Memory, h: int, random: Words) 
 
 @njit(cache=True, error_model="numpy")
 def chance_sampled(
-    w: Walk, me: int, one: Memory, two: Memory, h: int, mine: float, other: float, random: Words
+    w: Walk, me: int, one: State, two: State, h: int, mine: float, other: float, random: Words
 ) -> float:
-    """Value of `h` to `me`; the current strategies stay fixed while her regrets collect."""
+    """Value of `h` to player `me`; the current strategies stay fixed while regrets collect."""
     player = w.player[h]
     if player == TERMINAL:
         return w.payoff[h] if me == 0 else -w.payoff[h]
@@ -167,7 +167,7 @@ def chance_sampled(
 
 
 @njit(cache=True, forceinline=True)
-def fade(m: Memory, positive: float, negative: float, kept: float) -> None:
+def fade(m: State, positive: float, negative: float, kept: float) -> None:
     """Discount the past before an iteration adds to it."""
     if positive != 1.0 or negative != 1.0:
         for q in range(len(m.regret)):
@@ -178,9 +178,9 @@ def fade(m: Memory, positive: float, negative: float, kept: float) -> None:
 
 
 @njit(cache=True)
-def run_walks(plexes, memories, walk, discounts, outer, random):  # type: ignore[no-untyped-def]
+def run_walks(plexes, states, walk, discounts, outer, random):  # type: ignore[no-untyped-def]
     """One walk per player and iteration, by external (`outer`) or chance sampling."""
-    one, two, w = Memory(*memories[0]), Memory(*memories[1]), Walk(*walk)
+    one, two, w = State(*states[0]), State(*states[1]), Walk(*walk)
     start: int = np.int64(0)  # type: ignore[assignment]  # not a literal: see `external`
     for t in range(len(discounts) - 1):
         positive, negative, kept = discounts[t]
@@ -190,11 +190,9 @@ def run_walks(plexes, memories, walk, discounts, outer, random):  # type: ignore
             if outer:
                 external(w, me, one, two, start, random)
             else:
-                begin(Plex(*plexes[0]), one, 1.0, 1.0, 0.0)
-                begin(Plex(*plexes[1]), two, 1.0, 1.0, 0.0)
+                begin(Plex(*plexes[0]), one, 1.0, 1.0)
+                begin(Plex(*plexes[1]), two, 1.0, 1.0)
                 chance_sampled(w, me, one, two, start, 1.0, 1.0, random)
-    begin(Plex(*plexes[0]), one, 1.0, 1.0, 0.0)
-    begin(Plex(*plexes[1]), two, 1.0, 1.0, 0.0)
 
 
 @njit(cache=True, forceinline=True)
@@ -223,7 +221,7 @@ def sample_places(pl: Places, visited: Index, weight: Floats, random: Words) -> 
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def descend(seat: Seat, m: Memory, visited: Index, count: int) -> None:
+def descend(seat: Seat, m: State, visited: Index, count: int) -> None:
     """Regret matching and reach in the visited nodes; values back to nothing."""
     for k in range(count):
         for e in range(seat.at[visited[k]], seat.at[visited[k] + 1]):
@@ -237,7 +235,7 @@ def descend(seat: Seat, m: Memory, visited: Index, count: int) -> None:
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def ascend(seat: Seat, m: Memory, visited: Index, count: int) -> None:
+def ascend(seat: Seat, m: State, visited: Index, count: int) -> None:
     """Values, regrets and average in the visited nodes."""
     for k in range(count - 1, -1, -1):
         for e in range(seat.at[visited[k] + 1] - 1, seat.at[visited[k]] - 1, -1):
@@ -273,10 +271,10 @@ def pay(
 
 
 @njit(cache=True)
-def run_places(plexes, memories, places, seats, discounts, random):  # type: ignore[no-untyped-def]
+def run_places(states, places, seats, discounts, random):  # type: ignore[no-untyped-def]
     """Public chance sampling: one sample of the public tree per iteration, for both players."""
-    pl, both = Places(*places), (Memory(*memories[0]), Memory(*memories[1]))
-    chairs, sides = (Seat(*seats[0]), Seat(*seats[1])), (Plex(*plexes[0]), Plex(*plexes[1]))
+    pl, both = Places(*places), (State(*states[0]), State(*states[1]))
+    chairs = (Seat(*seats[0]), Seat(*seats[1]))
     nodes = len(pl.child_at) - 1
     visited, weight = np.empty(nodes, np.int32), np.empty(nodes)
     for t in range(len(discounts) - 1):
@@ -290,14 +288,12 @@ def run_places(plexes, memories, places, seats, discounts, random):  # type: ign
         descend(chairs[0], both[0], visited, count)
         pay(pl, pl.col, pl.row, -1.0, both[0].reach, both[1].value, visited, weight, count)
         ascend(chairs[1], both[1], visited, count)
-    for p in range(2):
-        begin(sides[p], both[p], 1.0, 1.0, 0.0)
 
 
 # Tables ---------------------------------------------------------------------------------------
 
 
-def _histories(tree: PublicTree):  # type: ignore[no-untyped-def]
+def _histories(tree: SequenceTree):  # type: ignore[no-untyped-def]
     if tree.histories is None or tree.located is None:
         raise SubgameError(
             f"{tree!r} keeps no histories to sample from; public chance sampling needs none."
@@ -313,7 +309,7 @@ def _children(parent: NDArray[np.integer], size: int) -> tuple[Index, Index]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), order.astype(np.int32)
 
 
-def walk_of(tree: PublicTree) -> Walk:
+def walk_of(tree: SequenceTree) -> Walk:
     """The tree's histories as a sampler walks them."""
     h = _histories(tree)
     first = np.zeros(len(h), dtype=np.int32)
@@ -330,7 +326,7 @@ def walk_of(tree: PublicTree) -> Walk:
     return Walk(h.player, h.payoff, first, stride, at, child.astype(np.int64), edge)
 
 
-def places_of(tree: PublicTree) -> Places:
+def places_of(tree: SequenceTree) -> Places:
     """The public tree as a sampler of public chance walks it."""
     nodes, parent, entries = tree.num_nodes, tree.node_parent, tree.entries
     at, child = _children(parent, nodes)
@@ -347,7 +343,7 @@ def places_of(tree: PublicTree) -> Places:
     )
 
 
-def seat_of(tree: PublicTree, p: int) -> Seat:
+def seat_of(tree: SequenceTree, p: int) -> Seat:
     """A player's infosets by public node; within a node parents stay first."""
     side = tree.players[p]
     sizes = np.array([len(actions) for actions in side.actions], dtype=np.int32)

@@ -2,146 +2,193 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.base import Response
-from subgame.tree.public_tree import PublicTree
-
-if TYPE_CHECKING:
-    from subgame.engines.numba.sequence_kernels import Memory, Root
+from subgame.engines.contract import Mode, Regrets, Response
+from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
+Pair = tuple[Regrets, Regrets]
+NONE = np.zeros(0)
 
 
 class NumbaSequenceEngine:
-    """CPU kernels bound to one tree. Public methods allocate; the kernels below mutate."""
+    """CPU kernels bound to one tree; see `contract.Engine`.
 
-    def __init__(self, tree: PublicTree) -> None:
+    A tree of several subgames side by side says so by an attribute ``num_roots``: its root slots
+    are then ``[root * infosets + infoset]``.
+    """
+
+    def __init__(self, tree: SequenceTree) -> None:
         from subgame.engines.numba import sequence_kernels as kernels
 
-        self.tree, self.kernels = tree, kernels
+        self.tree, self.kernels, self.fused = tree, kernels, True
+        self.num_roots: int = tree.num_roots
+        self.slots = tuple(len(player.slots) for player in tree.players)
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)
+        self._sides = {0: self.plexes, 1: self.plexes[::-1]}  # the traverser's first
+        self._works: tuple[Any, ...] = ()
+        self._unwanted: tuple[Floats, ...] = ()
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
         self._seats: tuple[Any, ...] = ()
 
-    def memory(self, p: int, *, predictive: bool = False) -> Memory:
-        """A blank memory for player `p`: no regrets, no average."""
-        player = self.tree.players[p]
-        q = player.num_sequences
-        reach = np.zeros(q)
-        reach[: len(player.slots)] = player.reach
-        widest = int(np.diff(player.plex.block_infoset).max(initial=1))
-        return self.kernels.Memory(
-            regret=np.zeros(q), average=np.zeros(q), instant=np.zeros(q if predictive else 0),
-            sigma=np.ones(q), reach=reach, value=np.zeros(q), total=np.zeros(widest),
+    # Working arrays --------------------------------------------------------------------------
+    @property
+    def works(self) -> tuple[Any, ...]:
+        """Each player's working arrays, `kernels.Work`; made once."""
+        if not self._works:
+            self._works = tuple(map(self._work, (0, 1)))
+            self._unwanted = tuple(np.zeros(player.num_sequences) for player in self.tree.players)
+        return self._works
+
+    def _work(self, p: int) -> Any:
+        plex, size = self.tree.players[p].plex, self.tree.players[p].num_sequences
+        return self.kernels.Work(
+            sigma=np.ones(size),
+            reach=np.zeros(size),
+            value=np.zeros(size),
+            total=np.zeros(int(np.diff(plex.block_infoset).max(initial=1))),
             lanes=self.kernels.scratch(self.tree.terminals),
-        )  # fmt: skip
+        )
+
+    def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Floats, ...]:
+        """`kernels.State` as a plain tuple, with `reach` at the roots."""
+        work = self.works[p]
+        work.reach[: self.slots[p]] = reach.reshape(-1)
+        regret, average, instant = regrets
+        return (
+            regret,
+            self._unwanted[p] if average is None else average,
+            NONE if instant is None else instant,
+            *work,
+        )
+
+    # Learning --------------------------------------------------------------------------------
+    def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
+        """Zeros for player `p`."""
+        size = self.tree.players[p].num_sequences
+        return Regrets(np.zeros(size), np.zeros(size), np.zeros(size) if predictive else None)
+
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        """A copy of what is played now."""
+        instant = None if regrets.instant is None else regrets.instant.copy()
+        return Regrets(regrets.regret.copy(), None, instant)
+
+    def roots(self, p: int) -> Floats:
+        """[root, infoset] player `p`'s reach at the roots as the tree has it, a copy."""
+        return np.array(self.tree.players[p].reach, np.float64).reshape(self.num_roots, -1)
+
+    def array(self, values: Floats) -> Floats:
+        """The same numbers in an array of their own."""
+        return np.array(values, np.float64)
+
+    def rates(self, discounts: Floats, begin: int) -> Floats:
+        """[t, 4] discounts, and how many iterations were before."""
+        before = begin - 1 + np.arange(len(discounts), dtype=np.float64)
+        return np.ascontiguousarray(np.column_stack([discounts, before]))
+
+    def sweep(
+        self,
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Floats,
+        ahead: Floats,
+        reach: tuple[Floats, Floats],
+        paid: Floats | None = None,
+    ) -> Floats:
+        """One traversal for player `p`; [root, infoset] values.
+
+        `paid` ``[q]`` are values of the traverser's sequences besides those of the terminals.
+        """
+        if mode in (Mode.EVALUATE, Mode.BEST):
+            mine = _playable(mine)
+        traverser = self._state(p, mine, reach[p])
+        opponent = self._state(1 - p, _playable(theirs), reach[1 - p])
+        value = self.works[p].value
+        value[:] = 0.0 if paid is None else paid
+        self.kernels.run_sweep(
+            self._sides[p], self.terminals, (traverser, opponent), p, int(mode), (rates, ahead)
+        )
+        return self._at_roots(p, value)
 
     def iterate(
         self,
-        memories: tuple[Memory, Memory],
+        pair: Pair,
         discounts: Floats,
-        alternating: bool,
-        root: Root | None = None,
-        responder: int = -1,
-        begin: int = 1,
-    ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
-
-        Which iteration they `begin` with matters only where numbers are rounded by chance.
-        """
-        pair = (tuple(memories[0]), tuple(memories[1]))
-        self.kernels.run_iterations(
-            self.plexes,
-            self.terminals,
-            pair,
-            discounts,
-            alternating,
-            responder,
-            tuple(root or self.root(-1)),
-        )
-
-    def update(
-        self,
-        memories: tuple[Memory, Memory],
-        given: tuple[Floats, Floats],
-        discounts: Floats,
-        root: Root | None = None,
-    ) -> None:
-        """One simultaneous iteration, with values `given` [q] from outside the tree added."""
-        pair = (tuple(memories[0]), tuple(memories[1]))
-        self.kernels.run_update(
-            self.plexes, self.terminals, pair, given, discounts, tuple(root or self.root(-1))
-        )
-
-    def root(
-        self,
-        player: int,
+        reach: tuple[Floats, Floats],
         *,
-        rule: str = "fixed",
-        mean: Floats | None = None,
-        spread: Floats | None = None,
-        weight: Floats | None = None,
-        tremble: Floats | None = None,
-    ) -> Root:
-        """What chooses a player's reach at the root; see `kernels.Root`."""
-        none = np.zeros(0)
-        mean = none if mean is None else mean
-        return self.kernels.Root(
-            player=player,
-            rule={"fixed": 0, "respond": 1, "hedge": 2}[rule],
-            tremble=none if tremble is None else tremble,
-            mean=mean,
-            spread=none if spread is None else spread,
-            weight=none if weight is None else weight,
-            seen=np.zeros((3, len(mean))),
+        alternating: bool,
+        responder: int,
+        begin: int,
+    ) -> None:
+        """``len(discounts) - 1`` iterations in one call."""
+        states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))
+        self.kernels.run_iterations(
+            self.plexes, self.terminals, states, discounts, alternating, responder
         )
 
-    def sample(
-        self, memories: tuple[Memory, Memory], discounts: Floats, kind: str, random: Words
-    ) -> None:
-        """Run ``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
+    def repeat(self, turn: Callable[[Floats], None], rates: Floats, key: object) -> None:
+        """``turn(rates[t : t + 2])`` for every t but the last."""
+        for t in range(len(rates) - 1):
+            turn(rates[t : t + 2])
+
+    def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
+        """[q] the strategy that regret matching plays now; ones at the root slots."""
+        state = self._state(p, _playable(regrets), np.ones(self.slots[p]))
+        self.kernels.run_match(self.plexes[p], state, rates)
+        found: Floats = self.works[p].sigma.copy()
+        return found
+
+    def behaviour(self, p: int, average: Floats | None) -> Floats:
+        """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
+        sigma = np.ones(self.tree.players[p].num_sequences)
+        self.kernels.run_normalise(self.plexes[p], average, sigma)
+        return sigma
+
+    def sample(self, pair: Pair, discounts: Floats, kind: str, random: Words) -> None:
+        """``len(discounts) - 1`` iterations of MCCFR; `random` is the generator's state."""
         from subgame.engines.numba import sampling
 
-        pair = (tuple(memories[0]), tuple(memories[1]))
+        states = tuple(self._state(p, pair[p], self.tree.players[p].reach) for p in (0, 1))
         if kind == "public":
             if not self._places:
                 self._places = tuple(sampling.places_of(self.tree))
                 self._seats = tuple(tuple(sampling.seat_of(self.tree, p)) for p in (0, 1))
-            sampling.run_places(self.plexes, pair, self._places, self._seats, discounts, random)
+            sampling.run_places(states, self._places, self._seats, discounts, random)
         else:
             self._walk = self._walk or tuple(sampling.walk_of(self.tree))
             outer = kind == "external"
-            sampling.run_walks(self.plexes, pair, self._walk, discounts, outer, random)
+            sampling.run_walks(self.plexes, states, self._walk, discounts, outer, random)
 
-    def plan(self, p: int, sigma: Floats, slots: Floats | None = None) -> Floats:
+    # Evaluation ------------------------------------------------------------------------------
+    def plan(self, p: int, sigma: Floats, reach: Floats | None = None) -> Floats:
         """[q] realisation plan of a strategy: the product of the player's own probabilities.
 
-        It starts from the reach at the root `slots`, by default the tree's own.
+        It starts from `reach` at the roots, by default the tree's own.
         """
         player = self.tree.players[p]
-        reach = np.empty(player.num_sequences)
-        reach[: len(player.slots)] = player.reach if slots is None else slots
-        self.kernels.run_propagate(self.plexes[p], sigma, reach)
-        return reach
+        plan = np.empty(player.num_sequences)
+        plan[: self.slots[p]] = np.reshape(player.reach if reach is None else reach, -1)
+        self.kernels.run_propagate(self.plexes[p], sigma, plan)
+        return plan
 
-    def behaviour(self, p: int, plan: Floats) -> Floats:
-        """[q] the behaviour strategy of a realisation plan; uniform where it never comes."""
-        sigma = np.ones(self.tree.players[p].num_sequences)
-        self.kernels.run_normalise(self.plexes[p], plan, sigma)
-        return sigma
-
-    def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Floats:
-        """[q] counterfactual values of player `p` playing `sigma`, root slots first."""
-        value = np.empty(self.tree.players[p].num_sequences)
-        self.kernels.run_values(self.plexes[p], self.terminals, p, opponent_plan, sigma, value)
-        return value
+    def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
+        """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
+        player = self.tree.players[p]
+        value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
+        self.kernels.run_values(
+            self.plexes[p], self.terminals, p, opponent_plan, sigma, value, infosets
+        )
+        return Response(self._at_roots(p, value), infosets, value)
 
     def respond(self, p: int, opponent_plan: Floats) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
@@ -152,4 +199,16 @@ class NumbaSequenceEngine:
         self.kernels.run_best_response(
             self.plexes[p], self.terminals, p, opponent_plan, value, best, choice
         )
-        return Response(value[: len(player.slots)].copy(), best, value, choice)
+        return Response(self._at_roots(p, value), best, value, choice)
+
+    def _at_roots(self, p: int, value: Floats) -> Floats:
+        """[root, infoset] out of [q], a copy."""
+        return value[: self.slots[p]].reshape(self.num_roots, -1).copy()
+
+
+def _playable(regrets: Regrets) -> Regrets:
+    """What is only read, in arrays of the one type that kernels are compiled for."""
+    regret = regrets.regret
+    if regret.dtype == np.float64 and regret.flags.c_contiguous and regret.flags.writeable:
+        return regrets
+    return regrets._replace(regret=np.array(regret, np.float64))

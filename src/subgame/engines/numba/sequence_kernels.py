@@ -1,8 +1,8 @@
 """The CPU kernels: Numba over the arrays of a `PublicTree`. They see arrays only.
 
 Everything here mutates the arrays it is handed and allocates nothing in the iteration. One CFR
-iteration for a player is: evaluate the terminals against the opponent's reach, walk her treeplex
-upwards (values, regrets, average), walk it downwards (regret matching, reach).
+iteration for a player is: evaluate the terminals against the opponent's reach, walk the player's
+treeplex upwards (values, regrets, average), walk it downwards (regret matching, reach).
 
 Called from Python are only the functions named ``run_...``, with plain tuples: Numba recognises
 those at once, while typing a named tuple anew costs 10 µs per field at every call. Inside,
@@ -12,7 +12,6 @@ a named tuple as seven words.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,18 +19,19 @@ from numba import njit
 from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
-from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
-from subgame.tree.public_tree import Plex, Terminals
+from subgame.engines.contract import Mode
+from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]
 
 LANES = 64
 """Terminals of one group evaluated together; their vectors stay in the first-level cache."""
 TINY = 1e-280
+LEARN, EVALUATE, BEST, RESPOND = map(int, Mode)
 
 
-class Memory(NamedTuple):
-    """What a solver remembers of one player. Axis: q = sequence."""
+class State(NamedTuple):
+    """One player as a kernel sees it: `contract.Regrets`, then `Work`. Axis: q = sequence."""
 
     regret: Floats  # [q] discounted cumulative counterfactual regret
     average: Floats  # [q] discounted cumulative realisation plan
@@ -43,23 +43,14 @@ class Memory(NamedTuple):
     lanes: Floats  # scratch of `evaluate`
 
 
-class Root(NamedTuple):
-    """What chooses a player's reach into a subgame on every iteration. Axis: s = root slot.
+class Work(NamedTuple):
+    """Working arrays of one player, which an engine owns; see `State`."""
 
-    Nothing (`player` -1), a tremble (her first block keeps every action at least this likely), or
-    random alternative payoffs: she enters by how likely they lie below the value of entering.
-    """
-
-    player: int
-    rule: int  # FIXED, RESPOND or HEDGE
-    tremble: Floats  # [t] least probability of each action in her first block
-    mean: Floats  # [s] of the normal alternative payoff
-    spread: Floats  # [s] its standard deviation
-    weight: Floats  # [s] pi_{-i}: turns counterfactual values into values
-    seen: Floats  # [3, s] count, sum and sum of squares of the values of entering
-
-
-FIXED, RESPOND, HEDGE = 0, 1, 2
+    sigma: Floats
+    reach: Floats
+    value: Floats
+    total: Floats
+    lanes: Floats
 
 
 @njit(cache=True, forceinline=True, fastmath={"contract"}, error_model="numpy")
@@ -149,12 +140,11 @@ def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremble: float) -> None:
+def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> None:
     """Regret matching in block `b`.
 
     With a prediction (Farina et al. 2021) the regrets are first carried to the next iteration:
-    discounted as it will discount them, plus the last instantaneous regret. Actions of the first
-    block are played with probability `tremble` at least.
+    discounted as it will discount them, plus the last instantaneous regret.
     """
     predict = len(m.instant) > 0
     regret, instant, sigma, total = m.regret, m.instant, m.sigma, m.total
@@ -176,34 +166,30 @@ def match(plex: Plex, m: Memory, b: int, positive: float, negative: float, tremb
                 r = max(regret[q + k], 0.0)
                 sigma[q + k] = r
                 total[k] += r
-    least = tremble if b == 0 else 0.0
-    uniform, rest = 1.0 / actions, 1.0 - least * actions
+    uniform = 1.0 / actions
     for k in range(size):  # one division an infoset; what is below TINY is rounding
         total[k] = 1.0 / total[k] if total[k] > TINY else 0.0
     for a in range(actions):
         q = start + a * size
         for k in range(size):
-            p = sigma[q + k] * total[k] if total[k] > 0.0 else uniform
-            sigma[q + k] = least + rest * p
+            sigma[q + k] = sigma[q + k] * total[k] if total[k] > 0.0 else uniform
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def begin(plex: Plex, m: Memory, positive: float, negative: float, tremble: float) -> None:
+def begin(plex: Plex, m: State, positive: float, negative: float) -> None:
     """The current strategy and its reach from the regrets alone."""
     for b in range(len(plex.block_actions)):
-        match(plex, m, b, positive, negative, tremble)
+        match(plex, m, b, positive, negative)
     propagate(plex, m.sigma, m.reach)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def learn(
-    plex: Plex, m: Memory, now: Floats, then: Floats, tremble: float, next_tremble: float
-) -> None:
-    """Walk up: values, regrets and average, discounted as the schedule says; the next strategy.
+def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None:
+    """Walk up: values, regrets and average, discounted as the schedule says.
 
     `now` and `then` are this and the next iteration's (positive, negative, kept):
     ``R <- d R + r`` with d by the sign of R (Brown & Sandholm 2019); ``S <- kept S + reach``.
-    Regrets are those of the choice left to the player, without its tremble.
+    `onward` finds the next strategy on the way.
     """
     positive, negative, kept = now[0], now[1], now[2]
     regret, instant, average, parent = m.regret, m.instant, m.average, plex.parent
@@ -224,11 +210,6 @@ def learn(
                 total[k] += sigma[q + k] * value[q + k]
         for k in range(size):
             value[U(parent[lo + k])] += total[k]
-        if b == 0 and tremble > 0.0:
-            for k in range(size):
-                for a in range(actions):
-                    total[k] -= tremble * value[start + a * size + k]
-                total[k] /= 1.0 - tremble * actions
         for a in range(actions):
             q = start + a * size
             for k in range(size):
@@ -239,7 +220,8 @@ def learn(
             if len(instant) > 0:
                 for k in range(size):
                     instant[q + k] = value[q + k] - total[k]
-        match(plex, m, b, then[0], then[1], next_tremble)
+        if onward:
+            match(plex, m, b, then[0], then[1])
 
 
 @njit(cache=True, error_model="numpy")
@@ -259,104 +241,72 @@ def best_response(plex: Plex, value: Floats, best: Floats, choice: NDArray[np.in
 
 
 @njit(cache=True, error_model="numpy")
-def strategy_values(plex: Plex, sigma: Floats, value: Floats) -> None:
-    """Walk up under a fixed strategy: counterfactual values of every sequence and root slot."""
+def strategy_values(plex: Plex, sigma: Floats, value: Floats, infoset: Floats) -> None:
+    """Walk up under a fixed strategy: counterfactual values of every sequence and root slot.
+
+    Those of infosets [i] are written where there is room for them.
+    """
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
         size, start = hi - lo, plex.block_sequence[b]
         for i in range(lo, hi):
+            total = 0.0
             for a in range(plex.block_actions[b]):
                 q = start + a * size + i - lo
-                value[plex.parent[i]] += sigma[q] * value[q]
+                total += sigma[q] * value[q]
+            value[plex.parent[i]] += total
+            if len(infoset) > 0:
+                infoset[i] = total
 
 
-@njit(cache=True, error_model="numpy")
-def below_normal(x: float) -> float:
-    """P(N <= x) for a standard normal N."""
-    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+@njit(cache=True, forceinline=True, error_model="numpy")
+def respond(plex: Plex, m: State, keep: bool) -> None:
+    """Walk up taking the best action everywhere, and play it (CFR-BR, Johanson et al. 2012).
 
-
-@njit(cache=True, error_model="numpy")
-def hedged(v: float, mean: float, spread: float, rate: float) -> float:
-    """Brown & Sandholm 2017, eq. (3): mean of 1 / (1 + e^{rate (X - v)}), X ~ N(mean, spread^2).
-
-    The integral runs over whichever of the two distributions is the wider: over the normal by
-    Gauss-Hermite, or over the logistic, whose quantile is ``log(u / (1 - u)) / rate``, by
-    Gauss-Legendre; the integrand is then smooth.
+    `keep` writes it into the regrets too, so that regret matching plays it from now on. As a
+    prediction it is kept as well: the discount may be 0 by which a regret is carried on.
     """
-    if spread <= 0.0:
-        return 1.0 / (1.0 + math.exp(min(rate * (mean - v), 700.0)))
-    if rate * spread < 2.0:
-        total = 0.0
-        for k in range(len(HERMITE_X)):
-            x = rate * (mean + math.sqrt(2.0) * spread * HERMITE_X[k] - v)
-            total += HERMITE_W[k] / (1.0 + math.exp(min(max(x, -700.0), 700.0)))
-        return total
-    total = 0.0
-    for k in range(len(LOGIT_X)):
-        total += LOGIT_W[k] * below_normal((v - mean + LOGIT_X[k] / rate) / spread)
-    return total
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def enter(root: Root, m: Memory) -> None:
-    """Reach into each root slot under random alternative payoffs (2017, Theorem 2 and App. D)."""
-    for s in range(len(root.mean)):
-        if root.weight[s] <= 0.0:
-            continue
-        v = m.value[s] / root.weight[s]
-        if root.rule == RESPOND:
-            if root.spread[s] > 0.0:
-                m.reach[s] = below_normal((v - root.mean[s]) / root.spread[s])
-            else:
-                m.reach[s] = 1.0 if v > root.mean[s] else (0.5 if v == root.mean[s] else 0.0)
-            continue
-        root.seen[0, s] += 1.0
-        root.seen[1, s] += v
-        root.seen[2, s] += v * v
-        t = root.seen[0, s]
-        average = root.seen[1, s] / t
-        variance = max(root.seen[2, s] / t - average * average, 1e-12)
-        # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
-        rate = t * math.sqrt(math.log(2.0)) / (3.0 * math.sqrt(variance) * math.sqrt(t))
-        m.reach[s] = hedged(average, root.mean[s], root.spread[s], rate)
-
-
-@njit(cache=True, forceinline=True, error_model="numpy")
-def respond(plex: Plex, m: Memory) -> None:
-    """Instead of learning: play a best response from now on (CFR-BR, Johanson et al. 2012)."""
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
-        size, start = hi - lo, plex.block_sequence[b]
+        size, start, actions = hi - lo, plex.block_sequence[b], plex.block_actions[b]
         for k in range(size):
             top, best = m.value[start + k], 0
-            for a in range(1, plex.block_actions[b]):
+            for a in range(1, actions):
                 if m.value[start + a * size + k] > top:
                     top, best = m.value[start + a * size + k], a
-            for a in range(plex.block_actions[b]):
+            for a in range(actions):
                 m.sigma[start + a * size + k] = 1.0 if a == best else 0.0
             m.value[plex.parent[lo + k]] += top
+        if keep and actions > 1:
+            for q in range(start, start + actions * size):
+                m.regret[q] = m.sigma[q]
+                if len(m.instant) > 0:
+                    m.instant[q] = m.sigma[q]
+
+
+@njit(cache=True, forceinline=True)
+def collect(m: State, kept: float) -> None:
+    """Add the current reach to the average."""
+    for q in range(len(m.average)):
+        m.average[q] = m.average[q] * kept + m.reach[q]
 
 
 @njit(cache=True, error_model="numpy")
 def run_iterations(  # type: ignore[no-untyped-def]
-    plexes, terminals, memories, discounts: Floats, alternating: bool, responder: int, root
+    plexes, terminals, states, discounts: Floats, alternating: bool, responder: int
 ) -> None:
     """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept).
 
     Player `responder`, if any, plays a best response on each of them instead of learning. The
     two players are a loop, not two copies: every kernel has one call site to compile.
     """
-    ends, door = Terminals(*terminals), Root(*root)
+    ends, count = Terminals(*terminals), len(discounts) - 1
     sides = (Plex(*plexes[0]), Plex(*plexes[1]))
-    both = (Memory(*memories[0]), Memory(*memories[1]))
-    shake = np.zeros((2, len(discounts)))  # each player's tremble on each iteration
-    for t in range(len(door.tremble)):
-        shake[door.player, t] = door.tremble[t]
+    both = (State(*states[0]), State(*states[1]))
     for p in range(2):
-        begin(sides[p], both[p], discounts[0, 0], discounts[0, 1], shake[p, 0])
-    # A responder in seat 1 answers before the first iteration what she else answers at its end.
-    for t in range(-1 if responder == 1 else 0, len(discounts) - 1):
+        begin(sides[p], both[p], discounts[0, 0], discounts[0, 1])
+    # Player 1 responds before the first iteration as it does at the end of every one.
+    for t in range(-1 if responder == 1 and count > 0 else 0, count):
         for p in range(1 if t < 0 else 0, 2):
             for side in range(2):  # alternating: one's own values now; else both before any moves
                 if side == p if alternating else p == 0:
@@ -366,45 +316,42 @@ def run_iterations(  # type: ignore[no-untyped-def]
                     evaluate(ends, side, both[1 - side].reach, me.value, me.lanes)
             me = both[p]
             if responder == p:
-                if p == 1 and t >= 0:
+                if t >= 0:
                     collect(me, discounts[t, 2])
-                respond(sides[p], me)
+                respond(sides[p], me, True)
             else:
-                learn(sides[p], me, discounts[t], discounts[t + 1], shake[p, t], shake[p, t + 1])
-                if door.rule != FIXED and door.player == p:
-                    enter(door, me)
+                learn(sides[p], me, discounts[t], discounts[t + 1], True)
             propagate(sides[p], me.sigma, me.reach)
-            if responder == p and p == 0:
-                collect(me, discounts[t, 2])
-
-
-@njit(cache=True, forceinline=True)
-def collect(m: Memory, kept: float) -> None:
-    """Add the current reach to the average."""
-    for q in range(len(m.average)):
-        m.average[q] = m.average[q] * kept + m.reach[q]
 
 
 @njit(cache=True, error_model="numpy")
-def run_update(  # type: ignore[no-untyped-def]
-    plexes, terminals, memories, given, discounts: Floats, root
-) -> None:
-    """One simultaneous iteration with `given` values [q] already paid at some sequences."""
-    ends, door = Terminals(*terminals), Root(*root)
-    sides = (Plex(*plexes[0]), Plex(*plexes[1]))
-    both = (Memory(*memories[0]), Memory(*memories[1]))
-    shake = np.zeros((2, 2))  # each player's tremble now and next
-    for t in range(len(door.tremble)):
-        shake[door.player, t] = door.tremble[t]
-    for p in range(2):
-        for q in range(len(both[p].value)):
-            both[p].value[q] = given[p][q]
-        evaluate(ends, p, both[1 - p].reach, both[p].value, both[p].lanes)
-    for p in range(2):
-        learn(sides[p], both[p], discounts[0], discounts[1], shake[p, 0], shake[p, 1])
-        if door.rule != FIXED and door.player == p:
-            enter(door, both[p])
-        propagate(sides[p], both[p].sigma, both[p].reach)
+def run_sweep(plexes, terminals, states, traverser, mode, rates):  # type: ignore[no-untyped-def]
+    """One traversal; see `contract.Engine.sweep`.
+
+    Plexes, states and rates are the traverser's first, then the opponent's. The root slots of both
+    reaches are given, and the traverser's values hold what is paid besides the terminals.
+    """
+    side, me, now = Plex(*plexes[0]), State(*states[0]), rates[0]
+    for k in range(2):
+        if k == 1 or mode != BEST:
+            begin(Plex(*plexes[k]), State(*states[k]), rates[k][0], rates[k][1])
+    evaluate(Terminals(*terminals), traverser, State(*states[1]).reach, me.value, me.lanes)
+    if mode == LEARN:
+        learn(side, me, now, now, False)
+    elif mode == EVALUATE:
+        strategy_values(side, me.sigma, me.value, me.total[:0])
+    else:
+        if mode == RESPOND:
+            collect(me, now[2])
+        respond(side, me, mode == RESPOND)
+
+
+@njit(cache=True, error_model="numpy")
+def run_match(plex, state, rates):  # type: ignore[no-untyped-def]
+    """The strategy that regret matching plays, into the state's sigma."""
+    blocks, m = Plex(*plex), State(*state)
+    for b in range(len(blocks.block_actions)):
+        match(blocks, m, b, rates[0], rates[1])
 
 
 @njit(cache=True, error_model="numpy")
@@ -418,13 +365,13 @@ def run_best_response(plex, terminals, player, reach, value, best, choice):  # t
 
 
 @njit(cache=True, error_model="numpy")
-def run_values(plex, terminals, player, reach, sigma, value):  # type: ignore[no-untyped-def]
+def run_values(plex, terminals, player, reach, sigma, value, infoset):  # type: ignore[no-untyped-def]
     """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
     for q in range(len(value)):
         value[q] = 0.0
     ends = Terminals(*terminals)
     evaluate(ends, player, reach, value, scratch(ends))
-    strategy_values(Plex(*plex), sigma, value)
+    strategy_values(Plex(*plex), sigma, value, infoset)
 
 
 @njit(cache=True, error_model="numpy")

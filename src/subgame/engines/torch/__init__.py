@@ -15,6 +15,7 @@ from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.engines.torch.storage import check_kind
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import sequence_tree
 
 __all__ = ["TorchRangeEngine", "TorchSequenceEngine", "engine_on", "find_device", "load_torch"]
 PLAIN = "torch"
@@ -36,4 +37,4 @@ def engine_on(
     where = str(find_device(device))
     if isinstance(tree, RangeTree):
         return TorchRangeEngine(tree, where, storage=check_kind(storage))
-    return TorchSequenceEngine(tree, where)
+    return TorchSequenceEngine(sequence_tree(tree), where)

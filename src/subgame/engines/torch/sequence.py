@@ -24,8 +24,8 @@ from subgame.engines.torch.doors import by_chance
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sums import Payoffs, Put, Rows
 from subgame.errors import SubgameError
-from subgame.tree.public_tree import PublicTree, Treeplex
-from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree, Treeplex
 
 Floats = NDArray[np.float64]
 Tensor = Any
@@ -172,7 +172,7 @@ class TorchSequenceEngine:
     def __init__(
         self, tree: PublicTree, device: str = "cuda", *, graphs: bool | None = None
     ) -> None:
-        if isinstance(tree, RangeTree):
+        if not isinstance(tree, SequenceTree):
             raise SubgameError("Hold'em trees have an engine of their own; see TorchRangeEngine.")
         self.device, self.torch, self.tree = pick_device(device), load_torch(), tree
         self.graphs = self.device.type == "cuda" if graphs is None else graphs

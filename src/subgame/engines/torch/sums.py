@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.torch.runtime import load_torch
-from subgame.tree.public_tree import Group, PublicTree
+from subgame.tree.sequence.tree import Group, SequenceTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
@@ -91,7 +91,7 @@ class Product:
 class Payoffs:
     """What the terminals pay one player against the opponent's reach: v0 = M r1, v1 = -M' r0."""
 
-    def __init__(self, put: Put, tree: PublicTree, player: int) -> None:
+    def __init__(self, put: Put, tree: SequenceTree, player: int) -> None:
         size = tree.players[player].num_sequences
         self.torch = load_torch()
         self.products: list[Product] = []

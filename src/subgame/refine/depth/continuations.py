@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
-from subgame.refine.subgame import At, Subgame, cut
-from subgame.tree.public_tree import PublicTree, Treeplex
+from subgame.refine.subgame import At, SequenceSubgame, Subgame, sequence_subgames
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy, normalise
 
 Floats = NDArray[np.float64]
@@ -105,7 +106,10 @@ def biased(
     for kind in dict.fromkeys(filter(None, names)):  # in order of appearance
         towards = np.array([name == kind for name in names])
         weights = blueprint.probs[player] * np.where(towards, factor, 1.0)
-        out = out.add(f"{factor:g} x {kind}", normalise(side, weights))
+        out = out.add(
+            f"{factor:g} x {kind}",
+            normalise(sequence_tree(blueprint.tree).players[player], weights),
+        )
     return out
 
 
@@ -128,9 +132,9 @@ def all_pure(
     >>> len(all_pure(sg.compile(sg.games.load("rps-plus")), at="P2 to move", player=1))
     3
     """
-    side = tree.players[player]
-    found: list[tuple[Subgame, list[Pure]]] = []
-    for subgame in subgames_at(tree, at):
+    side = sequence_tree(tree).players[player]
+    found: list[tuple[SequenceSubgame, list[Pure]]] = []
+    for subgame in sequence_subgames(tree, at):
         inner = subgame.tree.players[player]
         below = _children(inner)
         for s in range(len(inner.slots)):
@@ -146,7 +150,7 @@ def all_pure(
     probs[:, : len(side.slots)] = 1.0
     probs[:, side.first] = 1.0  # the first action where nothing else is said
     for subgame, pures in found:
-        inner, embed = subgame.tree.players[player], subgame.embed[player]
+        inner, embed = subgame.tree.players[player], subgame.places[player]
         for k in range(size):
             for i, action in pures[k % len(pures)]:
                 rows = embed[inner.sequences(i)]
@@ -183,17 +187,6 @@ def _pure(side: Treeplex, below: list[list[int]], q: int) -> Iterator[Pure]:
 
     for choice in product(*(at(i) for i in below[q])):
         yield tuple(step for part in choice for step in part)
-
-
-def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
-    """The subgames at a frontier, or those that were cut already."""
-    if isinstance(at, Sequence) and at and all(isinstance(each, Subgame) for each in at):
-        given: list[Subgame] = list(at)  # type: ignore[arg-type]
-        for subgame in given:
-            if subgame.whole is not tree and subgame.whole.digest != tree.digest:
-                raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
-        return given
-    return cut(tree, at)  # type: ignore[arg-type]
 
 
 def distinct(plans: Floats) -> NDArray[np.int64]:

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
-from subgame.refine.depth.continuations import Continuations, subgames_at
+from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
 from subgame.refine.depth.limit import DepthLimited, depth_limited
-from subgame.refine.subgame import At, Subgame
+from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import (
     Strategy,
@@ -126,7 +126,7 @@ class LeafNetwork:
             raise SubgameError(f"The network was trained for {home!r}, not for {whole!r}.")
         for p, known in enumerate(self.pair):
             slots = len(leaf.subgame.tree.players[p].slots)
-            inside = known.probs[:, leaf.subgame.embed[p]]
+            inside = known.probs[:, leaf.subgame.places[p]]
             if not np.allclose(inside[:, slots:], leaf.sigma[p][:, slots:], rtol=0, atol=SAME):
                 raise SubgameError(
                     f"The network was trained for other continuations of player {p} below "
@@ -173,7 +173,7 @@ def train_leaf_network(
     check_training(layers, epochs, batch, rate, holdout)
     t = torch()
     tell = progress or (lambda what, share: None)
-    subgames = subgames_at(tree, at)
+    subgames = sequence_subgames(tree, at)
     limited = depth_limited(
         tree,
         blueprint,

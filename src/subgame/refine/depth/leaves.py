@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, State
-from subgame.refine.subgame import Subgame
+from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -38,7 +38,7 @@ class LeafValues(NamedTuple):
 class Leaf:
     """The part of a game below one public state of a depth limit, and what may be played in it."""
 
-    subgame: Subgame
+    subgame: SequenceSubgame
     sigma: tuple[Floats, Floats]  # [k, q] each player's continuations over the subgame's tree
 
     @property

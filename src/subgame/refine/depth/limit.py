@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL, Game, State
-from subgame.refine.depth.continuations import Continuations, distinct, subgames_at
+from subgame.refine.depth.continuations import Continuations, distinct
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
-from subgame.refine.subgame import At, Subgame, cut_at_histories
-from subgame.tree.compile import Form, FormPlayer, assemble, form_of
-from subgame.tree.public_tree import Entries, Index, PublicTree
+from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, sequence_subgames
+from subgame.tree.parts import embed, places, restrict
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
+from subgame.tree.sequence.tree import Entries, Index, SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -38,11 +40,11 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DepthLimited(PublicTree):
+class DepthLimited(SequenceTree):
     """A `PublicTree` that ends at a depth limit, and the way back to the whole game."""
 
     form: Form
-    whole: PublicTree
+    whole: SequenceTree
     blueprint: Strategy
     player: int
     """Who we are: the other one chooses among continuations at the limit."""
@@ -50,7 +52,7 @@ class DepthLimited(PublicTree):
     values: tuple[LeafValues, ...]
     """Per leaf, as the form pays them: weakened and penalised if that was asked for."""
     offers: tuple[Offer, ...]
-    within: Subgame | None
+    within: SequenceSubgame | None
 
     @property
     def standard_error(self) -> float:
@@ -65,18 +67,17 @@ class DepthLimited(PublicTree):
         """
         probs = (self.blueprint.probs[0].copy(), self.blueprint.probs[1].copy())
         for p in (0, 1):
-            side, home = strategy.tree.players[p], self.whole.players[p]
-            for name in self.players[p].names:
-                if name not in side.index:
-                    raise SubgameError(
-                        f"The strategy lies over {strategy.tree!r}, which has no infoset '{name}' "
-                        f"of player {p}; solve the depth-limited tree or a gadget game on it."
-                    )
-                if name in home.index:
-                    row = strategy.probs[p][side.sequences(side.index[name])]
-                    probs[p][home.sequences(home.index[name])] = row
+            mine, side = self.players[p], strategy.tree.players[p]
+            missing = next((name for name in mine.names if name not in side.index), None)
+            if missing is not None:
+                raise SubgameError(
+                    f"The strategy lies over {strategy.tree!r}, which has no infoset '{missing}' "
+                    f"of player {p}; solve the depth-limited tree or a gadget game on it."
+                )
+            here = restrict(strategy.probs[p], places(mine, side))
+            embed(here, places(mine, self.whole.players[p]), probs[p])
             for leaf, offer in zip(self.leaves, self.offers, strict=True):
-                leaf.subgame.write(p, self._mixture(strategy, leaf, offer, p), probs[p])
+                leaf.subgame.embed(p, self._mixture(strategy, leaf, offer, p), probs[p])
         return Strategy(self.whole, probs, dict(strategy.notes))
 
     def _mixture(self, strategy: Strategy, leaf: Leaf, offer: Offer, p: int) -> Floats:
@@ -87,7 +88,7 @@ class DepthLimited(PublicTree):
             below = inner.slot_of == s
             share = strategy.probs[p][side.sequences(side.index[name])] if name else np.ones(1)
             plan[below] = share @ leaf.plans[p][options][:, below]
-        sigma = engine(leaf.subgame.tree).behaviour(p, plan)
+        sigma: Floats = engine(leaf.subgame.tree).behaviour(p, plan)
         never = plan[inner.plex.parent] <= 0  # infosets that the choice does not come to
         slots = len(inner.slots)
         usual = leaf.subgame.restrict(self.blueprint, p)[slots:]
@@ -106,7 +107,7 @@ def depth_limited(
     values: Evaluator = exact,
     weaken: bool = False,
     penalty: float | Callable[[State], float] = 0.0,
-    within: Subgame | None = None,
+    within: SequenceSubgame | None = None,
 ) -> DepthLimited:
     """The game down to the frontier `at`, with multi-valued states there (2018, Sec. 4).
 
@@ -136,14 +137,14 @@ def depth_limited(
     pair = _pair(blueprint, player, continuations, own, weaken or bool(penalty))
     base = form_of(_histories(tree)) if within is None else within.form
     place = _places(tree, within)
-    subgames = _inside(tree, subgames_at(tree, at), place)
+    subgames = _inside(tree, sequence_subgames(tree, at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
     worth = tuple(adjusted(leaf, values(leaf), blueprint, weaken, penalty) for leaf in leaves)
     offers = _offers(leaves)
     form = _limited_form(base, place, leaves, offers, worth, pair)
     made = assemble(form)
     return DepthLimited(
-        **{each.name: getattr(made, each.name) for each in fields(PublicTree)},
+        **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
         form=form,
         whole=tree,
         blueprint=blueprint,
@@ -158,7 +159,7 @@ def depth_limited(
 # What lies where -----------------------------------------------------------------------------
 
 
-def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
+def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> SequenceTree:
     """The compiled game, after checking that the blueprint is one for it."""
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"A blueprint is a Strategy, not {type(blueprint).__name__}.")
@@ -170,16 +171,16 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     )
     if not same:
         raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
-    return tree if isinstance(game, Game) else game
+    return sequence_tree(tree if isinstance(game, Game) else game)
 
 
-def _histories(tree: PublicTree) -> Histories:
+def _histories(tree: SequenceTree) -> Histories:
     if tree.histories is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     return tree.histories
 
 
-def _places(tree: PublicTree, within: Subgame | None) -> Indices:
+def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
     count = len(_histories(tree))
     if within is None:
@@ -204,7 +205,9 @@ def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
     return np.arange(len(inner)) + shift
 
 
-def _inside(tree: PublicTree, subgames: list[Subgame], place: Indices) -> list[Subgame]:
+def _inside(
+    tree: SequenceTree, subgames: list[SequenceSubgame], place: Indices
+) -> list[SequenceSubgame]:
     """The subgames, or what of them lies in the part that is solved."""
     out = []
     for subgame in subgames:
@@ -245,11 +248,11 @@ def _pair(
     return out
 
 
-def _leaf(subgame: Subgame, pair: Sequence[Continuations]) -> Leaf:
+def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
     sigma = []
     for p, given in enumerate(pair):
-        inner = given.probs[:, subgame.embed[p]]
+        inner = given.probs[:, subgame.places[p]]
         inner[:, : len(subgame.tree.players[p].slots)] = 1.0
         sigma.append(inner)
     return Leaf(subgame, (sigma[0], sigma[1]))

@@ -21,23 +21,25 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
-from subgame.refine.depth.continuations import Continuations, biased, subgames_at
+from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.leaves import Evaluator, exact
 from subgame.refine.depth.limit import DepthLimited, depth_limited, descendants
 from subgame.refine.depth.solve import solve_limited
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.payoffs import Trunk, normalised
-from subgame.refine.refine import inside, solve_gadget
-from subgame.refine.subgame import At, Subgame
+from subgame.refine.learners import normalise
+from subgame.refine.payoffs import Trunk
+from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
 from subgame.solve.evaluate import Exploitability, exploitability
-from subgame.solve.schedule import Schedule, parse
+from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
-Chooser = Callable[[list[Subgame]], Continuations]
+Chooser = Callable[[list[SequenceSubgame]], Continuations]
 """From the subgames at a limit to what the opponent may play in them."""
 
 
@@ -69,7 +71,7 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     >>> after_every_action(sg.compile(sg.games.load("kuhn")), 1)
     [['pb']]
     """
-    h = tree.histories
+    tree, h = sequence_tree(tree), histories_of(tree)
     if h is None:
         raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
     count = np.zeros(len(h), dtype=np.int64)
@@ -95,6 +97,7 @@ def play_limited(
     values: Evaluator = exact,
     schedule: Schedule | str = "lp",
     iterations: int | None = None,
+    device: str | None = None,
 ) -> LimitedPlay:
     """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
 
@@ -112,29 +115,21 @@ def play_limited(
     began = time.perf_counter()
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    solver = schedule if schedule == "lp" else parse(schedule)
+    gadget = technique_named(technique)
+    how = Technique.of(gadget, tree, schedule, Limits(iterations, None, None))
     given = after_every_action(tree, 1 - player) if at is None else at
-    frontiers = [subgames_at(tree, each) for each in given]
+    frontiers = [sequence_subgames(tree, each) for each in given]
     if not frontiers:
         raise SubgameError("There is no frontier to solve to.")
     choose = continuations or (lambda leaves: biased(blueprint, 1 - player))
-    play = _Play(
-        tree,
-        blueprint,
-        player,
-        choose,
-        technique_named(technique),
-        values,
-        solver,
-        Limits(iterations, None, None),
-    )
+    play = _Play(tree, blueprint, player, choose, how, values, device)
     solved = tuple(play.run(frontiers))
     return LimitedPlay(
         play.current,
         player,
         solved,
-        exploitability(tree, blueprint),
-        exploitability(tree, play.current),
+        exploitability(tree, blueprint, device=device),
+        exploitability(tree, play.current, device=device),
         time.perf_counter() - began,
     )
 
@@ -147,17 +142,16 @@ class _Play:
     current: Strategy
     p: int
     choose: Chooser
-    gadget: Gadget
+    how: Technique
     values: Evaluator
-    solver: Schedule | str
-    limits: Limits
+    device: str | None = None
 
-    def run(self, frontiers: list[list[Subgame]]) -> Iterator[tuple[int, str]]:
+    def run(self, frontiers: list[list[SequenceSubgame]]) -> Iterator[tuple[int, str]]:
         """Solve to the first frontier, and from each to the next."""
         waiting = self._to_the_limit(None, frontiers[0], None)
         yield 0, "start"
         for depth in range(1, len(frontiers) + 1):
-            further: list[tuple[Subgame, Floats]] = []
+            further: list[tuple[SequenceSubgame, Floats]] = []
             for subgame, alternative in waiting:
                 below = frontiers[depth] if depth < len(frontiers) else []
                 assert subgame.tree.histories is not None
@@ -171,8 +165,11 @@ class _Play:
             waiting = further
 
     def _to_the_limit(
-        self, within: Subgame | None, leaves: list[Subgame], alternative: Floats | None
-    ) -> list[tuple[Subgame, Floats]]:
+        self,
+        within: SequenceSubgame | None,
+        leaves: list[SequenceSubgame],
+        alternative: Floats | None,
+    ) -> list[tuple[SequenceSubgame, Floats]]:
         """Solve down to a limit; gives the subgames there with the opponent's values in them."""
         limited = depth_limited(
             self.tree,
@@ -185,9 +182,10 @@ class _Play:
         )
         found = solve_limited(
             limited,
-            technique=None if within is None else self.gadget,
-            schedule=self.solver,
-            iterations=self.limits.iterations,
+            technique=None if within is None else self.how.gadget,
+            schedule=self.how.schedule,
+            iterations=self.how.limits.iterations,
+            device=self.device,
             alternatives=alternative,
         )
         self._keep(found.strategy.probs[self.p])
@@ -199,9 +197,9 @@ class _Play:
         probs[self.p] = np.array(ours)
         self.current = Strategy(self.tree, (probs[0], probs[1]), dict(self.current.notes))
 
-    def _carried(self, limited: DepthLimited) -> Iterator[tuple[Subgame, Floats]]:
+    def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what she can get in each subgame at a limit by the best of her continuations."""
-        p, o, located = self.p, 1 - self.p, self.tree.located
+        p, o, located = self.p, 1 - self.p, sequence_tree(self.tree).located
         assert located is not None
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
@@ -211,17 +209,16 @@ class _Play:
             total, paid = np.zeros(slots), np.zeros((slots, hers.shape[1]))
             np.add.at(total, leaf.slots[o], weight)
             np.add.at(paid, leaf.slots[o], weight[:, None] * hers)
-            yield leaf.subgame, normalised(paid.max(1), total)
+            yield leaf.subgame, normalise(paid.max(1), total)
 
-    def _to_the_end(self, subgame: Subgame, alternative: Floats) -> None:
+    def _to_the_end(self, subgame: SequenceSubgame, alternative: Floats) -> None:
         """Solve a subgame whole."""
         p, o = self.p, 1 - self.p
         if not subgame.tree.players[p].names:
             return  # we do not act any more
-        trunk = Trunk.of(self.current, o, self.gadget, None)
-        inputs, gifts = trunk.inputs(subgame, self.gadget, alternative)
-        spread = np.abs(inputs.alternative - gifts - inputs.cbv)
-        found = solve_gadget(self.gadget, subgame, inputs, self.solver, self.limits, spread)
+        trunk = Trunk(self.current, o, device=self.device)
+        inputs, _ = trunk.inputs(subgame, self.how.gadget, alternative)
+        found = solve_gadget(self.how, subgame, inputs, self.device)
         ours = np.array(self.current.probs[p])
-        subgame.write(p, inside(found.strategy, subgame, p), ours)
+        subgame.embed(p, found.sigma[p], ours)
         self._keep(ours)

@@ -16,20 +16,21 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
-from subgame.refine.depth.continuations import Continuations, subgames_at
+from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, exact
 from subgame.refine.depth.limit import DepthLimited, depth_limited
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
-from subgame.refine.refine import solve_gadget
-from subgame.refine.subgame import At, Subgame
+from subgame.refine.solve_gadget import LP, Technique, solve_gadget
+from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.solve.evaluate import best_response
 from subgame.solve.lp import constraints, solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,7 @@ def solve_limited(
     seconds: float | None = None,
     gap: float | None = None,
     alternatives: Vector | None = None,
+    device: str | None = None,
 ) -> LimitedSolution:
     """Solve a depth-limited tree, by linear program or by a CFR schedule.
 
@@ -75,7 +77,6 @@ def solve_limited(
     >>> round(sg.exploitability(tree, solved.strategy).per_seat[0] * 18, 6)
     1.0
     """
-    solver = schedule if schedule == "lp" else parse(schedule)
     limits = Limits.to_gap(iterations, seconds, gap)
     if limited.within is None:
         if technique is not None or alternatives is not None:
@@ -83,10 +84,10 @@ def solve_limited(
                 "A tree that starts with the game has no root infosets for a technique to hold; "
                 "cut a subgame and pass it to depth_limited as within=."
             )
-        tree: PublicTree = limited
-        found = (
-            solve_lp(tree) if isinstance(solver, str) else complete(Run(tree, solver, 0), limits)
-        )
+        if schedule == LP:
+            found = solve_lp(limited, device=device)
+        else:
+            found = complete(Run(limited, parse(schedule), device=device), limits)
         return LimitedSolution(limited, found, limited.complete(found.strategy))
     if technique is None:
         raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
@@ -94,14 +95,11 @@ def solve_limited(
     given = None
     if alternatives is not None:
         given = vector(limited.within, o, alternatives, "alternative payoff")
-    trunk = Trunk.of(limited.blueprint, o, gadget, None)
-    if given is None and gadget.estimate:
-        given = trunk.value_of(limited.within, limited.blueprint)
-    inputs, gifts = trunk.inputs(limited.within, gadget, given)
+    inputs, _ = Trunk(limited.blueprint, o, device=device).inputs(limited.within, gadget, given)
     part = replace(limited.within, form=limited.form, tree=limited)
-    spread = np.abs(inputs.alternative - gifts - inputs.cbv)
-    found = solve_gadget(gadget, part, inputs, solver, limits, spread)
-    return LimitedSolution(limited, found, limited.complete(found.strategy))
+    solved = solve_gadget(Technique.of(gadget, limited, schedule, limits), part, inputs, device)
+    strategy = Strategy(limited, solved.sigma, solved.result.strategy.notes)
+    return LimitedSolution(limited, solved.result, limited.complete(strategy))
 
 
 def self_generated(
@@ -128,7 +126,7 @@ def self_generated(
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError("count", f"is a whole number of at least 1, not {count}.")
-    subgames, o = subgames_at(tree, at), 1 - player
+    subgames, o = sequence_subgames(tree, at), 1 - player
     grown, choices = Continuations.of(blueprint, o), 0
     while len(grown) < count or watch is not None:
         limited = depth_limited(
@@ -183,11 +181,11 @@ def best_completion(
 
     own, other, run = tree.players[player], tree.players[1 - player], engine(tree)
     free = np.zeros(own.num_sequences, dtype=bool)
-    for subgame in subgames_at(tree, at):
+    for subgame in sequence_subgames(tree, at):
         slots = len(subgame.tree.players[player].slots)
-        free[subgame.embed[player][slots:]] = True
+        free[subgame.places[player][slots:]] = True
     plan = run.plan(player, strategy.probs[player])
-    parts = constraints(tree, player)
+    parts = constraints(sequence_tree(tree), player)
     size, bounds = own.num_sequences, parts.bound.shape[1]
     objective = np.zeros(size + bounds)
     objective[size : size + len(other.slots)] = -other.reach

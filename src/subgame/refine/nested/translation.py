@@ -31,6 +31,7 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy, normalise
 
@@ -166,9 +167,10 @@ class _Lines:
     """A tree's histories with the size of every action, looked up once per infoset."""
 
     def __init__(self, tree: PublicTree) -> None:
-        if tree.histories is None:
+        histories = histories_of(tree)
+        if histories is None:
             raise SubgameError(f"{tree!r} keeps no histories, so nothing can be translated in it.")
-        self.h: Histories = tree.histories
+        self.h: Histories = histories
         self.player = self.h.player.tolist()
         self.infoset = self.h.infoset.tolist()
         self.known: dict[tuple[int, int], list[Bet | None]] = {}
@@ -223,7 +225,9 @@ def translate(
     chosen = mapping(how)
     ours, real = _Lines(strategy.tree), _Lines(tree)
     weights = [_translated(strategy, ours, real, tree, chosen, p) for p in (0, 1)]
-    probs = [normalise(side, w) for side, w in zip(tree.players, weights, strict=True)]
+    probs = [
+        normalise(side, w) for side, w in zip(sequence_tree(tree).players, weights, strict=True)
+    ]
     notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
     return Strategy(tree, (probs[0], probs[1]), notes)
 

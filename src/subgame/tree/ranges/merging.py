@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.holdem.isomorphism import card_permutations
-from subgame.tree.ranges.tree import RangeSide, RangeTree, Units, compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Ints = NDArray[np.int64]
 
@@ -49,8 +49,6 @@ def apart(merged: RangeTree) -> Apart:
             place[hands] = np.arange(len(hands))
             rows = place[plain.holdem.deck.hand_table[low, high]]
             mine, yours = plain.players[p], merged.players[p]
-            assert isinstance(mine, RangeSide)
-            assert isinstance(yours, RangeSide)
             for j in range(len(plain.streets[unit.street].states[p])):
                 where[p][mine.cells(u, j)] = yours.cells(k, j)[rows]
     return Apart(plain, (where[0], where[1]), (slots[0], slots[1]))
@@ -64,7 +62,6 @@ def _stand_in(
     Cards change places with those that are dealt in their stead, then whole suits do.
     """
     units, deck = merged.units, merged.holdem.deck
-    assert isinstance(units, Units)
     same, first = units.cards.same, len(units[0].cards)
     moved, board = np.arange(deck.size), list(cards[:first])
     for card in cards[first:]:

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
-from subgame.tree.public_tree import Index, PublicTree, Treeplex, no_plex, no_terminals
+from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import LANES, BettingTree, Street, grow, lay_out
 from subgame.tree.ranges.deal import (
     Cards,
@@ -134,38 +134,35 @@ class Units(Sequence[Unit]):
         return Unit(cards, s, parent, float(street.weight[k]), u, self)
 
 
-class RangeSide(Treeplex):
-    """One player's side of a `RangeTree`: infosets are counted, named on demand."""
+@dataclass(frozen=True, eq=False)
+class RangeSide:
+    """One player's side of a `RangeTree`: infosets are counted, and named on demand."""
 
-    def __init__(self, tree: RangeTree, p: int, reach: Floats) -> None:
-        put = object.__setattr__
-        hands = tree.units[0].hands[p]
-        put(self, "tree", tree)
-        put(self, "player", p)
-        put(self, "plex", no_plex())
-        put(self, "slots", [tree.holdem.deck.hand_name(int(hand)) for hand in hands])
-        put(self, "reach", reach)
-        put(self, "num_sequences", tree.stored(p))
-
-    tree: RangeTree
     player: int
+    holdem: Holdem = field(repr=False)
+    streets: list[Street] = field(repr=False)
+    units: Units = field(repr=False)
+    slots: Sequence[str] = field(repr=False)  # [s] the hands on the first board
+    reach: Floats = field(repr=False)  # [s]
+    num_sequences: int  # what a solver keeps per regret or average, padding included
 
     @cached_property
     def _infoset_at(self) -> Ints:
         """[u + 1] the infosets of each unit: decisions times hands, hands innermost."""
-        p, streets = self.player, self.tree.streets
-        decisions = np.array([len(street.parent[p]) for street in streets])
-        return np.append(0, np.cumsum(decisions[self.tree.boards.street] * self._hands))
+        decisions = np.array([len(street.parent[self.player]) for street in self.streets])
+        return np.append(0, np.cumsum(decisions[self.units.boards.street] * self._hands))
 
     @cached_property
     def _hands(self) -> Ints:
         """[u]"""
-        units = self.tree.units
-        assert isinstance(units, Units)
+        units = self.units
         if not units.cards.merged:
-            return self.tree.boards.hands[self.player :: 2]
+            return units.boards.hands[self.player :: 2]
         kept = units.cards.kept[self.player]
         return np.concatenate([hands_left(units.deck, each.cards, kept) for each in units.dealt])
+
+    def _street(self, u: int) -> Street:
+        return self.streets[int(self.units.boards.street[u])]
 
     def locate(self, i: int) -> tuple[int, int, int]:
         """(unit, decision, place of the hand) of infoset `i`."""
@@ -174,43 +171,52 @@ class RangeSide(Treeplex):
         return u, j, h
 
     def sequences(self, i: int) -> NDArray[np.int64]:
+        """The sequences of infoset `i`, one per action."""
         u, j, h = self.locate(i)
         found: Ints = self.cells(u, j)[h]
         return found
 
     def cells(self, u: int, j: int) -> NDArray[np.int64]:
         """[h, action] the sequences of decision `j` on the board of unit `u`."""
-        t, p = self.tree, self.player
-        b, street = t.boards, t.streets[int(t.boards.street[u])]
+        p, street = self.player, self._street(u)
         edges = street.rows[p] - len(street.roots)
-        h = t.units[u].held(p)[1]
+        h = self.units[u].held(p)[1]
         edge = street.first[p][j] - len(street.roots) + np.arange(len(street.actions[p][j]))
-        tile = b.store_at[2 * u + p] + h // LANES * (edges * LANES) + h % LANES
+        store = self.units.boards.store_at[2 * u + p]
+        tile = store + h // LANES * (edges * LANES) + h % LANES
         cells: Ints = tile[:, None] + edge * LANES
         return cells
 
     def name(self, i: int) -> str:
-        """What the player knows: her hand, the board and the betting."""
+        """What the player knows at infoset `i`: the own hand, the board and the betting."""
         u, j, h = self.locate(i)
-        t = self.tree
-        hand = t.units[u].held(self.player)[0][h]
-        state = t.streets[int(t.boards.street[u])].states[self.player][j]
-        return t.name_of(int(hand), t.units[u].cards, state)
+        hand = self.units[u].held(self.player)[0][h]
+        state = self._street(u).states[self.player][j]
+        return self.holdem.infoset_name(int(hand), self.units[u].cards, state)
+
+    def actions_at(self, i: int) -> tuple[str, ...]:
+        """The actions of infoset `i`."""
+        u, j, _ = self.locate(i)
+        return self._street(u).actions[self.player][j]
 
     @cached_property
     def names(self) -> Sequence[str]:
+        """[i]"""
         return _OnDemand(int(self._infoset_at[-1]), self.name)
 
     @cached_property
     def actions(self) -> Sequence[tuple[str, ...]]:
-        def of(i: int) -> tuple[str, ...]:
-            u, j, _ = self.locate(i)
-            return self.tree.streets[int(self.tree.boards.street[u])].actions[self.player][j]
-
-        return _OnDemand(len(self.names), of)
+        """[i]"""
+        return _OnDemand(int(self._infoset_at[-1]), self.actions_at)
 
     @cached_property
-    def origin(self) -> Index:
+    def index(self) -> dict[str, int]:
+        """From an infoset's name to its number."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def origin(self) -> NDArray[np.int32]:
+        """[i] infosets are in the game's own order."""
         return np.arange(len(self.names), dtype=np.int32)
 
 
@@ -238,26 +244,22 @@ class _OnDemand(Sequence[Any]):
 class RangeTree(PublicTree):
     """Hold'em compiled: the betting of each street once, and a unit for every board.
 
-    Strategies over it are float32 weights in the kernels' own layout, played in proportion; root
-    slots have no part in them.
+    Strategies over it are float32, in the kernels' own layout ``[unit][tile][action][LANES]``: the
+    hands of a board in tiles of `LANES`, the last one padded. Root slots have no part in them.
     """
 
-    weighted: ClassVar[bool] = True
-
-    holdem: Holdem = None  # type: ignore[assignment]
-    streets: list[Street] = field(default_factory=list)
-    units: Sequence[Unit] = ()
-    betting_tree: BettingTree = None  # type: ignore[assignment]
-    boards: Boards = None  # type: ignore[assignment]
-    deals: float = 1.0
+    players: tuple[RangeSide, RangeSide]
+    holdem: Holdem
+    streets: list[Street]
+    units: Units
+    betting_tree: BettingTree
+    boards: Boards
+    deals: float
     """The sum of all pairs' weights: a root value divided by it is an expectation."""
 
     def stored(self, p: int) -> int:
         """Numbers a solver keeps per regret or average of player `p`."""
-        last = len(self.units) - 1
-        return int(self.boards.store_at[2 * last + p]) + self.edges(last, p) * padded(
-            int(self.boards.hands[2 * last + p])
-        )
+        return self.players[p].num_sequences
 
     def edges(self, u: int, p: int) -> int:
         """Player `p`'s actions on the street of unit `u`."""
@@ -283,16 +285,12 @@ class RangeTree(PublicTree):
     @property
     def num_cards(self) -> int:
         """Cards that are not the same."""
-        units = self.units
-        assert isinstance(units, Units)
-        return int(units.cards.slot.max()) + 1
+        return int(self.units.cards.slot.max()) + 1
 
     @property
     def merged(self) -> bool:
         """Whether hands that are the same are one in it."""
-        units = self.units
-        assert isinstance(units, Units)
-        return units.cards.merged
+        return self.units.cards.merged
 
     @cached_property
     def digest(self) -> str:
@@ -355,20 +353,42 @@ def compile_range_tree(
         deals = float(weights[0] @ deck.disjoint @ weights[1])
     else:
         deals = float(deck.disjoint[np.ix_(*units[0].hands)].sum())
-    tree = RangeTree(
+    return put_together(game, streets, units, (reach[0], reach[1]), deals)
+
+
+def put_together(
+    game: Holdem, streets: list[Street], units: Units, reach: tuple[Floats, Floats], deals: float
+) -> RangeTree:
+    """A tree from its betting and its boards; `reach` is that of the first board's hands."""
+    one, two = (
+        RangeSide(
+            player=p,
+            holdem=game,
+            streets=streets,
+            units=units,
+            slots=[game.deck.hand_name(int(hand)) for hand in units[0].hands[p]],
+            reach=reach[p],
+            num_sequences=_stored(streets, units.boards, p),
+        )
+        for p in (0, 1)
+    )
+    return RangeTree(
         game=str(game),
-        players=(None, None),  # type: ignore[arg-type]
-        terminals=no_terminals(),
-        node_names=(),
-        node_parent=np.zeros(0, np.int32),
-        node_chance=np.zeros(0),
+        players=(one, two),
         holdem=game,
         streets=streets,
         units=units,
         betting_tree=lay_out(streets),
-        boards=arrays,
+        boards=units.boards,
         deals=deals,
+        num_roots=len(streets[0].roots) * len(units.dealt[0].cards),
     )
-    sides = tuple(RangeSide(tree, p, reach[p]) for p in (0, 1))
-    object.__setattr__(tree, "players", sides)
-    return tree
+
+
+def _stored(streets: list[Street], boards: Boards, p: int) -> int:
+    """Numbers kept of player `p`: where those of the last board end."""
+    last = len(boards.street) - 1
+    street = streets[int(boards.street[last])]
+    edges = street.rows[p] - len(street.roots)
+    hands = int(boards.hands[2 * last + p])
+    return int(boards.store_at[2 * last + p]) + edges * padded(hands)

@@ -8,25 +8,34 @@ Root slots are the hands that a player can hold there. Units are those of the wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
+from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.subgame import Subgame
+from subgame.tree import parts
 from subgame.tree.ranges.betting_tree import decisions
-from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.engines.contract import RangeEngine
+    from subgame.refine.gadgets import Gadget, GadgetInputs
+    from subgame.refine.payoffs import Trunk
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+UNEVEN = 0.01
+"""How far numbers of merged hands may differ, as a share of their range: rounding."""
 
 
 class Spot(NamedTuple):
@@ -36,19 +45,20 @@ class Spot(NamedTuple):
     betting: Betting
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RangeSubgame(Subgame):
-    """A part of a hold'em tree, or all of it. Axis: s = root slot, a hand."""
-
-    def __init__(self, whole: RangeTree, spot: Spot) -> None:
-        put, root = object.__setattr__, spot == Spot(0, whole.holdem.start())
-        put(self, "whole", whole)
-        put(self, "spot", spot)
-        put(self, "name", "root" if root else _name(whole, spot))
-        put(self, "tree", whole if root else _part(whole, spot))
+    """A part of a hold'em tree, or all of it. Axis: s = root infoset, a hand."""
 
     whole: RangeTree
     tree: RangeTree
     spot: Spot
+
+    @classmethod
+    def at(cls, whole: RangeTree, spot: Spot) -> RangeSubgame:
+        """The subgame from a public state on."""
+        if spot == Spot(0, whole.holdem.start()):
+            return cls(whole, "root", whole, spot)
+        return cls(whole, _name(whole, spot), _part(whole, spot), spot)
 
     def hands(self, p: int) -> Ints:
         """[s] the hand of each root slot."""
@@ -71,22 +81,14 @@ class RangeSubgame(Subgame):
                 state = state.child(action)
         return out
 
-    def reach(self, p: int, plan: Any) -> Floats:
-        side, number = _side(self.whole, p), decisions(self.whole.streets, p)
+    def reach(self, p: int, trunk: Trunk) -> Floats:
+        side, number = self.whole.players[p], decisions(self.whole.streets, p)
         out = np.zeros(self.whole.holdem.deck.num_hands)
-        out[self.whole.units[0].hands[p]] = plan.slots
+        out[self.whole.units[0].hands[p]] = side.reach
         for u, state, action in self.lines:
             if state.player == p:
-                weights = plan.sigma[side.cells(u, number[state.history][1])]
-                weights = np.maximum(weights.astype(np.float64), 0)
-                total = weights.sum(1)
-                share = np.divide(
-                    weights[:, action],
-                    total,
-                    where=total > 0,
-                    out=np.full(len(total), 1 / weights.shape[1]),
-                )
-                out[self.whole.units[u].hands[p]] *= share
+                cells = side.cells(u, number[state.history][1])[:, action]
+                out[self.whole.units[u].hands[p]] *= trunk.blueprint.probs[p][cells]
         return out[self.hands(p)]
 
     def most(self, p: int) -> Floats:
@@ -100,20 +102,19 @@ class RangeSubgame(Subgame):
         return out
 
     @cached_property
-    def embed(self) -> tuple[Any, Any]:
+    def places(self) -> tuple[Ints, Ints]:
         """[q] where each of the subgame's sequences stands in the whole tree; -1 is padding."""
         units = {unit.cards: u for u, unit in enumerate(self.whole.units)}
         out = []
         for p in (0, 1):
             where = np.full(self.tree.stored(p), -1, dtype=np.int64)
-            side, home = _side(self.tree, p), _side(self.whole, p)
+            side, home = self.tree.players[p], self.whole.players[p]
             number = decisions(self.whole.streets, p)
             place = np.full(self.whole.holdem.deck.num_hands, -1)
             for u, unit in enumerate(self.tree.units):
                 there = units[unit.cards]
-                place[self.whole.units[there].hands[p]] = np.arange(
-                    len(self.whole.units[there].hands[p])
-                )
+                hands = self.whole.units[there].hands[p]
+                place[hands] = np.arange(len(hands))
                 for j, state in enumerate(self.tree.streets[unit.street].states[p]):
                     cells = home.cells(there, number[state.history][1])
                     where[side.cells(u, j)] = cells[place[unit.hands[p]]]
@@ -121,31 +122,64 @@ class RangeSubgame(Subgame):
         return out[0], out[1]
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
-        out: Floats = self.restrict_weights(strategy.probs[p], p)
-        return out
-
-    def restrict_weights(self, weights: Any, p: int) -> Any:
-        """[q] player `p`'s weights of the whole game, inside."""
         if self.tree is self.whole:
-            return weights
-        where = self.embed[p]
-        return np.where(where >= 0, weights[where], 0).astype(np.float32)
+            return strategy.probs[p]
+        return parts.restrict(strategy.probs[p], self.places[p], elsewhere=0.0)
 
-    def write(self, p: int, sigma: Floats, into: Floats) -> None:
+    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
         if self.tree is self.whole:
             into[:] = sigma
         else:
-            where = self.embed[p]
-            into[where[where >= 0]] = sigma[where >= 0]
+            parts.embed(sigma, self.places[p], into)
+
+    def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
+        o, hands = trunk.opponent, self.hands(trunk.opponent)
+        rows: _RowGifts = trunk.gifts(gadget, _RowGifts)
+        carried = np.zeros(len(weight))
+        for u, state, action in self.lines:
+            if state.player == o:
+                size, reach = rows.at(u, state, action)
+                carried += carried_gift(size[hands], reach[hands], gadget)
+        found: Floats = received_gift(carried, weight, gadget)
+        return found
+
+    def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
+        if gadget.keep_safe:
+            raise SubgameError(
+                f"{gadget.name} on a hold'em tree cannot keep Resolve's conditions, for which the "
+                "opponent needs a second copy of the tree; leave out keep_safe."
+            )
+        given = {"alternative payoffs": inputs.alternative, "uncertainty": inputs.spread}
+        for name, numbers in given.items():
+            if numbers is not None and not self._same_for_merged(inputs.opponent, numbers):
+                raise SubgameError(
+                    f"The {name} in {self.tree.game} differ between hands that differ only in "
+                    "suits, which are merged in its tree. Give numbers that are equal for both, or "
+                    "compile it with merge=False (subgame endgame --no-merge)."
+                )
+
+    def _same_for_merged(self, opponent: int, numbers: Floats) -> bool:
+        """Whether hands that are merged in the tree have the same numbers."""
+        unit = self.tree.units[0]
+        if len(unit.symmetries) == 1 and not self.tree.merged:
+            return True
+        images = hand_permutations(self.tree.holdem.deck)[unit.symmetries]
+        first = unit.of.cards.first[unit.hands[opponent]]
+        hands = images[:, first].min(0)  # [s] one hand of each kind
+        size = int(hands.max()) + 1
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        np.minimum.at(low, hands, numbers)
+        np.maximum.at(high, hands, numbers)
+        return bool((high - low)[hands].max() <= UNEVEN * np.ptp(numbers))
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Only the first street inside: all of it may be millions of rows."""
-        side = _side(self.tree, p)
+        side = self.tree.players[p]
         street, unit = self.tree.streets[0], self.tree.units[0]
         out = {}
         for j, state in enumerate(street.states[p]):
             cells = side.cells(0, j)
-            cells = cells if self.tree is self.whole else self.embed[p][cells]
+            cells = cells if self.tree is self.whole else self.places[p][cells]
             for hand, row in zip(unit.hands[p].tolist(), strategy.probs[p][cells], strict=True):
                 weights = row.astype(np.float64)
                 total = weights.sum()
@@ -155,83 +189,51 @@ class RangeSubgame(Subgame):
         return out
 
 
-class Gift(NamedTuple):
-    """What the opponent gave up by one action, by hand: [hand] of the deck."""
+class _RowGifts:
+    """What the opponent gave up by each action in a hold'em tree: values of every row, once."""
 
-    size: Floats  # the best she could have had instead, less what she took; unnormalised
-    reach: Floats  # pi_{-i} of the infoset where she did
+    def __init__(self, trunk: Trunk, gadget: Gadget) -> None:
+        self.trunk, self.every = trunk, gadget.gifts == "estimated"
+        o, run = trunk.opponent, cast(RangeEngine, trunk.engine)
+        self.tree, self.run = cast(RangeTree, trunk.tree), run
+        probs, reach = trunk.blueprint.probs, run.roots(1 - o)
+        follow = trunk.estimate.probs[o] if self.every and trunk.estimate is not None else None
+        self.values = run.row_values(o, probs[1 - o], reach, follow)
+        self.ours = run.row_reach(1 - o, probs[1 - o], reach)
 
+    def at(self, u: int, state: Betting, action: int) -> tuple[Floats, Floats]:
+        """[hand] of the deck: the size of the gift, and pi_{-i} where it is given."""
+        o, tree = self.trunk.opponent, self.tree
+        unit, s = tree.units[u], tree.units[u].street
+        street, board = tree.streets[s], u - tree.units.first[s]
+        j = decisions(tree.streets, o)[state.history][1]
+        first, names = street.first[o][j], street.actions[o][j]
+        value = np.asarray(self.values[s][first : first + len(names), board])  # [action, hand]
+        ours = self.ours[s][street.at[o][j][1 - o]][None]
+        weight = np.asarray(self.run.opposing(o, ours, s))[0, board]
+        counts = [
+            self.every or a == action or self._ends(state.child(name))
+            for a, name in enumerate(names)
+        ]
+        size, reach = np.zeros((2, tree.holdem.deck.num_hands))
+        hands = unit.hands[o]
+        chance = _chance(tree, u)
+        size[hands] = chance * (value[counts].max(0) - value[action])[: len(hands)]
+        reach[hands] = chance * weight[: len(hands)]
+        return size, reach
 
-class Gifts:
-    """What the opponent `o` gave up on the way to the subgames of a hold'em tree, kept by action.
-
-    As `subgame.refine.payoffs` has it for small trees, action by action along the way to a
-    subgame: what an action is worth is what she can get in the tree below it.
-    """
-
-    def __init__(
-        self,
-        whole: RangeTree,
-        o: int,
-        ours: Any,
-        estimate: Strategy | None,
-        device: str | None = None,
-    ) -> None:
-        self.whole, self.o, self.ours, self.estimate = whole, o, ours, estimate
-        self.device = device
-        self._kept: dict[tuple[int, tuple[str, ...], int, str], Gift] = {}
-
-    def along(self, subgame: RangeSubgame, which: str) -> list[Gift]:
-        """Those on the way to a subgame; `which` actions count is "lower" or "estimated"."""
-        out = []
-        for u, state, action in subgame.lines:
-            if state.player == self.o:
-                key = (u, state.history, action, which)
-                if key not in self._kept:
-                    self._kept[key] = self._gift(u, state, action, which)
-                out.append(self._kept[key])
-        return out
-
-    def _gift(self, u: int, state: Betting, action: int, which: str) -> Gift:
-        """2017, Sec. 5: max over a of CBV(I, a) minus CBV(I, a'), a' being `action`."""
-        here = RangeSubgame(self.whole, Spot(u, state))
-        reach = np.zeros(self.whole.holdem.deck.num_hands)
-        reach[here.hands(self.o)] = here.weight(self.o, here.reach(1 - self.o, self.ours))
-        states = [state.child(name) for name in self.whole.holdem.actions(state)]
-        taken = self._worth(u, states[action], reach, which)
-        best = taken
-        for other in states:
-            ends = other.is_over and (other.folded >= 0 or self._last(other))
-            if other is not states[action] and (ends or which == "estimated"):
-                best = np.maximum(best, self._worth(u, other, reach, which))
-        return Gift(best - taken, reach)
-
-    def _last(self, state: Betting) -> bool:
-        return state.street == self.whole.holdem.rules.last_street
-
-    def _worth(self, u: int, state: Betting, reach: Floats, which: str) -> Floats:
-        """[hand] what she can get after an action that leads to `state`, on the board of `u`."""
-        if state.folded >= 0:
-            return -state.at_stake * reach
-        out = np.zeros(len(reach))
-        units = [u]
-        if state.street > self.whole.streets[self.whole.units[u].street].index:  # a card is dealt
-            units = [k for k, unit in enumerate(self.whole.units) if unit.parent == u]
-        for spot in (Spot(k, state) for k in units if _some_pair(self.whole, k)):
-            part = RangeSubgame(self.whole, spot)
-            run = engine(part.tree, device=self.device)
-            sigma = part.restrict_weights(self.ours.sigma, 1 - self.o)
-            plan = run.plan(1 - self.o, sigma, part.reach(1 - self.o, self.ours))
-            if which == "estimated" and self.estimate is not None:
-                value = run.values(self.o, part.restrict(self.estimate, self.o), plan)
-            else:
-                value = run.respond(self.o, plan).slots
-            out[part.hands(self.o)] += value
-        return out
+    def _ends(self, state: Betting) -> bool:
+        """Whether the game is over without another card: its value cannot change."""
+        last = state.street == self.tree.holdem.rules.last_street
+        return state.is_over and (state.folded >= 0 or last)
 
 
-def _side(tree: RangeTree, p: int) -> RangeSide:
-    return cast(RangeSide, tree.players[p])
+def _chance(tree: RangeTree, u: int) -> float:
+    """How likely chance deals the cards of a board, given what both players hold."""
+    chance = 1.0
+    while tree.units[u].parent >= 0:
+        chance, u = chance * tree.units[u].weight, tree.units[u].parent
+    return chance
 
 
 def _name(tree: RangeTree, spot: Spot) -> str:
@@ -248,9 +250,7 @@ def _part(whole: RangeTree, spot: Spot) -> RangeTree:
         ranges.append(Range(weights, game.deck))
     below = replace(game, board=unit.cards, first=spot.betting, ranges=(ranges[0], ranges[1]))
     vars(below)["symmetries"] = np.zeros(1, dtype=np.int64)  # the whole tree has none either
-    chance, u = 1.0, spot.unit
-    while u > 0:
-        chance, u = chance * whole.units[u].weight, whole.units[u].parent
+    chance = _chance(whole, spot.unit)
     return replace(compile_range_tree(below), deals=whole.deals / chance, engines={})
 
 
@@ -277,9 +277,9 @@ def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
         raise SubgameError(
             f"{what} of {tree.game} that differ only in suits are one, so that parts of it "
             "cannot be cut out; refine at root, or compile it with merge=False (subgame endgame "
-            "--apart)."
+            "--no-merge)."
         )
-    return [RangeSubgame(tree, spot) for spot in spots]
+    return [RangeSubgame.at(tree, spot) for spot in spots]
 
 
 def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:

@@ -1,0 +1,215 @@
+"""Gadgets at work: how the opponent enters a subgame, learned from what entering was worth.
+
+One implementation for one subgame of Leduc and for thousands of boards on a GPU: all arrays are
+``[root, infoset]`` of the opponent's root infosets, NumPy's or PyTorch's. State is written in
+place, so that an iteration can be recorded and replayed. The gadget *game* of
+`subgame.refine.gadget_game` is the same as a tree, and the oracle that these are tested against.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from copy import copy
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
+
+if TYPE_CHECKING:
+    from subgame.refine.gadgets import GadgetInputs
+
+Floats = NDArray[np.float64]
+Array = Any
+"""NumPy's or PyTorch's."""
+TINY = 1e-30
+"""Sums of positive regrets below this are rounding."""
+
+
+def namespace(array: Array) -> Any:
+    """The library of an array: NumPy or PyTorch."""
+    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
+
+
+def as_numpy(array: Array) -> Floats:
+    """An array of either library as NumPy's, in float64."""
+    found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
+    return found.astype(np.float64)
+
+
+def normalise(values: Array, weight: Array) -> Array:
+    """v(I) of Brown & Sandholm 2017, Sec. 3: counterfactual values divided by pi_{-i}(I).
+
+    0 where the weight is 0: nobody comes there.
+    """
+    xp = namespace(weight)
+    return xp.where(weight > 0, values / xp.where(weight > 0, weight, 1), 0)
+
+
+def regret_matching(regret: Array, axis: int, real: Array | bool = True) -> Array:
+    """Probabilities proportional to positive regrets along an axis, uniform where none is.
+
+    What is not `real` is never chosen.
+    """
+    weights = regret.clip(min=TINY) * real
+    return weights / weights.sum(axis=axis, keepdims=True).clip(min=TINY)
+
+
+class Choice:
+    """The opponent chooses by regret matching how to enter; Resolve's and Maxmargin's learner.
+
+    Axes: c = choice, r = root, s = root infoset. *leave* (Resolve, Burch et al. 2014): at each root
+    infoset the opponent enters or takes the alternative payoff, so c is (enter, leave). *choose*
+    (Maxmargin, Moravcik et al. 2016): the opponent picks one root infoset per root and pays its
+    alternative to enter, so the choice is along s and c has one entry.
+    """
+
+    def __init__(
+        self,
+        inputs: GadgetInputs,
+        kind: Literal["leave", "choose"],
+        *,
+        predictive: bool = False,
+        tremble: float = 0.0,
+    ) -> None:
+        """With `tremble`, each of two choices keeps this probability, vanishing as 1/sqrt(t)."""
+        weight, xp = inputs.weight, namespace(inputs.weight)
+        self.player, self.kind = inputs.opponent, kind
+        self.per = normalise(xp.ones_like(weight), weight)
+        self.axis = 0 if kind == "leave" else 2
+        zeros = xp.zeros_like(weight)[None]
+        if kind == "leave":
+            self.real: Array = zeros == 0
+            self.outside = inputs.alternative * weight
+            self.regret, many = xp.concatenate([zeros, zeros]), 2
+        else:
+            self.real = (weight > 0)[None]
+            self.outside = xp.where(weight > 0, inputs.alternative, 0)
+            self.regret = xp.zeros_like(zeros)
+            many = (weight > 0).sum(axis=1, keepdims=True).clip(min=1)
+        self.many, self.least = many, 2 * tremble / many * self.real
+        self.average = xp.zeros_like(self.regret)
+        self.instant = xp.zeros_like(self.regret) if predictive else None
+        self.ahead = xp.stack([xp.zeros_like(weight[0, 0])] * 4)
+        """Discounts of the coming iteration; before the first there are no regrets to discount."""
+
+    def strategy(self) -> Array:
+        """[c, r, s] what is chosen on the coming iteration, without tremble."""
+        regret = self.regret
+        if self.instant is not None:  # Farina et al. 2021: as the next iteration will find them
+            kept = namespace(regret).where(regret > 0, self.ahead[0], self.ahead[1])
+            regret = regret * kept + self.instant
+        return regret_matching(regret, self.axis, self.real)
+
+    def _trembled(self, sigma: Array) -> Array:
+        least = self.least / (self.ahead[3] + 1) ** 0.5  # `ahead` ends with the iterations so far
+        return least + (1 - least * self.many) * sigma
+
+    def _entering(self, sigma: Array) -> Array:
+        """[r, s] reach into the subgame; behind *choose* values count normalised."""
+        return sigma[0] * self.per if self.kind == "choose" else sigma[0]
+
+    def payoffs(self, values: Array) -> Array:
+        """[c, r, s] what each choice pays, from the values of entering."""
+        if self.kind == "choose":
+            return (values * self.per - self.outside)[None]
+        return namespace(values).stack([values, self.outside])
+
+    def enter(self) -> Array:
+        """[r, s] the opponent's reach on the coming iteration."""
+        return self._entering(self._trembled(self.strategy()))
+
+    def observe(self, values: Array, discounts: Array) -> None:
+        """Regrets and average, discounted as the schedule says; see `subgame.solve.cfr.Learner`."""
+        sigma, paid, now = self.strategy(), self.payoffs(values), discounts[0]
+        gain = (paid - (sigma * paid).sum(axis=self.axis, keepdims=True)) * self.real
+        kept = namespace(self.regret).where(self.regret > 0, now[0], now[1])
+        self.average[...] = self.average * now[2] + self._trembled(sigma)
+        self.regret[...] = self.regret * kept + gain
+        if self.instant is not None:
+            self.instant[...] = gain
+        self.ahead[...] = discounts[1]
+
+    def certify(self, values: Floats) -> tuple[float, Floats, float]:
+        """What the gap of the gadget game needs, in float64.
+
+        `values` [r, s] are the opponent's best values of entering. Returns the most that the
+        opponent can get, the reach [r, s] of the opponent's average entry, and what that is paid
+        outside the subgame.
+        """
+        twin = copy(self)
+        for name in ("per", "outside", "real", "regret", "average"):
+            setattr(twin, name, as_numpy(getattr(self, name)))
+        paid = np.where(twin.real > 0, twin.payoffs(values), -math.inf).max(self.axis)
+        sigma = regret_matching(twin.average, self.axis, twin.real)
+        outside = sigma[1] * twin.outside if self.kind == "leave" else -sigma[0] * twin.outside
+        most = float(np.where(paid > -math.inf, paid, 0.0).sum())
+        return most, twin._entering(sigma), float(outside.sum())
+
+
+class RandomAlternative:
+    """Alternative payoffs are normal random variables (Brown & Sandholm 2017, App. C.1 and D).
+
+    The opponent enters as often as the alternative lies below the value of entering: P(X <= v) on
+    each iteration ("respond", Theorem 2), or by Hedge, eq. (3).
+    """
+
+    def __init__(self, inputs: GadgetInputs, form: Literal["respond", "hedge"]) -> None:
+        weight, xp = inputs.weight, namespace(inputs.weight)
+        if inputs.spread is None:
+            raise AssertionError("Random alternative payoffs need a standard deviation.")
+        self.player, self.form, self.real = inputs.opponent, form, weight > 0
+        self.per = normalise(xp.ones_like(weight), weight)
+        self.mean, self.spread = inputs.alternative, inputs.spread
+        self.reach = xp.ones_like(weight)
+        self.seen = xp.stack([xp.zeros_like(weight)] * 3)
+        """Count, sum and sum of squares of the values of entering."""
+
+    def enter(self) -> Array:
+        """[r, s] the opponent's reach on the coming iteration."""
+        return self.reach
+
+    def observe(self, values: Array, discounts: Array) -> None:
+        """How likely the alternative lies below what entering was worth."""
+        xp, value = namespace(values), values * self.per
+        likely = self._respond(value) if self.form == "respond" else self._hedge(value)
+        self.reach[...] = xp.where(self.real, likely, self.reach)
+
+    def _respond(self, value: Array) -> Array:
+        """P(X <= v); half where X is certain and equal."""
+        xp, special = namespace(value), _special(value)
+        sure = 0.5 * (1 + xp.sign(value - self.mean))
+        wide = self.spread.clip(min=TINY)
+        return xp.where(self.spread > 0, special.ndtr((value - self.mean) / wide), sure)
+
+    def _hedge(self, value: Array) -> Array:
+        """Eq. (3): the mean of 1 / (1 + exp(rate (X - v))) with X ~ N(mean, spread^2).
+
+        The integral runs over the wider of the two distributions: over the normal by Gauss-Hermite,
+        or over the logistic, whose quantile is ``log(u / (1 - u)) / rate``, by Gauss-Legendre. The
+        integrand is then smooth.
+        """
+        xp, special = namespace(value), _special(value)
+        self.seen[0] += 1
+        self.seen[1] += value
+        self.seen[2] += value * value
+        t, mean = self.seen[0], self.mean
+        average = self.seen[1] / t
+        variance = (self.seen[2] / t - average * average).clip(min=1e-12)
+        # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
+        rate = (t / variance) ** 0.5 * (math.sqrt(math.log(2)) / 3)
+        normal, logistic = xp.zeros_like(value), xp.zeros_like(value)
+        for x, w in zip(HERMITE_X.tolist(), HERMITE_W.tolist(), strict=True):
+            normal += w * special.expit(rate * (average - mean - math.sqrt(2) * x * self.spread))
+        wide = self.spread.clip(min=TINY)
+        for x, w in zip(LOGIT_X.tolist(), LOGIT_W.tolist(), strict=True):
+            logistic += w * special.ndtr((average - mean + x / rate) / wide)
+        return xp.where(rate * self.spread < 2, normal, logistic)
+
+
+def _special(array: Array) -> Any:
+    """`ndtr` and `expit` of an array's library."""
+    name = "scipy.special" if isinstance(array, np.ndarray) else "torch.special"
+    return importlib.import_module(name)

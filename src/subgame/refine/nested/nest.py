@@ -1,0 +1,138 @@
+"""Nested solving: every action nobody planned for is answered by solving what follows it.
+
+Brown & Sandholm 2017, Sec. 6. We hold a blueprint of a smaller game; the opponent plays the larger
+one. After an *off-tree* action a of the opponent, the rest of the game in the smaller abstraction
+is solved behind a gadget and joins the blueprint. The next off-tree action is answered from there,
+and so on.
+
+* *inexpensive*: the subgame starts after a. The opponent's alternative payoff is CBV~(I), the best
+  value in I within the abstraction as it then was (a excluded).
+* *expensive*: it starts before a, with a added to the opponent's choices, so that the opponent's
+  reach is defined and Unsafe works too. Only what follows a is kept: after other actions nothing
+  would be solved.
+
+All of it is laid over the larger tree as one `Strategy`, so its exploitability is exact.
+
+**What it can cost.** Let the opponent's value in each solved subgame, with the smaller game's
+actions alone, exceed CBV~ at root infoset s by e(s) (0 if it does not), and w(s) be pi_{-i}(s).
+An off-tree action improves the opponent's best choice in I by at most w e plus what further
+off-tree actions add below, and along the tree improvements at most add up. So a best response in
+the larger game wins at most `before` in the smaller one plus the sum of all w e: `Nested.bound`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.refine.gadgets import Gadget
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.nested.answer import METHODS, Answer, Method
+from subgame.refine.nested.ranges import RangeExpansion
+from subgame.refine.nested.sequence import Expansion
+from subgame.refine.solve_gadget import Technique
+from subgame.solve.evaluate import Exploitability, exploitability
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.strategy import Strategy
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """A blueprint expanded by answers to all off-tree actions."""
+
+    strategy: Strategy
+    """Over the larger tree."""
+    answers: tuple[Answer, ...]
+    before: Exploitability
+    """Of the blueprint, in the smaller game."""
+    after: Exploitability
+    """Of the expanded blueprint, in the larger one; of a player not asked for it means little."""
+    seconds: float
+
+    @property
+    def bound(self) -> tuple[float, float]:
+        """Per seat, what `after` can exceed `before` by (see the module)."""
+        seats = [sum(a.bound for a in self.answers if a.player == p) for p in (0, 1)]
+        return seats[0], seats[1]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Nested in {self.strategy.tree.game}: {len(self.answers)} off-tree actions answered, "
+            f"exploitability {float(self.before):.4g} -> {float(self.after):.4g}>"
+        )
+
+
+def nest(
+    tree: PublicTree,
+    blueprint: Strategy,
+    *,
+    technique: Gadget | str = "maxmargin",
+    method: Method = "inexpensive",
+    player: int | None = None,
+    schedule: Schedule | str | None = None,
+    iterations: int | None = None,
+    gap: float | None = None,
+    device: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Nested:
+    """Play a blueprint of a smaller game in the larger game `tree`, by nested subgame solving.
+
+    For both players, or for `player` alone, every off-tree action of the opponent that can be
+    reached is answered in turn. The smaller game (that of `blueprint.tree`) must name histories
+    as the larger one does and know what follows actions it does not list, as hold'em and the games
+    of `subgame.games.no_limit` with equal stacks do. `technique`, `schedule`, `iterations`, `gap`
+    and `device` are those of `subgame.refine`; `progress` is told the number of answers so far.
+    After Ctrl-C what is not answered yet is answered uniformly.
+
+    >>> import subgame as sg
+    >>> small, large = (sg.compile(sg.games.load("no-limit-kuhn", bets=b)) for b in ("fcpa", "all"))
+    >>> nested = nest(large, sg.solve(small, iterations=1000).strategy, technique="resolve")
+    >>> len(nested.answers), round(nested.after.mean, 3)
+    (4, 0.028)
+    """
+    began = time.perf_counter()
+    if player not in (None, 0, 1):
+        raise SubgameError(f"A player is 0 or 1, not {player}.")
+    gadget = technique_named(technique)
+    check_nested(gadget, method)
+    how = Technique.of(gadget, tree, schedule, Limits.to_gap(iterations, None, gap))
+    answers: list[Answer] = []
+    kind = RangeExpansion if isinstance(tree, RangeTree) else Expansion
+    grown = {}
+    for p in (0, 1) if player is None else (player,):
+        grown[p] = kind(blueprint, tree, p, how, method, device)
+        for answer in grown[p].run():
+            answers.append(answer)
+            if progress is not None:
+                progress(len(answers))
+    probs = [(grown[p] if p in grown else grown[1 - p]).sigma[p] for p in (0, 1)]
+    notes = {**blueprint.notes, "nested": f"{gadget.name}, {method}"}
+    strategy = Strategy(tree, (probs[0], probs[1]), notes)
+    return Nested(
+        strategy=strategy,
+        answers=tuple(answers),
+        before=exploitability(blueprint.tree, blueprint, device=device),
+        after=exploitability(tree, strategy, device=device),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def check_nested(gadget: Gadget, method: Method) -> None:
+    """Refuse what has no meaning in nested solving."""
+    if method not in METHODS:
+        raise did_you_mean("method of nested solving", str(method), METHODS)
+    if gadget.entry == "blueprint" and method == "inexpensive":
+        raise SubgameError(
+            "Unsafe needs the probability with which the opponent takes an action, which an "
+            "off-tree action does not have. Use method='expensive' (Brown & Sandholm 2017, Sec. 6)."
+        )
+    if gadget.entry == "random" or gadget.estimate:
+        raise SubgameError(
+            f"{gadget.name} estimates alternative payoffs, which in nested solving are always "
+            "CBV~. Use resolve, maxmargin or their reach forms."
+        )

@@ -1,0 +1,160 @@
+"""Solving one subgame behind its gadget: by the learner, as a gadget game, or by linear program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.refine.gadget_game import gadget_form, least_entry
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.learners import Choice, as_numpy
+from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.solve.evaluate import Exploitability
+from subgame.solve.lp import solve_lp
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits, Run, complete
+from subgame.tree.parts import places, restrict
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.form import assemble
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+LP = "lp"
+
+
+def default_schedule(gadget: Gadget, tree: PublicTree) -> str:
+    """The schedule that is used where none is given.
+
+    DCFR on hold'em trees, where its gap was a third of the others' on Libratus' river; PDCFR+ on
+    sequence trees; CFR+ where the gadget never settles (random and custom entries), for there
+    predictions fail.
+    """
+    if isinstance(tree, RangeTree):
+        return "dcfr"
+    return "pdcfr+" if gadget.is_finite else "cfr+"
+
+
+@dataclass(frozen=True)
+class Technique:
+    """A gadget with the schedule it is solved by and the limits of one solve."""
+
+    gadget: Gadget
+    schedule: Schedule | str
+    """A CFR schedule, or "lp"."""
+    limits: Limits
+
+    @classmethod
+    def of(
+        cls, gadget: Gadget, tree: PublicTree, schedule: Schedule | str | None, limits: Limits
+    ) -> Technique:
+        """What the user asked for; without a schedule, the default one."""
+        chosen = default_schedule(gadget, tree) if schedule is None else schedule
+        return cls(gadget, LP if chosen == LP else parse(chosen), limits)
+
+
+class Solved(NamedTuple):
+    """A subgame solved behind a gadget."""
+
+    result: Result
+    """Of the gadget game: its exploitability is half its gap."""
+    sigma: tuple[Floats, Floats]  # [q] both players' strategies over the subgame's own tree
+
+
+def solve_gadget(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+) -> Solved:
+    """Solve a subgame behind its gadget.
+
+    A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
+    call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
+    """
+    gadget, solver = how.gadget, how.schedule
+    subgame.check_inputs(gadget, inputs)
+    if isinstance(solver, str):
+        return _by_program(gadget, subgame, inputs, device)
+    if not gadget.is_finite and solver.sampling != "none":
+        raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
+    if isinstance(subgame, SequenceSubgame) and gadget.is_finite and not gadget.refined:
+        tree = assemble(gadget_form(gadget, subgame.form, inputs))
+        found = complete(Run(tree, solver, device=device), how.limits)
+        return Solved(found, _inside(found.strategy, subgame.tree))
+    found = complete(GadgetRun(subgame.tree, solver, gadget, inputs, device), how.limits)
+    return Solved(found, found.strategy.probs)
+
+
+def _by_program(
+    gadget: Gadget, subgame: Subgame, inputs: GadgetInputs, device: str | None
+) -> Solved:
+    if not isinstance(subgame, SequenceSubgame):
+        raise SubgameError(
+            "There is no linear program for hold'em trees. Solve the gadget game by a CFR "
+            "schedule, or compile a small deck with explicit=True."
+        )
+    if not gadget.is_finite:
+        raise SubgameError(
+            f"{gadget.name} is not a finite game, so there is no linear program for it. Solve it "
+            "by a CFR schedule."
+        )
+    tree, o = assemble(gadget_form(gadget, subgame.form, inputs)), inputs.opponent
+    least = least_entry(gadget, tree.players[o])
+    found = solve_lp(tree, tremble=(o, least) if least else None, device=device)
+    return Solved(found, _inside(found.strategy, subgame.tree))
+
+
+def _inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
+    """A strategy of a gadget game, laid over the subgame's own tree."""
+    one, two = (
+        restrict(strategy.probs[p], places(tree.players[p], strategy.tree.players[p]))
+        for p in (0, 1)
+    )
+    return one, two
+
+
+class GadgetRun(Run):
+    """A solve behind a gadget's learner, evaluated in the gadget game."""
+
+    def __init__(
+        self,
+        tree: PublicTree,
+        schedule: Schedule,
+        gadget: Gadget,
+        inputs: GadgetInputs,
+        device: str | None = None,
+    ) -> None:
+        self.inputs = inputs
+        ours, theirs = (
+            np.asarray(each).reshape(tree.num_roots, -1)
+            for each in (inputs.our_reach, inputs.opponent_reach)
+        )
+        super().__init__(
+            tree,
+            schedule,
+            device=device,
+            learner=lambda run: gadget.learner(inputs.on(run), predictive=schedule.predictive),
+            reach=(theirs, ours) if inputs.opponent == 0 else (ours, theirs),
+        )
+
+    def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
+        """NashConv / 2 of the gadget game, with the gadget's average entry."""
+        o, us, run, learner = (
+            self.inputs.opponent,
+            1 - self.inputs.opponent,
+            self.engine,
+            self.cfr.learner,
+        )
+        ours = np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
+        won = run.respond(o, run.plan(us, played[us], ours)).roots
+        if isinstance(learner, Choice):
+            most, entry, outside = learner.certify(won)
+        else:  # nobody chooses, or there is no finite game
+            entry = as_numpy(self.cfr.reach[o])
+            most, outside = float((won * entry).sum()), 0.0
+        back = run.respond(us, run.plan(o, played[o], entry)).roots
+        wins = {us: most, o: float((back * ours).sum()) - outside}
+        return Exploitability((wins[0], wins[1]))

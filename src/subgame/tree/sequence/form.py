@@ -1,0 +1,294 @@
+"""`Form`: the sequence form as plain tables, and how it is laid out as a `SequenceTree`.
+
+A form (infosets with a parent sequence, payoff entries) is easy to build, cut and put a gadget on.
+`assemble` lays it out for the kernels: infosets into blocks, terminals into groups of equal
+matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.games.base import CHANCE, TERMINAL
+from subgame.tree.sequence.tree import (
+    Entries,
+    Floats,
+    Index,
+    Plex,
+    SequenceTree,
+    Terminals,
+    Treeplex,
+)
+from subgame.tree.sequence.walk import Histories
+
+
+@dataclass(frozen=True)
+class FormPlayer:
+    """One player of a `Form`. Sequences: first the root slots, then each infoset's actions."""
+
+    slots: Sequence[str]  # [s]
+    reach: Floats  # [s]
+    names: Sequence[str]  # [i]
+    actions: Sequence[tuple[str, ...]]  # [i]
+    parent: Index  # [i] a slot or a sequence of an earlier infoset
+    node: Index  # [i]
+    origin: Index  # [i]
+
+    @property
+    def start(self) -> Index:
+        """[i + 1] where each infoset's sequences start."""
+        sizes = [len(self.slots), *(len(actions) for actions in self.actions)]
+        return np.cumsum(sizes, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The sequence form as plain tables: what `assemble` lays out for the kernels."""
+
+    game: str
+    players: tuple[FormPlayer, FormPlayer]
+    entries: Entries
+    node_names: Sequence[str]
+    node_parent: Index
+    node_chance: Floats
+    histories: Histories | None = None
+    located: tuple[Index, Index] | None = None  # [h] each player's sequence there, -1 outside
+
+
+def form_of(
+    histories: Histories,
+    slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",)),
+    reach: tuple[Floats, Floats] | None = None,
+) -> Form:
+    """The sequence form of the histories walked.
+
+    A whole game has one root slot a player, the empty sequence; a subgame one per augmented
+    infoset at its top, entered with the given `reach`.
+    """
+    ends = np.flatnonzero(histories.player == TERMINAL)
+    players, located = [], []
+    for p in (0, 1):
+        table, size = histories.tables[p], len(slots[p])
+        players.append(
+            FormPlayer(
+                slots=slots[p],
+                reach=np.ones(size) if reach is None else reach[p],
+                names=table.names,
+                actions=table.actions,
+                parent=_from_slots(table.parent, size),
+                node=histories.node[table.first],
+                origin=np.arange(len(table.names), dtype=np.int32),
+            )
+        )
+        located.append(_from_slots(histories.sequence[p], size))
+    entries = Entries(
+        histories.node[ends],
+        located[0][ends],
+        located[1][ends],
+        histories.chance[ends] * histories.payoff[ends],
+    )
+    return Form(
+        str(histories.game),
+        (players[0], players[1]),
+        entries,
+        histories.node_names,
+        histories.node_parent,
+        _public_chance(histories),
+        histories,
+        (located[0], located[1]),
+    )
+
+
+def _public_chance(h: Histories) -> Floats:
+    """[n] how likely chance leads to a public state rather than to its siblings.
+
+    Players' reaches set to one; 0 where (also) a player's action leads there, and at the root.
+    """
+    nodes = len(h.node_names)
+    step = np.flatnonzero(h.parent >= 0)
+    step = step[h.node[step] != h.node[h.parent[step]]]
+    by_chance = h.player[h.parent[step]] == CHANCE
+    mass = np.zeros(nodes)
+    np.add.at(mass, h.node[step], h.chance[step] * by_chance)
+    mass[h.node[step[~by_chance]]] = 0.0
+    total = np.zeros(nodes)
+    np.add.at(total, h.node_parent[1:], mass[1:])
+    above = np.append(0.0, total[h.node_parent[1:]])
+    share: Floats = np.divide(mass, above, out=np.zeros(nodes), where=above > 0)
+    return share
+
+
+def _from_slots(sequence: Index, slots: int) -> Index:
+    """Histories number sequences from 0 and slots as -1 - s; a form puts the slots first."""
+    return np.where(sequence < 0, -1 - sequence, sequence + slots).astype(np.int32)
+
+
+def assemble(form: Form) -> SequenceTree:
+    """Lay a form out for the kernels."""
+    placed = [_lay_out(player) for player in form.players]
+    (one, map0), (two, map1) = placed
+    entries = Entries(
+        form.entries.node, map0[form.entries.row], map1[form.entries.col], form.entries.value
+    )
+    return SequenceTree(
+        game=form.game,
+        players=(one, two),
+        terminals=_group(entries),
+        node_names=form.node_names,
+        node_parent=form.node_parent,
+        node_chance=form.node_chance,
+        histories=form.histories,
+        located=None if form.located is None else (map0[form.located[0]], map1[form.located[1]]),
+    )
+
+
+def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
+    """A player's infosets sorted into blocks, and the map from old to new sequences."""
+    slots, count = len(player.slots), len(player.names)
+    sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
+    start = player.start
+    depth = np.zeros(count, dtype=np.int64)
+    owner = np.repeat(np.arange(count), sizes)  # the infoset of each sequence past the slots
+    for i in range(count):  # parents come first, so one pass settles every depth
+        if player.parent[i] >= slots:
+            depth[i] = depth[owner[player.parent[i] - slots]] + 1
+    order = np.lexsort((np.arange(count), sizes, depth))
+    key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
+    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
+    if not count:
+        edges = np.zeros(1, dtype=np.int64)
+    width = np.diff(edges)
+    actions = sizes[order][edges[:-1]]
+    block_start = slots + np.concatenate([[0], np.cumsum(width * actions)])
+    within = np.arange(count) - np.repeat(edges[:-1], width)
+    first = np.repeat(block_start[:-1], width) + within
+    stride = np.repeat(width, width)
+    new = np.arange(start[-1], dtype=np.int64)  # old sequence -> new; slots stay
+    rank = np.empty(count, dtype=np.int64)
+    rank[order] = np.arange(count)
+    which = np.arange(start[-1] - slots) - np.repeat(start[:-1] - slots, sizes)
+    new[slots:] = first[rank[owner]] + stride[rank[owner]] * which
+    plex = Plex(
+        new[player.parent[order]].astype(np.int32),
+        edges.astype(np.int32),
+        actions.astype(np.int32),
+        block_start[:-1].astype(np.int32),
+    )
+    treeplex = Treeplex(
+        plex=plex,
+        slots=tuple(player.slots),
+        reach=player.reach,
+        names=[player.names[i] for i in order],
+        actions=[player.actions[i] for i in order],
+        node=player.node[order],
+        origin=player.origin[order],
+        first=first.astype(np.int32),
+        stride=stride.astype(np.int32),
+        num_sequences=int(start[-1]),
+    )
+    return treeplex, new.astype(np.int32)
+
+
+class _Group:
+    """Terminals with one matrix: its compressed rows, and what each lane touches."""
+
+    def __init__(self, row: NDArray[np.int64], col: NDArray[np.int64], value: Floats) -> None:
+        self.row, self.col, self.value = row, col, value
+        self.row_sequences: list[Index] = []
+        self.col_sequences: list[Index] = []
+        self.scales: list[float] = []
+        self.nodes: list[int] = []
+
+
+def _group(entries: Entries) -> Terminals:
+    """Merge entries of equal node and sequences, then gather equal matrices into groups."""
+    order = np.lexsort((entries.col, entries.row, entries.node))
+    node, row, col, value = (array[order] for array in entries)
+    fresh = np.ones(len(node), dtype=bool)
+    fresh[1:] = (np.diff(node) != 0) | (np.diff(row) != 0) | (np.diff(col) != 0)
+    value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
+    node, row, col = node[fresh], row[fresh], col[fresh]
+    keep = value != 0
+    node, row, col, value = node[keep], row[keep], col[keep], value[keep]
+    bounds = np.flatnonzero(np.diff(node, prepend=-1, append=-1)) if len(node) else [0]
+    groups: dict[bytes, _Group] = {}
+    for lo, hi in pairwise(bounds):
+        rows, local_row = np.unique(row[lo:hi], return_inverse=True)
+        cols, local_col = np.unique(col[lo:hi], return_inverse=True)
+        scale = float(value[lo])
+        matrix = value[lo:hi] / scale
+        # Equal up to rounding is equal: the payoffs of one rule reached by two products of chances.
+        key = b"".join(
+            (
+                local_row.tobytes(),
+                b"|",
+                local_col.tobytes(),
+                b"|",
+                (matrix.round(12) + 0.0).tobytes(),
+            )
+        )
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group(local_row, local_col, matrix)
+        group.row_sequences.append(rows)
+        group.col_sequences.append(cols)
+        group.scales.append(scale)
+        group.nodes.append(int(node[lo]))
+    return _flatten(list(groups.values()))
+
+
+def _flatten(groups: list[_Group]) -> Terminals:
+    """The groups as flat arrays with offsets."""
+    shape = np.array(
+        [(len(g.row_sequences[0]), len(g.col_sequences[0]), len(g.scales)) for g in groups],
+        dtype=np.int32,
+    ).reshape(-1, 3)
+    sparse = [
+        _compress(g.row, g.col, g.value, m) for g, (m, _, _) in zip(groups, shape, strict=True)
+    ]
+    turned = [
+        _compress(g.col, g.row, g.value, n) for g, (_, n, _) in zip(groups, shape, strict=True)
+    ]
+    nonzeros = _offsets([len(g.value) for g in groups])
+    return Terminals(
+        rows=shape[:, 0].copy(),
+        cols=shape[:, 1].copy(),
+        lanes=shape[:, 2].copy(),
+        row_sequence=_cat([np.stack(g.row_sequences, axis=1).ravel() for g in groups]),
+        col_sequence=_cat([np.stack(g.col_sequences, axis=1).ravel() for g in groups]),
+        scale=np.concatenate([np.array(g.scales) for g in groups] or [np.zeros(0)]),
+        node=_cat([np.array(g.nodes) for g in groups]),
+        row_sequence_at=_offsets(shape[:, 0] * shape[:, 2]),
+        col_sequence_at=_offsets(shape[:, 1] * shape[:, 2]),
+        scale_at=_offsets(shape[:, 2]),
+        row_ptr=_cat([ptr + at for (ptr, _, _), at in zip(sparse, nonzeros, strict=True)]),
+        row_ptr_at=_offsets(shape[:, 0] + 1),
+        row_col=_cat([index for _, index, _ in sparse]),
+        row_value=np.concatenate([value for _, _, value in sparse] or [np.zeros(0)]),
+        col_ptr=_cat([ptr + at for (ptr, _, _), at in zip(turned, nonzeros, strict=True)]),
+        col_ptr_at=_offsets(shape[:, 1] + 1),
+        col_row=_cat([index for _, index, _ in turned]),
+        col_value=np.concatenate([value for _, _, value in turned] or [np.zeros(0)]),
+    )
+
+
+def _compress(
+    row: NDArray[np.int64], col: NDArray[np.int64], value: Floats, rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Coordinates to compressed sparse rows."""
+    order = np.lexsort((col, row))
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+    return ptr, col[order], value[order]
+
+
+def _offsets(sizes: Sequence[int] | NDArray[np.int32]) -> Index:
+    return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
+
+
+def _cat(arrays: Sequence[NDArray[np.integer]]) -> Index:
+    return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)

@@ -1,0 +1,226 @@
+"""`SequenceTree`: the sequence form of a game (von Stengel 1996), blocked by public state.
+
+Each player has a *treeplex*: infosets, each hanging below one of the player's own sequences. A
+player's reach changes only where the player acts, so a reach vector and a value vector over the
+own sequences are all that an engine moves. Terminals couple the two players bilinearly,
+``v0 = M r1`` and ``v1 = -M' r0``, with chance inside ``M``; chance itself is never walked.
+
+Axis letters: i infoset, q sequence, s root slot, b block, n public node, g terminal group,
+l lane (one terminal of a group).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.walk import Histories
+
+Index = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+class Plex(NamedTuple):
+    """What a kernel sees of a player: the treeplex as arrays.
+
+    Infosets at the same depth of the player's own decisions and with the same number of actions
+    form a block, so that a kernel runs over long contiguous rows ``[action, infoset]``: sequence
+    ``block_sequence[b] + a * S + k`` is action a at the k-th of the block's S infosets. Blocks
+    are in topological order. Sequences ``0 .. len(slots) - 1`` are the root slots.
+    """
+
+    parent: Index  # [i] the sequence it hangs below
+    block_infoset: Index  # [b + 1]
+    block_actions: Index  # [b]
+    block_sequence: Index  # [b]
+
+
+class Terminals(NamedTuple):
+    """All terminals, grouped by equal matrix up to a factor; what a kernel sees.
+
+    The lanes of a group share one sparse matrix ``M`` and differ in the sequences they touch and
+    in a scale. Both ``M`` (by rows: player 0's sequences) and its transpose are kept.
+    """
+
+    rows: Index  # [g] number of rows of M
+    cols: Index  # [g]
+    lanes: Index  # [g]
+    row_sequence: Index  # flat [g][row, lane]: player 0's sequences
+    col_sequence: Index  # flat [g][col, lane]: player 1's
+    scale: Floats  # flat [g][lane]
+    node: Index  # flat [g][lane]: the public state where it is
+    row_sequence_at: Index  # [g] offsets into the flat arrays
+    col_sequence_at: Index
+    scale_at: Index
+    row_ptr: Index  # flat [g][rows + 1] compressed rows of M, offsets into row_col / row_value
+    row_ptr_at: Index
+    row_col: Index
+    row_value: Floats
+    col_ptr: Index  # the same for the transpose
+    col_ptr_at: Index
+    col_row: Index
+    col_value: Floats
+
+
+class Entries(NamedTuple):
+    """The sequence-form payoff matrix as coordinates: player 0's payoffs times chance."""
+
+    node: Index
+    row: Index  # player 0's sequence
+    col: Index  # player 1's sequence
+    value: Floats
+
+
+class Group(NamedTuple):
+    """Terminals that share a matrix, which is given by coordinates. Axes: l lane, e entry."""
+
+    row_sequence: Index  # [row, l]
+    col_sequence: Index  # [col, l]
+    scale: Floats  # [l]
+    node: Index  # [l]
+    row: NDArray[np.int64]  # [e]
+    col: Index  # [e]
+    value: Floats  # [e]
+
+    @property
+    def entries(self) -> Entries:
+        """Those of all its lanes."""
+        return Entries(
+            np.tile(self.node, len(self.row)),
+            self.row_sequence[self.row].ravel(),
+            self.col_sequence[self.col].ravel(),
+            np.outer(self.value, self.scale).ravel(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Treeplex:
+    """One player's side of a `SequenceTree`."""
+
+    plex: Plex
+    slots: Sequence[str]  # [s] names of the root slots
+    reach: Floats  # [s] the player's reach at the root; ones, or a range
+    names: Sequence[str]  # [i]
+    actions: Sequence[tuple[str, ...]]  # [i]
+    node: Index  # [i] public node
+    origin: Index  # [i] index in the game's table of infosets, -1 for a gadget's own
+    first: Index  # [i] the sequence of its first action
+    stride: Index  # [i] from one action's sequence to the next
+    num_sequences: int
+
+    def sequences(self, i: int) -> NDArray[np.int64]:
+        """The sequences of infoset `i`, one per action."""
+        count = len(self.actions[i])
+        return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """From an infoset's name to its number."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def infoset_of(self) -> Index:
+        """[q] the infoset a sequence belongs to; ``-1 - s`` for root slot s."""
+        out = -1 - np.arange(self.num_sequences, dtype=np.int32)
+        for b, actions in enumerate(self.plex.block_actions):
+            lo, hi = self.plex.block_infoset[b : b + 2]
+            start = self.plex.block_sequence[b]
+            out[start : start + actions * (hi - lo)] = np.tile(np.arange(lo, hi), actions)
+        return out
+
+    @cached_property
+    def slot_of(self) -> Index:
+        """[q] the root slot a sequence lies below."""
+        out = np.arange(self.num_sequences, dtype=np.int32)
+        for i in range(len(self.names)):  # blocks are in topological order
+            out[self.sequences(i)] = out[self.plex.parent[i]]
+        return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceTree(PublicTree):
+    """A game compiled history by history, or a part of it; what `assemble` makes of a form."""
+
+    players: tuple[Treeplex, Treeplex]
+    terminals: Terminals
+    node_names: Sequence[str]
+    node_parent: Index  # [n] -1 at the root
+    node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
+    histories: Histories | None = None
+    """What it was compiled from; a part or a gadget game has none."""
+    located: tuple[Index, Index] | None = None
+    """[h] each player's sequence at each history; a part or a gadget game has none."""
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.node_names)
+
+    @property
+    def nbytes(self) -> int:
+        arrays: list[NDArray[np.generic]] = list(self.terminals)
+        for player in self.players:
+            arrays += [*player.plex, player.reach, player.node, player.first, player.stride]
+        return sum(array.nbytes for array in arrays)
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The terminals as coordinates of the sequence-form payoff matrix."""
+        parts = [self.group(g).entries for g in range(len(self.terminals.rows))]
+        empty = np.zeros(0, np.int32)
+        none = Entries(empty, empty, empty, np.zeros(0))
+        return Entries(*(np.concatenate(part) for part in zip(*parts, none, strict=True)))
+
+    def group(self, g: int) -> Group:
+        """One group of terminals."""
+        t = self.terminals
+        m, n, lanes = int(t.rows[g]), int(t.cols[g]), int(t.lanes[g])
+        ptr = t.row_ptr[t.row_ptr_at[g] :][: m + 1]
+        at = slice(ptr[0], ptr[-1])
+        return Group(
+            t.row_sequence[t.row_sequence_at[g] :][: m * lanes].reshape(m, lanes),
+            t.col_sequence[t.col_sequence_at[g] :][: n * lanes].reshape(n, lanes),
+            t.scale[t.scale_at[g] :][:lanes],
+            t.node[t.scale_at[g] :][:lanes],
+            np.repeat(np.arange(m), np.diff(ptr)),
+            t.row_col[at],
+            t.row_value[at],
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of structure, names and payoffs: what a stored strategy must match."""
+        sha = hashlib.sha256()
+        for player in self.players:
+            sha.update("\x1f".join(player.names).encode())
+            sha.update("\x1e".join("\x1f".join(a) for a in player.actions).encode())
+            sha.update("\x1f".join(player.slots).encode())
+            for array in (player.plex.parent, player.first, player.reach):
+                sha.update(array.tobytes())
+        entries = self.entries
+        order = np.lexsort((entries.col, entries.row))
+        for values in (entries.row, entries.col, np.round(entries.value, 10) + 0.0):
+            sha.update(values[order].tobytes())
+        return sha.hexdigest()[:16]
+
+
+def sequence_tree(tree: PublicTree) -> SequenceTree:
+    """The same tree, if it is a sequence tree; refuses hold'em compiled board by board."""
+    if not isinstance(tree, SequenceTree):
+        raise SubgameError(
+            f"{tree!r} is compiled board by board, and this is for trees compiled history by "
+            "history; compile it with explicit=True."
+        )
+    return tree
+
+
+def histories_of(tree: PublicTree) -> Histories | None:
+    """The histories that a tree was compiled from, if it keeps any."""
+    return tree.histories if isinstance(tree, SequenceTree) else None
