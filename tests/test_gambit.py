@@ -264,11 +264,9 @@ def test_files(tmp_path: Path) -> None:
     assert str(game) == "poker.efg"
     gambit.save(game, str(tmp_path / "again.efg"))
     assert rows(gambit.load(str(tmp_path / "again.efg"))) == rows(game)
-    with pytest.raises(SubgameError, match=r"There is no file .*nowhere.efg; wanted here is a G"):
+    with pytest.raises(SubgameError, match=r"There is no file .*nowhere.efg; expected a G"):
         gambit.load(tmp_path / "nowhere.efg")
-    with pytest.raises(
-        SubgameError, match=r"is a folder, not a file; wanted here is a Gambit file"
-    ):
+    with pytest.raises(SubgameError, match=r"is a folder, not a file; expected a Gambit file"):
         gambit.load(tmp_path)
     with pytest.raises(SubgameError, match=r"cannot be written: "):
         gambit.save(game, tmp_path / "nowhere" / "poker.efg")

@@ -1,7 +1,7 @@
-"""The one exception a user of the library is meant to see.
+"""The exceptions that users of the library see.
 
-Every message is a full sentence that names the thing at fault and, where it helps, what to do
-about it. The command line prints it on stderr and exits with code 2.
+Every message is a full sentence. It names what is wrong and, where it helps, what to do about it.
+The command line prints it on stderr and exits with code 2.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import difflib
 from collections.abc import Iterable
 from os import PathLike
 
+CLOSE = 0.7
+"""Similarity (`difflib`) from which on a known name is suggested for an unknown one."""
+SHORTEST = 3
+"""Letters that the beginning of a name needs for the name to be suggested."""
+
 
 class SubgameError(ValueError):
-    """Something the caller gave us is wrong; the message says what, in a sentence."""
+    """Something that the caller gave is wrong; the message says what, in a sentence."""
 
     @property
     def sentence(self) -> str:
-        """The message without what may be drawn below it."""
+        """The message without the drawing that may follow it."""
         return str(self)
 
 
 class ArgumentError(SubgameError):
-    """An argument is not what it has to be; the command line calls it by its option.
+    """An argument has a wrong value. The command line names the option instead.
 
     >>> error = ArgumentError("check_every", "is at least 1, not 0.")
     >>> str(error), error.option
@@ -37,12 +42,12 @@ class ArgumentError(SubgameError):
 
     @property
     def option(self) -> str:
-        """What the argument is called on the command line."""
+        """The name of the argument on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
 
 class TextError(SubgameError):
-    """A part of a text is wrong; below the sentence, `drawing` points at it."""
+    """A part of a text is wrong; `drawing`, below the sentence, points at it."""
 
     def __init__(self, sentence: str, drawing: str) -> None:
         super().__init__(sentence, drawing)
@@ -60,6 +65,24 @@ class MemoryLimitError(SubgameError):
     """The work would need more memory than the caller allows."""
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` is most likely a misspelling of; None if none is close.
+
+    >>> nearest("--iteration", ["--iterations", "--seconds"]), nearest("--iter", ["--iterations"])
+    ('--iterations', '--iterations')
+    >>> nearest("--rake", ["--stack", "--storage"]) is None
+    True
+    """
+    folded = {each.casefold().lstrip("-"): each for each in sorted(known, reverse=True)}
+    asked = name.casefold().lstrip("-")
+    near = difflib.get_close_matches(asked, folded, n=1, cutoff=CLOSE)
+    if not near:  # a name cut short, or one with something after it
+        near = [each for each in folded if min(len(each), len(asked)) >= SHORTEST]
+        near = [each for each in near if each.startswith(asked) or asked.startswith(each)]
+        near.sort(key=lambda each: abs(len(each) - len(asked)))
+    return folded[near[0]] if near else None
+
+
 def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     """An error for an unknown name, with the nearest known one as a suggestion.
 
@@ -67,34 +90,33 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     "There is no game called 'leducc'; did you mean 'leduc'? Known: kuhn, leduc."
     """
     names = sorted(known)
-    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
-    hint = f"; did you mean '{folded[near[0]]}'?" if near else "."
+    near = nearest(name, names)
+    hint = "." if near is None else f"; did you mean '{near}'?"
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
     return SubgameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
 
 
 def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> SubgameError:
-    """An error for a file that cannot be read, with what kind of file was `wanted`.
+    """An error for a file that cannot be read, with the kind of file that was expected.
 
     >>> str(unreadable("spot.txt", FileNotFoundError(), "an endgame"))
-    'There is no file spot.txt; wanted here is an endgame.'
+    'There is no file spot.txt; expected an endgame.'
     >>> str(unreadable("spot.txt", "is empty", "an endgame"))
-    'spot.txt is empty; wanted here is an endgame.'
+    'spot.txt is empty; expected an endgame.'
     """
     if isinstance(why, FileNotFoundError):
         said = f"There is no file {path}"
     elif isinstance(why, IsADirectoryError):
         said = f"{path} is a folder, not a file"
     elif isinstance(why, PermissionError):
-        said = f"{path} is there, but may not be read"
+        said = f"{path} cannot be read (permission denied)"
     elif isinstance(why, UnicodeDecodeError):
         said = f"{path} is not UTF-8 text"
     elif isinstance(why, OSError):
         said = f"{path} cannot be read ({why.strerror or why})"
     else:
         said = f"{path} {why}"
-    return SubgameError(f"{said}; wanted here is {wanted}.")
+    return SubgameError(f"{said}; expected {wanted}.")
 
 
 def human_bytes(count: float) -> str:

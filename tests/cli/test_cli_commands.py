@@ -1,7 +1,8 @@
-"""Every command: its JSON, its tables, and where they go."""
+"""Every command: its JSON, its tables and its streams."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import math
@@ -70,6 +71,21 @@ def test_each_command_has_help_and_json(cli: Cli, command: str) -> None:
 @pytest.mark.parametrize("command", ["solve", "exploit", "bench"])
 def test_help_teaches_by_examples(cli: Cli, command: str) -> None:
     assert f"subgame {command} " in cli(command, "--help").out.partition("Examples")[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_80_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """Lines are full: a paragraph is broken where the terminal ends, not where its source does."""
+    monkeypatch.setenv("COLUMNS", "80")
+    out = cli(command, "--help").out
+    lines = [line.strip() for line in out.partition("╭")[0].splitlines()]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+    for line, after in itertools.pairwise(lines):
+        if line and after:  # within a paragraph
+            assert len(line) + 1 + len(after.split()[0]) > 78, line
+    summary = cli("--help").out.partition("Commands")[2]
+    assert summary.count("\n") <= len(COMMANDS) + 8  # one line for each command
 
 
 def test_version(cli: Cli) -> None:
@@ -147,8 +163,8 @@ def test_out_and_plot_are_written(cli: Cli, tmp_path: Path) -> None:
     assert set(found) == SOLVE_KEYS | {"out"}
     assert found["out"] == str(out)
     assert plot.read_bytes().startswith(b"\x89PNG")
-    judged = cli("exploit", "kuhn", str(out), "--json").json()
-    assert judged["exploitability"] == pytest.approx(found["exploitability"], abs=1e-15)
+    evaluated = cli("exploit", "kuhn", str(out), "--json").json()
+    assert evaluated["exploitability"] == pytest.approx(found["exploitability"], abs=1e-15)
 
 
 def test_a_checkpoint_is_continued_bit_for_bit(cli: Cli, tmp_path: Path) -> None:
@@ -277,7 +293,10 @@ def test_progress_is_lines_where_there_is_no_terminal(
         meter.histories(1234)
         meter.step(Step(10, 0.1, 0.5, 0.25))  # too soon after the first line
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "Reading kuhn: 1,234 histories\n")
+    assert (said.out, said.err) == ("", "Compiling kuhn: 1,234 histories\n")
+    with Meter("kuhn", patience=0) as meter:
+        meter.histories(1)
+    assert capsys.readouterr().err == "Compiling kuhn: 1 history\n"
 
 
 def test_progress_is_a_bar_on_a_terminal(
@@ -307,7 +326,7 @@ def test_short_work_shows_no_progress(
 def test_what_the_library_logs_is_said_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with Meter("kuhn"):
         logging.getLogger("subgame").warning("Compiling kernels")
-    logging.getLogger("subgame").warning("This is nobody's business any more")
+    logging.getLogger("subgame").warning("Not shown any more")
     assert capsys.readouterr().err == "Compiling kernels\n"
 
 

@@ -52,7 +52,7 @@ def test_the_same_answer(command: tuple[str, ...], cli: Cli) -> None:
         assert got[key] == pytest.approx(want[key], abs=0.2 if command is RIVER else 1e-9)
 
 
-def test_people_see_where_a_strategy_is_beaten(cli: Cli) -> None:
+def test_people_see_where_a_strategy_loses_most(cli: Cli) -> None:
     command = ("exploit", "kuhn", "random", "--seed", "4", "--device")
     want, got = (cli(*command, name) for name in ("cpu", "torch"))
     assert got.code == 0
@@ -76,4 +76,4 @@ def test_refusals_come_first(cli: Cli) -> None:
         assert "There is no device 'gpu'" in said.err
     for command in (RIVER, ("refine", "leduc", "uniform", "--at", "after round 1")):
         said = cli(*command, "--device", "torch", "--threads", "2")
-        assert "--threads is for the device cpu" in said.err
+        assert "--threads only applies to the device cpu" in said.err

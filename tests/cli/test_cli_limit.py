@@ -100,8 +100,8 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
             weaken=True,
         )
         solved = sg.solve_limited(limited)
-        worth = sg.exploitability(tree, solved.strategy).per_seat[p]
-        assert found["exploitability_per_seat_after"][p] == pytest.approx(worth, abs=1e-9)
+        value = sg.exploitability(tree, solved.strategy).per_seat[p]
+        assert found["exploitability_per_seat_after"][p] == pytest.approx(value, abs=1e-9)
 
 
 def test_rollouts_and_cfr(cli: Cli, folder: Path) -> None:
@@ -123,11 +123,11 @@ def test_limit_tells_people(cli: Cli, folder: Path) -> None:
     for words in (
         "solved down to 5 public states",
         "exploitability after",
-        "with the best play",
+        "with best play below",
         "continuations of player 1",
         "10 x f",
         "instead of",
-        "infosets more above it",
+        "more infosets above the limit",
         f"subgame train leduc-ranks {file} --at 'after round 1'",
     ):
         assert words in answer.out
@@ -171,7 +171,7 @@ def test_train_and_play_by_it(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert alone["players"] == [1]
     shown = cli("limit", "leduc-ranks", file, "--leaves", str(out))
     assert shown.code == 0
-    assert "itself off by" in shown.out
+    assert "error of its training data" in shown.out
     assert "--at 'after round 1' --continuations self" in shown.out
 
 
@@ -205,7 +205,7 @@ def test_train_tells_people(cli: Cli, tmp_path: Path) -> None:
         assert words in answer.out
     refused = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--player", "1")
     assert (refused.code, refused.out) == (2, "")
-    assert "was trained for player 0 alone; train one with --player 1" in refused.err
+    assert "was only trained for player 0; train one with --player 1" in refused.err
     found = cli("limit", "kuhn", "uniform", "--leaves", str(out), "--json")
     assert found.json()["players"] == [0]
 
@@ -221,8 +221,11 @@ def test_a_network_is_for_its_own_game_limit_and_blueprint(
         (("leduc", "uniform"), "its game is kuhn, that of this tree is leduc"),
         (("kuhn", "uniform"), "trained for other continuations"),
         (("kuhn", file, "--at", "depth 2"), "was trained at 'depth 1', not at 'depth 2'"),
-        (("kuhn", file, "--continuations", "bias"), "brings its continuations along, so that"),
-        (("kuhn", file, "--count", "2"), "--count has no meaning beside it"),
+        (
+            ("kuhn", file, "--continuations", "bias"),
+            "contains its continuations, so --continuations",
+        ),
+        (("kuhn", file, "--count", "2"), "so --count cannot be given with it"),
     ):
         answer = cli("limit", *args, "--leaves", out)
         assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
@@ -245,35 +248,41 @@ def test_without_torch_one_sentence(
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("limit kuhn --at p", "Name one strategy"),
-        ("limit kuhn uniform", "Say where the subgames of kuhn start, by --at"),
+        ("limit kuhn --at p", "Give exactly one strategy"),
+        ("limit kuhn uniform", "--at is missing. Say where the subgames of kuhn start"),
         ("limit kuhn uniform --at q", "frontier or public state"),
         ("limit kuhn uniform --at p --leaves exat", "did you mean 'exact'"),
         (
             "limit kuhn uniform --at p --leaves no.safetensors",
-            "wanted here is a file of leaf",
+            "expected a file of leaf",
         ),
         ("limit kuhn uniform --at p --continuations biased", "did you mean 'bias'"),
-        ("limit kuhn uniform --at p --continuations all --count 2", "--count has no meaning"),
-        ("limit kuhn uniform --at p --count 0", "--count is a whole number of at least 1"),
-        ("limit kuhn uniform --at p --rollouts 10", "for --leaves rollout only"),
-        ("limit kuhn uniform --at p --leaves rollout --rollouts 1", "--rollouts is a whole number"),
-        ("limit kuhn uniform --at p --iterations 10", "--iterations has no meaning"),
-        ("limit kuhn uniform --at p --schedule cfr-br", "does not solve depth-limited trees"),
-        ("limit kuhn uniform --at p --schedule mccfr", "does not solve depth-limited trees"),
+        ("limit kuhn uniform --at p --continuations all --count 2", "--count does not apply"),
+        ("limit kuhn uniform --at p --count 0", "--count must be a whole number of at least 1"),
+        ("limit kuhn uniform --at p --rollouts 10", "only applies to --leaves rollout"),
+        (
+            "limit kuhn uniform --at p --leaves rollout --rollouts 1",
+            "--rollouts must be a whole number",
+        ),
+        ("limit kuhn uniform --at p --iterations 10", "--iterations does not apply"),
+        ("limit kuhn uniform --at p --schedule cfr-br", "does not solve depth-limited games"),
+        ("limit kuhn uniform --at p --schedule mccfr", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule cfr+ --iterations 0", "--iterations is"),
         ("limit kuhn uniform --at p --schedule cfr+ --gap 0", "--gap is a number above 0, not 0."),
-        ("limit kuhn uniform --at p --penalty -1", "--penalty is a number of at least 0"),
-        ("limit kuhn uniform --at p --player 2", "--player is 0 or 1"),
-        ("limit kuhn uniform --at p --seed -1", "--seed is a whole number"),
+        ("limit kuhn uniform --at p --penalty -1", "--penalty must be a number of at least 0"),
+        ("limit kuhn uniform --at p --player 2", "--player must be 0 or 1"),
+        ("limit kuhn uniform --at p --seed -1", "--seed must be a whole number"),
         ("limit kuhn uniform --at p --out a.txt", ".safetensors"),
-        ("limit nlfh uniform --at root", "Depth limits are for games that are compiled history"),
-        ("train kuhn uniform --at p", "Say where to save the networks, by --out"),
+        ("limit nlfh uniform --at root", "does not work on hold'em games such as nlfh"),
+        ("train kuhn uniform --at p", "--out is missing. Say where to save the networks"),
         ("train kuhn uniform --at p --out no/a.safetensors", "there is no folder"),
-        ("train kuhn uniform --at p --out a.safetensors --layers 8,x", "--layers is whole numbers"),
+        (
+            "train kuhn uniform --at p --out a.safetensors --layers 8,x",
+            "--layers must be whole numbers",
+        ),
         ("train kuhn uniform --at p --out a.safetensors --epochs 0", "--epochs is a whole number"),
         ("train kuhn uniform --at p --out a.safetensors --holdout 1", "--holdout is a share"),
-        ("train kuhn uniform --at p --out a.safetensors --rollouts 1", "--rollouts is"),
+        ("train kuhn uniform --at p --out a.safetensors --rollouts 1", "--rollouts must be"),
         ("train kuhn uniform --at p --out a.safetensors --layers 0", "--layers are whole numbers"),
     ],
 )

@@ -88,8 +88,8 @@ def test_refine_a_file_and_save(cli: Cli, rough: Path, tmp_path: Path) -> None:
     found = answer.json()
     assert found["exploitability_after"] < 0.5 * found["exploitability_before"]
     assert plot.stat().st_size > 0
-    judged = cli("exploit", "leduc", str(out), "--json").json()
-    assert judged["exploitability"] == pytest.approx(found["exploitability_after"], abs=1e-12)
+    evaluated = cli("exploit", "leduc", str(out), "--json").json()
+    assert evaluated["exploitability"] == pytest.approx(found["exploitability_after"], abs=1e-12)
 
 
 def test_refine_one_player_in_several_subgames(cli: Cli) -> None:
@@ -161,33 +161,36 @@ def test_refine_tells_people(cli: Cli, rough: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("refine", "coin-toss", "--at", "Play"), "Name one strategy"),
-        ((*PAPER, "uniform"), "Name one strategy"),
-        (("refine", "coin-toss", "uniform"), "Say where the subgames of coin-toss start, by --at"),
+        (("refine", "coin-toss", "--at", "Play"), "Give exactly one strategy"),
+        ((*PAPER, "uniform"), "Give exactly one strategy"),
+        (("refine", "coin-toss", "uniform"), "Say where the subgames of coin-toss start"),
         (("refine", "coin-toss", "uniform", "--at", "Pley"), "did you mean 'Play'"),
         (("refine", "coin-toss", "uniform", "--at", "99"), "numbered 0 to"),
         (("refine", "coin-toss", "uniform", "--at", "Play", "--player", "0"), "nothing to refine"),
         ((*PAPER, "--technique", "maxmargn"), "did you mean 'maxmargin'"),
-        ((*PAPER, "--technique", "maxmargin", "--scale", "2"), "--scale has no meaning"),
+        (
+            (*PAPER, "--technique", "maxmargin", "--scale", "2"),
+            "--scale does not apply to maxmargin",
+        ),
         ((*PAPER, "--technique", "reach-maxmargin", "--scale", "-1"), "--scale is a number"),
-        ((*PAPER, "--no-split"), "--no-split has no meaning for resolve"),
-        ((*PAPER, "--form", "hedge"), "--form has no meaning"),
+        ((*PAPER, "--no-split"), "--no-split does not apply to resolve"),
+        ((*PAPER, "--form", "hedge"), "--form does not apply"),
         ((*PAPER, "--technique", "distributional", "--form", "x"), "distributional form"),
         ((*PAPER, "--technique", "distributional", "--schedule", "lp"), "no linear program"),
         ((*PAPER, "--technique", "unsafe", "--refined", "0.1"), "no choice at the root"),
         ((*PAPER, "--refined", "0.7"), "--refined is a probability below 1/2"),
-        ((*PAPER, "--schedule", "cfr-br"), "one half of a game"),
+        ((*PAPER, "--schedule", "cfr-br"), "only computes one player's strategy"),
         ((*PAPER, "--schedule", "cfx"), "schedule"),
-        ((*PAPER, "--schedule", "lp", "--gap", "1"), "--gap has no meaning"),
+        ((*PAPER, "--schedule", "lp", "--gap", "1"), "--gap does not apply"),
         ((*PAPER, "--iterations", "0"), "--iterations is a whole number of at least 1"),
         ((*PAPER, "--gap", "-1"), "--gap is a number above 0"),
-        ((*PAPER, "--player", "2"), "--player is 0 or 1"),
+        ((*PAPER, "--player", "2"), "--player must be 0 or 1"),
         ((*PAPER, "--out", "x.json"), ".safetensors"),
         ((*PAPER, "--plot", "x.xyz"), ".png"),
         ((*PAPER, "--plot", "no/such/x.png"), "no folder"),
         (("refine", "coin-toss", "--blueprint", "papr", "--at", "Play"), "did you mean 'paper'"),
         (("refine", "kuhn", "no.safetensors", "--at", "depth 1"), "no file"),
-        (("refine", "no.safetensors"), "There is no file no.safetensors; wanted here is a hold'em"),
+        (("refine", "no.safetensors"), "There is no file no.safetensors; expected a hold'em"),
         (("reproduce", "coin-tos"), "did you mean 'coin-toss'"),
         (("reproduce", "coin-toss", "--seed", "-1"), "--seed is"),
         (("reproduce", "coin-toss", "--budget", "9"), "has no budget"),

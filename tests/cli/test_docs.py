@@ -26,7 +26,7 @@ SHORTER = {
         ("--out leaves", "--epochs 2 --rollouts 20 --layers 16 --out leaves"),
     ],
     "docs/endgames.md": [
-        ("--pot 100 --stack 300 --apart", "--pot 100 --stack 50 --bets a --iterations 5 --apart"),
+        ("--stack 300 --no-merge", "--stack 50 --bets a --iterations 5 --no-merge"),
         ("reach-maxmargin --player 0", "reach-maxmargin --player 0 --iterations 2"),
         ("Qs Jh 2h 8d | r100", "Qs Jh 2h 8d | r50"),
         ("--gap 0.1", "--iterations 2"),

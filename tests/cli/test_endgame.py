@@ -98,7 +98,7 @@ def test_the_grids_and_figures_without_colours(cli: Cli) -> None:
         "a all-in 200 (200 %)",
     ):
         assert words in answer.out
-    assert "nodes; solving takes" in answer.err
+    assert "nodes; solving needs" in answer.err
 
 
 def test_colours_on_a_terminal(
@@ -130,8 +130,23 @@ def test_an_asymmetric_stack_and_a_line(cli: Cli) -> None:
 
 def test_no_bets_are_told(cli: Cli) -> None:
     answer = cli(*SPOT, "--bets", "turn: 1x", "--json")
-    assert "no bet on these streets" in answer.err
+    assert "allow no bet on these streets" in answer.err
     assert answer.json()["ev"] == pytest.approx([50, 50])
+
+
+def test_suits_are_not_merged_on_request(cli: Cli) -> None:
+    spot = ("endgame", "--board", "QsJh2h8d", "--pot", "100", "--stack", "50", "--bets", "a")
+    run = ("--iterations", "2", "--json")
+    merged, whole, old = (
+        cli(*spot, *option, *run).json() for option in ((), ("--no-merge",), ("--apart",))
+    )
+    assert merged["nodes"] < whole["nodes"] == old["nodes"]
+    assert old["ev"] == whole["ev"]
+    shown = cli("endgame", "--help").out
+    assert "--no-merge" in shown
+    assert "--apart" not in shown
+    refused = cli("endgame", "spot.safetensors", "--no-merge")
+    assert "so --no-merge cannot be given with it" in refused.err
 
 
 # Files ---------------------------------------------------------------------------------------
@@ -179,16 +194,16 @@ WRONG = [
     (f"{GOOD} --bets river:50%", "--bets: In the bet sizes 'river:50%', at '50%' (character 7)"),
     (f"{GOOD} --bets 1x,50%", "--bets: In the bet sizes '1x,50%', at '50%' (character 4)"),
     (f"{GOOD} --bets rivr:1x", "there is no street 'rivr'"),
-    (f"{GOOD} --target 0%", "--target is a share of the pot such as 0.1%"),
+    (f"{GOOD} --target 0%", "--target must be a share of the pot such as 0.1%"),
     (f"{GOOD} --target low", "not 'low'"),
     (f"{GOOD} --target nan", "not 'nan'"),
     (f"{GOOD} --target 1%%", "not '1%%'"),
     (f"{GOOD} --iterations 0", "--iterations is a whole number"),
     (f"{GOOD} --seconds -1", "--seconds is a number above 0"),
-    (f"{GOOD} --threads 0", "--threads is"),
-    (f"{GOOD} --min-bet 0", "--min-bet is a whole number of at least 1"),
-    (f"{GOOD} --schedule mccfr", "not by mccfr"),
-    (f"{GOOD} --schedule lp", "not by lp"),
+    (f"{GOOD} --threads 0", "--threads must be"),
+    (f"{GOOD} --min-bet 0", "--min-bet must be a whole number of at least 1"),
+    (f"{GOOD} --schedule mccfr", "The schedule mccfr does not solve hold'em"),
+    (f"{GOOD} --schedule lp", "The schedule lp does not solve hold'em"),
     (f"{GOOD} --schedule dcffr", "did you mean 'dcfr'"),
     (f"{GOOD} --line r70", "not 'r70'"),
     (f"{GOOD} --line cc", "the hand is over"),
@@ -198,11 +213,11 @@ WRONG = [
     ("--board QsJh2h --pot 100 --stack 1000 --memory-limit 10MB", "over the limit"),
     (f"{GOOD} --memory-limit 150kB --schedule pcfr+", "over the limit of 150kB"),
     (f"{GOOD} --memory-limit lots", "'lots'"),
-    ("missing.txt", "There is no file missing.txt; wanted here is a Libratus endgame: a text file"),
-    ("missing.safetensors", "There is no file missing.safetensors; wanted here is a hold'em spot"),
-    ("missing.txt --pot 10", "--pot has no meaning"),
-    ("missing.safetensors --target 1%", "solved already, so that --target"),
-    ("missing.safetensors --bets 1x", "--bets has no meaning"),
+    ("missing.txt", "There is no file missing.txt; expected a Libratus endgame: a text file"),
+    ("missing.safetensors", "There is no file missing.safetensors; expected a hold'em spot"),
+    ("missing.txt --pot 10", "defines the spot, so --pot cannot be given"),
+    ("missing.safetensors --target 1%", "already solved, so --target cannot be given"),
+    ("missing.safetensors --bets 1x", "so --bets cannot be given"),
     (f"{GOOD} --bord Qs", "did you mean '--board'?"),
 ]
 

@@ -69,7 +69,7 @@ def test_parts_of_a_spot(cli: Cli, folder: Path, at: str) -> None:
     assert found["margins"] == pytest.approx(same.as_dict()["margins"])
     answer = cli("refine", spot, *options)
     assert answer.code == 0, answer.err
-    assert "How often actions are played" not in answer.out
+    assert "Frequencies of actions" not in answer.out
     assert "Qs Jh Th Ks" in answer.out
 
 
@@ -119,9 +119,9 @@ def test_games_that_are_registered(cli: Cli, tmp_path: Path) -> None:
     assert found.json()["schedule"] == "dcfr"
     assert found.json()["exploitability_after"] < found.json()["exploitability_before"]
     assert "pot" not in cli("refine", game, out, "--iterations", "3").out.partition("Margins")[0]
-    judged = cli("exploit", game, out)
-    assert judged.code == 0
-    assert "exploitability" in judged.out
+    evaluated = cli("exploit", game, out)
+    assert evaluated.code == 0
+    assert "exploitability" in evaluated.out
 
 
 def test_a_thousand_hands_are_told_in_a_few_lines(cli: Cli, tmp_path: Path) -> None:
@@ -197,23 +197,23 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("river --schedule lp", "solved by dcfr, cfr+ and the like, not by lp"),
-        ("river --schedule pcs", "not by pcs"),
-        ("river --schedule mccfr", "not by mccfr"),
-        ("river --technique estimate --keep-safe", "cannot keep Resolve's conditions"),
-        ("river --keep-safe", "--keep-safe has no meaning for resolve"),
-        ("river --blueprint paper", "brings its own strategy, so leave out --blueprint"),
+        ("river --schedule lp", "The schedule lp does not solve hold'em; use dcfr, cfr+"),
+        ("river --schedule pcs", "The schedule pcs does not solve"),
+        ("river --schedule mccfr", "The schedule mccfr does not solve"),
+        ("river --technique estimate --keep-safe", "--keep-safe does not work in hold'em"),
+        ("river --keep-safe", "--keep-safe does not apply to resolve"),
+        ("river --blueprint paper", "contains a strategy, so --blueprint cannot be given"),
         ("river --at after~the~turn", "root"),
         ("river --at 3", "root"),
-        ("river --threads 0", "--threads is a whole number of at least 1, not 0"),
-        ("river --technique resolve,unsafe --out a.safetensors", "--out is for one strategy"),
-        ("river --technique ,", "names no technique"),
-        ("river --technique distributional --gap 1", "has no gap to reach"),
+        ("river --threads 0", "--threads must be a whole number of at least 1, not 0"),
+        ("river --technique resolve,unsafe --out a.safetensors", "--out needs a single technique"),
+        ("river --technique ,", "--technique is empty"),
+        ("river --technique distributional --gap 1", "--gap does not apply to distributional"),
         ("river --memory-limit 1KB", "over the limit of"),
         ("turn --at before~the~river", "cut once cards are dealt: 'after the river'"),
         ("turn --at root --at after~the~river", "lies below another one"),
         ("suits --at after~the~turn", "differ only in suits"),
-        ("kuhn", "name the game first: subgame refine kuhn"),
+        ("kuhn", "give the game first: subgame refine kuhn"),
         ("missing", "There is no file"),
     ],
 )

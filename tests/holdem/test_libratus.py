@@ -93,7 +93,7 @@ def test_errors(write: Write, lines: dict[str, str | None], says: str) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SubgameError, match=r"nothing.txt; wanted here is a Libratus endgame"):
+    with pytest.raises(SubgameError, match=r"nothing.txt; expected a Libratus endgame"):
         libratus.read(tmp_path / "nothing.txt")
 
 

@@ -101,7 +101,7 @@ def test_strategy_is_frozen() -> None:
     [
         ({"Kbb": {"p": 1.0}}, "There is no infoset called 'Kbb'"),
         ({"K": {"q": 1.0}}, "There is no action at infoset 'K' called 'q'. Known: b, p."),
-        ({"K": {"pb": 1.0}}, "There is no action at infoset 'K' called 'pb'; did you mean '"),
+        ({"K": {"pb": 1.0}}, "There is no action at infoset 'K' called 'pb'. Known: b, p."),
         ({"K": {"p": math.nan, "b": 1.0}}, "The probabilities at infoset 'K' are {'p': nan"),
         ({"K": {"p": math.inf, "b": 0.0}}, "The probabilities at infoset 'K' are {'p': inf"),
         ({"K": {"p": 0.5, "b": 0.4}}, "The probabilities at infoset 'K' are {'p': 0.5, 'b': 0.4}"),
@@ -202,7 +202,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
-WANTED = "; wanted here is a strategy saved by solve --out."
+WANTED = "; expected a strategy saved by solve --out."
 
 
 def refusal(path: Path, tree: sg.PublicTree | None = None) -> str:

@@ -1,4 +1,4 @@
-"""``subgame bench``: our speed beside that of others."""
+"""``subgame bench``: measure the speed of this package and of others."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ from subgame.errors import did_you_mean
 def bench_command(
     what: Annotated[
         str,
-        typer.Argument(metavar="[games|holdem]", help="Small games, or hold'em endgames."),
+        typer.Argument(metavar="[games|holdem]", help="Small games or hold'em endgames."),
     ] = "games",
     only: Annotated[
         str | None,
-        typer.Option("--only", metavar="NAME", help="Run this benchmark alone."),
+        typer.Option("--only", metavar="NAME", help="Run only this benchmark."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller games and shorter runs.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use smaller games and shorter runs.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure our speed: on small games beside OpenSpiel's and LiteEFG's where they are installed,
-    on hold'em endgames beside the noted figures of postflop-solver.
+    """Measure the speed of this package and compare it with others.
+
+    Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
+    are compared with recorded figures of postflop-solver.
 
     [bold]Examples[/]
 
@@ -61,7 +65,7 @@ def bench_command(
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, Any]:
-    """Where figures come from."""
+    """The command, commit, date and machine that made the figures."""
     from subgame.bench import small_games as bench
     from subgame.papers.report import commit
 

@@ -1,4 +1,4 @@
-"""What the commands share: options, consoles, JSON, progress, files and games by name."""
+"""Shared by all commands: options, consoles, JSON, progress, files and games by name."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 """Seconds after which a progress bar appears."""
 REPEAT = 10.0
-"""Seconds between lines of progress where stderr is no terminal."""
+"""Seconds between lines of progress where stderr is not a terminal."""
 WIDTH = 100
-"""Columns where stdout is no terminal."""
+"""Columns where stdout is not a terminal."""
 SAVED = ".safetensors"
-"""What the names of saved strategies end in."""
+"""The suffix of saved strategies."""
 
 GAME_HELP = (
-    "A name such as leduc, with parameters if you like: 'liars-dice(dice=1, faces=5)'; "
+    "A name such as leduc, with or without parameters: 'liars-dice(dice=1, faces=5)'; "
     "openspiel:NAME for a game of OpenSpiel; or a Gambit file FILE.efg."
 )
 
@@ -67,26 +67,24 @@ StrategyArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="STRATEGY",
-        help="A file saved by solve --out; a JSON file infoset -> action -> probability; "
+        help="A file saved by solve --out, a JSON file {infoset: {action: probability}}, "
         "or the word uniform or random.",
         show_default=False,
     ),
 ]
 BlueprintOption = Annotated[
     str | None,
-    typer.Option(
-        "--blueprint", metavar="NAME", help="A strategy that comes with the game instead."
-    ),
+    typer.Option("--blueprint", metavar="NAME", help="Use a strategy that comes with the game."),
 ]
 SecondsOption = Annotated[
-    float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in all.")
+    float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in total.")
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object instead of tables.")
 ]
 DEVICE_HELP = (
-    "Where to work: cpu; cuda, or cuda:1 for the second GPU, which pays for large games and needs "
-    "PyTorch (pip install 'subgame\\[gpu]'); or torch, what a GPU runs but on the CPU."
+    "cpu, cuda (cuda:1 is the second GPU) or torch, which runs the GPU code on the CPU. A GPU is "
+    "faster for large games. cuda and torch need PyTorch: pip install 'subgame\\[gpu]'."
 )
 
 
@@ -102,19 +100,19 @@ DeviceOption = Annotated[
 MemoryOption = Annotated[
     str,
     typer.Option(
-        "--memory-limit", metavar="BYTES", help="Refuse games that need more, e.g. 500MB or 8GiB."
+        "--memory-limit", metavar="BYTES", help="Refuse games that need more, such as 500MB."
     ),
 ]
 
 
 # Output --------------------------------------------------------------------------------------
 def stdout() -> Console:
-    """Where results go."""
+    """The console for results."""
     return _console(sys.stdout)
 
 
 def stderr() -> Console:
-    """Where everything else goes."""
+    """The console for everything else."""
     return _console(sys.stderr)
 
 
@@ -124,12 +122,12 @@ def _console(file: Any) -> Console:
 
 
 def emit(answer: Mapping[str, Any]) -> None:
-    """Print one JSON object, the whole answer of a command with ``--json``."""
+    """Print one JSON object: the whole output of a command with ``--json``."""
     print(json.dumps(finite(answer), allow_nan=False))
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON can hold it: what is no finite number becomes null.
+    """The value as JSON can hold it: numbers that are not finite become null.
 
     >>> finite({"value": float("nan"), "per_seat": (1.0, float("inf"))})
     {'value': None, 'per_seat': [1.0, None]}
@@ -167,7 +165,7 @@ def iterations_text(count: int) -> str:
 
 
 def number_text(number: float) -> str:
-    """A value in six digits; what is only rounding is zero.
+    """A value in six digits; a rounding error is shown as zero.
 
     >>> number_text(-1 / 18), number_text(3e-17)
     ('-0.0555556', '0')
@@ -176,7 +174,7 @@ def number_text(number: float) -> str:
 
 
 def row_text(probabilities: Mapping[str, float]) -> Text:
-    """An infoset's actions with their probabilities, the likely ones bright."""
+    """The actions of an infoset with their probabilities, the likely ones in bold."""
     text = Text()
     for action, probability in probabilities.items():
         style = "bold" if probability > 0.5 else "dim" if probability < 0.005 else ""
@@ -196,7 +194,7 @@ def one_line(name: str) -> str:
 
 
 def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) -> Table:
-    """A table in the house style; the columns named in `numbers` are set to the right."""
+    """A table in our style; the columns named in `numbers` are aligned to the right."""
     from rich import box
 
     made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
@@ -207,7 +205,7 @@ def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) 
 
 
 def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
-    """Where to go from here: commands, each with what it does."""
+    """Print commands to try next, each with what it does."""
     listed = list(steps)
     width = min(60, max(len(command) for command, _ in listed))
     console.print()
@@ -238,7 +236,7 @@ def compile_game(game: Game, memory_limit: str, meter: Meter) -> PublicTree:
 
 
 def check_writable(option: str, path: Path | None) -> None:
-    """Refuse a file that could not be written, before any work is done for it."""
+    """Refuse a file that cannot be written, before any work is done."""
     if path is None:
         return
     folder = path.parent
@@ -256,7 +254,7 @@ def check_writable(option: str, path: Path | None) -> None:
 
 
 def check_device(device: str, threads: int | None = None) -> None:
-    """Refuse a device that is not there, before any work is done."""
+    """Refuse a device that is not available, before any work is done."""
     from subgame.engines.base import CPU
     from subgame.engines.factory import check_device as check
 
@@ -264,19 +262,19 @@ def check_device(device: str, threads: int | None = None) -> None:
         from subgame.engines.torch import find_device
 
         if threads is not None:
-            raise SubgameError(f"--threads is for the device cpu; it has no meaning on {device}.")
+            raise SubgameError(f"--threads only applies to the device cpu, not to {device}.")
         find_device(device)
 
 
 def check_saved(option: str, path: Path | None) -> None:
-    """Refuse what `check_writable` does, and a name that does not say what kind of file it is."""
+    """Refuse what `check_writable` refuses, and a name with another suffix."""
     check_writable(option, path)
     if path is not None and path.suffix != SAVED:
-        raise SubgameError(f"{option} wants a name that ends in {SAVED}, not {path.name}.")
+        raise SubgameError(f"{option} needs a file name that ends in {SAVED}, not {path.name}.")
 
 
 def check_readable(option: str, path: Path | None, wanted: str) -> None:
-    """Refuse a file that is not there, before any work is done."""
+    """Refuse a file that does not exist, before any work is done."""
     if path is not None and not path.exists():
         raise SubgameError(f"{option}: {unreadable(path, FileNotFoundError(), wanted)}")
 
@@ -284,18 +282,18 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
 def check_least(name: str, given: int | None, least: int = 1) -> None:
     """Refuse a number that is too small."""
     if given is not None and given < least:
-        raise ArgumentError(name, f"is a whole number of at least {least}, not {given}.")
+        raise ArgumentError(name, f"must be a whole number of at least {least}, not {given}.")
 
 
 def check_player(player: int | None) -> None:
-    """Refuse who does not play."""
+    """Refuse a player other than 0 and 1."""
     if player not in (None, 0, 1):
-        raise ArgumentError("player", f"is 0 or 1, not {player}.")
+        raise ArgumentError("player", f"must be 0 or 1, not {player}.")
 
 
 # Progress ------------------------------------------------------------------------------------
 class Meter:
-    """Progress on stderr: a bar that appears only if the work lasts; lines if no terminal."""
+    """Progress on stderr: a bar for work that takes a while; lines if stderr is not a terminal."""
 
     def __init__(self, game: str, patience: float = PATIENCE) -> None:
         self.game = game
@@ -308,7 +306,7 @@ class Meter:
         self._timer.daemon = True
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        self._now: tuple[str, str, float | None] = (f"Reading {game}", "", None)
+        self._now: tuple[str, str, float | None] = (f"Compiling {game}", "", None)
 
     def __enter__(self) -> Self:
         logging.getLogger("subgame").addHandler(self._log)
@@ -331,7 +329,8 @@ class Meter:
 
     def histories(self, count: int) -> None:
         """For `subgame.compile`."""
-        self.update(f"Reading {self.game}", f"{count:,} histories", None)
+        histories = "1 history" if count == 1 else f"{count:,} histories"
+        self.update(f"Compiling {self.game}", histories, None)
 
     def step(self, step: Step) -> None:
         """For `subgame.solve`."""
@@ -340,7 +339,7 @@ class Meter:
         self.update(f"Solving {self.game}", note, step.share)
 
     def update(self, what: str, note: str = "", share: float | None = None) -> None:
-        """Say what is being done, how far it is, and which share of it is done if that is known."""
+        """Say what is being done, with a note, and which share of it is done if that is known."""
         with self._lock:
             self._now = (what, note, share)
             if self._bar is not None and self._task is not None:
@@ -380,7 +379,7 @@ class Meter:
 
 
 class Told(logging.Handler):
-    """What the library logs, such as that kernels are compiled, said by a meter."""
+    """Shows what the library logs, such as that kernels are being compiled."""
 
     def __init__(self, meter: Meter) -> None:
         super().__init__()
@@ -391,10 +390,10 @@ class Told(logging.Handler):
 
 
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
-    """Have the kernels ready before any clock runs, by solving Kuhn poker for a moment."""
+    """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
 
-    meter.update("Getting the kernels ready")
+    meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":
         sg.exploitability(tree, sg.Strategy.uniform(tree), device=device)
@@ -406,11 +405,11 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
 def warm_up_ranges(
     meter: Meter, schedule: str, storage: str = "float32", technique: str | None = None
 ) -> None:
-    """The same for hold'em trees, with a tiny deck; with a technique, for gadgets on them too."""
+    """The same for hold'em trees, with a tiny deck; with a technique also for gadgets."""
     import subgame as sg
     from subgame.games.holdem.cards import Deck
 
-    meter.update("Getting the kernels ready")
+    meter.update("Loading the kernels")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
     if technique is None:
@@ -433,22 +432,25 @@ def warm_up_ranges(
 def range_memory(
     tree: RangeTree, schedule: str, memory_limit: str, storage: str = "float32"
 ) -> int:
-    """Bytes that solving a hold'em tree takes; refused if they are over the limit."""
+    """Bytes that solving a hold'em tree needs; refused if they are over the limit."""
     from subgame.solve.endgame import memory_needed
     from subgame.tree.compile import parse_bytes
 
     needed = memory_needed(tree, schedule, storage)
     if needed > parse_bytes(memory_limit):
         raise MemoryLimitError(
-            f"This spot needs {human_bytes(needed)} to solve, over the limit of {memory_limit}; "
-            "fewer bet sizes or a cap on raises make it smaller."
+            f"Solving this spot needs {human_bytes(needed)} of memory, over the limit of "
+            f"{memory_limit}. Fewer bet sizes or a cap on raises make it smaller."
         )
     return needed
 
 
 def check_range_schedule(schedule: str) -> None:
-    """Refuse what does not solve hold'em trees."""
+    """Refuse schedules that do not solve hold'em trees."""
     from subgame.solve.schedule import parse
 
     if schedule.strip().lower() == "lp" or parse(schedule).sampling != "none":
-        raise SubgameError(f"Ranges are solved by dcfr, cfr+ and the like, not by {schedule}.")
+        raise SubgameError(
+            f"The schedule {schedule} does not solve hold'em; use dcfr, cfr+ or another schedule "
+            "without sampling."
+        )

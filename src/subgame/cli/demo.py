@@ -1,4 +1,4 @@
-"""``subgame demo``: what the package does, in under two minutes.
+"""``subgame demo``: show what the package does, in under two minutes.
 
 The body is a list of sections. To add one, write a function that takes a `Meter` and returns a
 `Section`, and put it into `SECTIONS`.
@@ -39,12 +39,12 @@ SCHEDULES = {
     "pdcfr+": 1000,
     "mccfr": 20000,
 }
-"""Iterations of each; those of MCCFR only touch a sample of the game."""
+"""Iterations of each. An iteration of MCCFR visits only a sample of the game."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the demo: what people see, and the same as rows for ``--json``."""
+    """A part of the demo: what is shown, and the same as rows for ``--json``."""
 
     name: str
     title: str
@@ -55,8 +55,8 @@ class Section:
 def demo_command(json: JsonOption = False) -> None:
     """Show what subgame does, in under two minutes.
 
-    Solves Kuhn and Leduc poker with every schedule and exactly, judges strategies, and improves one
-    in its subgames.
+    The demo solves Kuhn and Leduc poker with every schedule and exactly, evaluates strategies, and
+    improves one in its subgames.
     """
     console, began = stdout(), time.perf_counter()
     rows: dict[str, Any] = {}
@@ -71,23 +71,26 @@ def demo_command(json: JsonOption = False) -> None:
     if json:
         emit({"sections": rows, "seconds": took})
         return
-    console.print(Text(f"All of this took {seconds_text(took)}."))
+    console.print(Text(f"The demo took {seconds_text(took)}."))
     next_steps(
         console,
         [
-            ("subgame games", "what else there is to solve"),
+            ("subgame games", "list all games"),
             ("subgame solve leduc --target 1e-6", "solve a game yourself"),
-            ("subgame exploit kuhn uniform", "see where a strategy can be beaten"),
-            ("subgame refine leduc uniform --at 'after round 1'", "improve one in its subgames"),
-            ("subgame reproduce", "run the papers' experiments again"),
-            ("subgame --help", "everything else"),
+            ("subgame exploit kuhn uniform", "see where a strategy loses most"),
+            (
+                "subgame refine leduc uniform --at 'after round 1'",
+                "improve a strategy in its subgames",
+            ),
+            ("subgame reproduce", "list the papers' experiments"),
+            ("subgame --help", "list all commands"),
         ],
     )
 
 
 # Sections ------------------------------------------------------------------------------------
 def schedules(meter: Meter) -> Section:
-    """Every schedule on Kuhn and Leduc, beside the linear program."""
+    """Every schedule on Kuhn and Leduc, and the linear program."""
     import subgame as sg
 
     rows: list[dict[str, Any]] = []
@@ -103,7 +106,7 @@ def schedules(meter: Meter) -> Section:
             for schedule, count in SCHEDULES.items()
         ]
         numbers = ("iterations", "exploitability", "value", "time")
-        shown = table("schedule", "what it is", *numbers, numbers=numbers, title=_title(tree))
+        shown = table("schedule", "description", *numbers, numbers=numbers, title=_title(tree))
         for result in [*results, exact]:
             answer = result.as_dict()
             keys = ("game", "schedule", "iterations", "seconds", "value", "exploitability")
@@ -118,12 +121,12 @@ def schedules(meter: Meter) -> Section:
                 end_section=result is results[-1],
             )
         parts.append(shown)
-    title = "One engine for every kind of counterfactual regret minimisation, and a linear program"
+    title = "Solving: seven variants of counterfactual regret minimisation and a linear program"
     return Section("schedules", title, Group(*parts), rows)
 
 
-def judging(meter: Meter) -> Section:
-    """The same strategy after more and more iterations, judged by best responses."""
+def evaluation(meter: Meter) -> Section:
+    """The exploitability of several strategies, from uniform to exact."""
     import subgame as sg
 
     tree = sg.compile(sg.games.load("leduc"))
@@ -137,7 +140,7 @@ def judging(meter: Meter) -> Section:
         "linear program": sg.solve_lp(tree).strategy,
     }
     numbers = ("exploitability", "against player 0", "against player 1")
-    shown = table("strategy", *numbers, numbers=numbers, title="What a best response wins in Leduc")
+    shown = table("strategy", *numbers, numbers=numbers, title="Leduc: what a best response wins")
     rows = []
     for name, strategy in candidates.items():
         gap = sg.exploitability(tree, strategy)
@@ -150,7 +153,9 @@ def judging(meter: Meter) -> Section:
             }
         )
         shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
-    return Section("judging", "Any strategy is judged exactly, by a best response", shown, rows)
+    return Section(
+        "judging", "Evaluating: a best response gives the exact exploitability", shown, rows
+    )
 
 
 ROUGH = 30
@@ -165,21 +170,21 @@ def techniques(meter: Meter) -> Section:
     rough = sg.solve(tree, "cfr+", iterations=ROUGH).strategy
     subgames = sg.cut(tree, "after round 1")
     named: list[tuple[sg.Gadget, str]] = [
-        (sg.Unsafe(), "none"),
-        (sg.Resolve(), "safe"),
-        (sg.Maxmargin(), "safe"),
-        (sg.ReachResolve(), "safe"),
-        (sg.ReachMaxmargin(), "safe"),
-        (sg.Estimate(), "none"),
-        (sg.Distributional(), "none"),
-        (sg.ReachEstimateDistributional(), "none"),
-        (sg.Resolve(refined=0.1), "safe in the limit"),
+        (sg.Unsafe(), "no"),
+        (sg.Resolve(), "yes"),
+        (sg.Maxmargin(), "yes"),
+        (sg.ReachResolve(), "yes"),
+        (sg.ReachMaxmargin(), "yes"),
+        (sg.Estimate(), "no"),
+        (sg.Distributional(), "no"),
+        (sg.ReachEstimateDistributional(), "no"),
+        (sg.Resolve(refined=0.1), "in the limit"),
     ]
-    title = f"Leduc, a blueprint of {ROUGH} iterations refined in its five subgames"
+    title = f"Leduc: a blueprint of {ROUGH} iterations, refined in its five subgames"
     numbers = ("before", "after", "smallest margin", "time")
-    shown = table("technique", *numbers, "promise", numbers=numbers, title=title)
+    shown = table("technique", *numbers, "safe", numbers=numbers, title=title)
     rows: list[dict[str, Any]] = []
-    for number, (gadget, promise) in enumerate(named):
+    for number, (gadget, safe) in enumerate(named):
         name = gadget.name + (" (refined)" if gadget.refined else "")
         meter.update(f"Refining leduc by {name}", "", number / len(named))
         found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
@@ -199,16 +204,18 @@ def techniques(meter: Meter) -> Section:
             f"{found.after.mean:.4f}",
             f"{found.margin:.4f}",
             seconds_text(found.seconds),
-            Text(promise, style="dim"),
+            Text(safe, style="dim"),
         )
     told = Text(
-        "  Safe: a best response wins no more than before. Margin: by how much less.", "dim"
+        "  Before and after: exploitability. Safe: a best response wins no more than before.\n"
+        "  Margin: how much less the opponent can win at a root infoset than before.",
+        "dim",
     )
-    title = "A strategy is improved in its subgames, safely where the technique is safe"
+    title = "Refining: each subgame is solved again, by each of the techniques"
     return Section("techniques", title, Group(shown, told), rows)
 
 
-SECTIONS: list[Callable[[Meter], Section]] = [schedules, judging, techniques]
+SECTIONS: list[Callable[[Meter], Section]] = [schedules, evaluation, techniques]
 
 
 def _title(tree: PublicTree) -> str:
@@ -217,7 +224,7 @@ def _title(tree: PublicTree) -> str:
 
 
 def _what(schedule: str) -> str:
-    """A schedule's name and year, out of its documentation."""
+    """A schedule's name and year, from its docstring."""
     from subgame.solve.schedule import NAMED
 
     if schedule not in NAMED:

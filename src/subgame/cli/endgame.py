@@ -1,4 +1,4 @@
-"""``subgame endgame``: solve a hold'em spot and show who does what with which hand."""
+"""``subgame endgame``: solve a hold'em spot and show the strategy hand by hand."""
 
 from __future__ import annotations
 
@@ -70,30 +70,34 @@ FileArgument = Annotated[
     typer.Argument(
         metavar="FILE",
         show_default=False,
-        help="A Libratus endgame (-round, -board, -pot, -reach) instead of the options below; "
-        "or a .safetensors file saved by --out, which is shown and not solved again.",
+        help="A Libratus endgame file, which replaces the options below, or a .safetensors file "
+        "saved by --out, which is shown without solving it again.",
     ),
 ]
 BoardOption = Annotated[
-    str | None, _spot("--board", "CARDS", "3, 4 or 5 cards: QsJh2h, 'Qs Jh 2h 8d', Q♠J♥2♥8♦3♣.")
+    str | None, _spot("--board", "CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.")
 ]
 PotOption = Annotated[
-    int | None, _spot("--pot", "CHIPS", "All the chips in the middle, half from each player.")
+    int | None, _spot("--pot", "CHIPS", "Chips in the pot, half from each player.")
 ]
 StackOption = Annotated[
-    str | None, _spot("--stack", "CHIPS", "Chips behind: 1000, or 1000/800 for OOP and IP.")
+    str | None, _spot("--stack", "CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.")
 ]
 OopOption = Annotated[
-    str | None, _spot("--oop", "RANGE", "Of the player out of position, who acts first.", "random")
+    str | None, _spot("--oop", "RANGE", "Range of the player out of position.", "random")
 ]
-IpOption = Annotated[str | None, _spot("--ip", "RANGE", "Of the player in position.", "random")]
-BetsOption = Annotated[str | None, _spot("--bets", "SIZES", "Bets and raises; see above.", BETS)]
+IpOption = Annotated[
+    str | None, _spot("--ip", "RANGE", "Range of the player in position.", "random")
+]
+BetsOption = Annotated[
+    str | None, _spot("--bets", "SIZES", "Sizes of bets and raises; see above.", BETS)
+]
 MinBetOption = Annotated[
-    int | None, _spot("--min-bet", "CHIPS", "The least bet: the big blind.", "1")
+    int | None, _spot("--min-bet", "CHIPS", "The smallest bet: the big blind.", "1")
 ]
 TargetOption = Annotated[
     str | None,
-    _run("--target", "E", "Stop at this exploitability: 0.1% of the pot, or 0.1 chips.", TARGET),
+    _run("--target", "E", "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).", TARGET),
 ]
 IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N iterations.")]
 TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
@@ -102,7 +106,7 @@ ScheduleOption = Annotated[
     _run(
         "--schedule",
         "NAME",
-        "hs-dcfr, dcfr, cfr+, pcfr+, ... as in subgame solve.",
+        "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
         True,
         autocompletion=_complete_schedule,
     ),
@@ -112,32 +116,33 @@ StorageOption = Annotated[
     _run(
         "--storage",
         "KIND",
-        "float32; in half the memory int16; on cuda and torch also bfloat16.",
+        "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
         True,
     ),
 ]
-ApartOption = Annotated[
+NoMergeOption = Annotated[
     bool,
     _run(
-        "--apart",
+        "--no-merge",
         "",
-        "Keep hands and boards apart that differ only in suits: slower, but the "
-        "river or turn of a saved solution can then be refined board by board.",
+        "Do not merge hands and boards that differ only by suit. Slower, but a saved solution can "
+        "then be refined board by board.",
     ),
 ]
-ThreadsOption = Annotated[int | None, _run("--threads", "N", "Cores to use.", "all")]
+OldNoMergeOption = Annotated[bool, _run("--apart", "", "The old name of --no-merge.", hidden=True)]
+ThreadsOption = Annotated[int | None, _run("--threads", "N", "Number of CPU threads.", "all")]
 SolvedOn = Annotated[
     str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
 ]
 LimitOption = Annotated[
-    str, _run("--memory-limit", "BYTES", "Refuse spots that need more, e.g. 500MB.", True)
+    str, _run("--memory-limit", "BYTES", "Refuse spots that need more, such as 500MB.", True)
 ]
 LineOption = Annotated[
     str | None,
-    _show("--line", "ACTIONS", "Show the decision after these actions too: r50, or 'c r50'."),
+    _show("--line", "ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
 ]
 OutOption = Annotated[
-    Path | None, _show("--out", "F.safetensors", "Save the strategy and its spot.")
+    Path | None, _show("--out", "FILE", "Save the spot and its strategy as FILE.safetensors.")
 ]
 PrintJson = Annotated[bool, _show("--json", None, "Print one JSON object instead of tables.")]
 
@@ -159,33 +164,34 @@ def endgame_command(
     threads: ThreadsOption = None,
     device: SolvedOn = "cpu",
     storage: StorageOption = "float32",
-    apart: ApartOption = False,
+    no_merge: NoMergeOption = False,
+    apart: OldNoMergeOption = False,
     memory_limit: LimitOption = "8GiB",
     line: LineOption = None,
     out: OutOption = None,
     json: PrintJson = False,
 ) -> None:
-    """Solve a hold'em spot from the flop, turn or river on, hand by hand.
+    """Solve a hold'em spot on the flop, turn or river, hand by hand.
 
-    Runs until the first of --target, --iterations and --seconds is met, and
-    to 0.5 % of the pot if none is given; Ctrl-C stops early and shows the
-    result so far. EV is a player's share of the pot in chips, both together
-    the whole pot; equity is her share if nobody bet any more.
+    Solving stops as soon as --target, --iterations or --seconds is reached. If none is given, it
+    stops at 0.5 % of the pot. Ctrl-C stops early and shows the result so far.
+
+    EV is a player's share of the pot in chips; the EVs of both players add up to the pot. Equity is
+    a player's share of the pot with no further betting.
 
     [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   99-66   A5s-A2s   JTs-54s
 
-    Separated by commas. A weight stands after a colon, T9o:0.5; random is
-    every hand; a later item replaces an earlier one, so that random,72o:0
-    is everything but seven-deuce offsuit.
+    Separate items by commas. Add a weight after a colon: T9o:0.5. 'random' is every hand. A later
+    item replaces an earlier one: 'random,72o:0' is every hand but 72o.
 
-    [bold]Bets[/]   0.5x share of the pot   2.5r times the bet   250 chips   a all-in
+    [bold]Bets[/]   0.5x of the pot   2.5r times the bet   250 chips   a all-in
 
-    For all streets, '0.5x 1x a', or street by street, with sizes for raises
-    and a cap on bets and raises: 'flop: 0.33x; turn, river: 0.75x a / raise
-    2.5r a / cap 3'. After a semicolon: 'all-in 0.67' makes a size all-in
-    that takes more than 67 % of the stack, 'chip 5' rounds to 5 chips.
+    '0.5x 1x a' holds for all streets. Streets can differ, raises can have their own sizes, and the
+    number of bets and raises can be capped: 'flop: 0.33x; turn, river: 0.75x a / raise 2.5r a /
+    cap 3'. Add '; all-in 0.67' to make bets of more than 67 % of the stack all-in, and '; chip 5'
+    to round bets to 5 chips.
 
-    [bold]Actions[/]   f fold   c check or call   r150 bet or raise to 150 in all
+    [bold]Actions[/]   f fold   c check or call   r150 bet or raise to a total of 150
 
     [bold]Examples[/]
 
@@ -208,19 +214,20 @@ def endgame_command(
     }
     limits = {"--target": target, "--iterations": iterations, "--seconds": seconds}
     if file is not None:
-        _refuse(f"The file {file} says which spot it is", given)
+        _refuse(f"The file {file} defines the spot", given)
     check_saved("--out", out)
     check_device(device, threads)
     if file is not None and file.suffix == SAVED:
         _refuse(
-            f"The file {file} is solved already",
-            {"--bets": bets, **limits, "--out": out, "--apart": apart or None},
+            f"The file {file} is already solved",
+            {"--bets": bets, **limits, "--out": out, "--no-merge": no_merge or apart or None},
         )
         shown = _saved(file, memory_limit, threads, device, line)
     else:
         game = _game(file, given, BETS if bets is None else bets)
+        merge = not (no_merge or apart)
         job = Job.checked(
-            game, line, schedule, target, iterations, seconds, threads, device, storage, apart
+            game, line, schedule, target, iterations, seconds, threads, device, storage, merge
         )
         shown = job.run(memory_limit, out)
     if json:
@@ -237,7 +244,7 @@ def endgame_command(
 def _refuse(why: str, given: dict[str, Any]) -> None:
     for option, value in given.items():
         if value is not None:
-            raise SubgameError(f"{why}, so that {option} has no meaning beside it.")
+            raise SubgameError(f"{why}, so {option} cannot be given with it.")
 
 
 def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
@@ -249,9 +256,7 @@ def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
         return sg.holdem.libratus.read(file, sizes)
     for option in ("--board", "--pot", "--stack"):
         if given[option] is None:
-            raise SubgameError(
-                f"{option} is missing: a spot is --board, --pot and --stack, or a file."
-            )
+            raise SubgameError(f"{option} is missing. Give --board, --pot and --stack, or a file.")
     check_least("min_bet", given["--min-bet"])
     ranges = [
         _read(option, sg.holdem.Range.parse, "random" if given[option] is None else given[option])
@@ -268,7 +273,7 @@ def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
 
 
 def _read(option: str, parse: Callable[..., T], *text: str) -> T:
-    """What an option says in a grammar of its own; errors name the option."""
+    """The value of an option that has a grammar of its own; errors name the option."""
     try:
         return parse(*text)
     except SubgameError as error:
@@ -279,13 +284,13 @@ def _stacks(text: str) -> tuple[int, int]:
     parts = [part.strip().replace(",", "").replace("_", "") for part in text.split("/")]
     if len(parts) > 2 or not all(part.isdecimal() for part in parts):
         raise SubgameError(
-            f"--stack is a whole number of chips such as 1000, or two as in 1000/800, not '{text}'."
+            f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
         )
     return int(parts[0]), int(parts[-1])
 
 
 def parse_target(text: str, pot: int) -> float:
-    """An exploitability in chips from chips or a share of the pot.
+    """An exploitability in chips, given in chips or in percent of the pot.
 
     >>> parse_target("0.1%", 200), parse_target("0.25", 200)
     (0.2, 0.25)
@@ -297,8 +302,8 @@ def parse_target(text: str, pot: int) -> float:
         value = math.nan
     if not (value > 0 and math.isfinite(value)):
         raise SubgameError(
-            f"--target is a share of the pot such as 0.1%, or chips such as 0.25, and above 0, "
-            f"not '{text}'."
+            f"--target must be a share of the pot such as 0.1%, or a number of chips such as "
+            f"0.25, not '{text}'."
         )
     return value * pot / 100 if percent else value
 
@@ -306,7 +311,7 @@ def parse_target(text: str, pot: int) -> float:
 # Solving -------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Job:
-    """A spot and how long to work on it."""
+    """A spot, and how to solve it."""
 
     game: Holdem
     line: str | None
@@ -317,7 +322,8 @@ class Job:
     threads: int | None
     device: str
     storage: str
-    apart: bool
+    merge: bool
+    """Whether hands and boards that differ only by suit are merged."""
 
     @classmethod
     def checked(
@@ -331,9 +337,9 @@ class Job:
         threads: int | None,
         device: str,
         storage: str,
-        apart: bool,
+        merge: bool,
     ) -> Self:
-        """Refuses what will be refused later, before the boards are dealt."""
+        """Check everything before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
         from subgame.solve.solver import Limits
 
@@ -346,21 +352,21 @@ class Job:
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(iterations, seconds, chips)
         return cls(
-            game, line, schedule, chips, iterations, seconds, threads, device, storage, apart
+            game, line, schedule, chips, iterations, seconds, threads, device, storage, merge
         )
 
     def run(self, memory_limit: str, out: Path | None) -> Shown:
-        """Solve; Ctrl-C keeps what is done."""
+        """Solve; Ctrl-C keeps the result so far."""
         import subgame as sg
         from subgame.solve.endgame import Endgame
 
         with Meter("the endgame") as meter:
-            # A GPU solves hands apart, whatever the tree has.
-            merge: Merge = False if self.apart else True if self.device == "cpu" else "boards"
+            # On a GPU hands are never merged, whatever the tree has.
+            merge: Merge = False if not self.merge else True if self.device == "cpu" else "boards"
             tree = _compile(self.game, memory_limit, self.storage, merge, meter)
             needed = range_memory(tree, self.schedule, memory_limit, self.storage)
             _quote(tree, needed, meter)
-            if self.device == "cpu":  # a GPU's kernels are those of one game's betting
+            if self.device == "cpu":  # a GPU's kernels are compiled for each betting tree
                 warm_up_ranges(meter, self.schedule, self.storage)
             meter.update("Solving the endgame")
             result = sg.solve(
@@ -375,7 +381,7 @@ class Job:
                 progress=_progress(meter, tree),
             )
             failure = _write(result.strategy, out)
-            meter.update("Measuring EV and equity")
+            meter.update("Computing EV and equity")
             solved = Endgame.of(result.strategy, self.threads, self.device)
         return Shown.of_result(result, solved, needed, self.line, failure)
 
@@ -398,10 +404,10 @@ def _compile(
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
-    """Say what solving will take, before it is taken."""
-    meter.say(f"{tree.num_nodes:,} nodes; solving takes {human_bytes(needed)} of memory.")
+    """Say how much memory solving needs, before it is allocated."""
+    meter.say(f"{tree.num_nodes:,} nodes; solving needs {human_bytes(needed)} of memory.")
     if not any(a[0] == "r" for s in tree.streets for side in s.actions for n in side for a in n):
-        meter.say("The bet sizes have no bet on these streets, so that both players only check.")
+        meter.say("The bet sizes allow no bet on these streets, so both players only check.")
 
 
 def _progress(meter: Meter, tree: RangeTree) -> Any:
@@ -416,7 +422,7 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
 
 
 def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
-    """Save; what fails is told after the result, which is not to be lost for it."""
+    """Save; an error is returned and shown after the result, which must not be lost."""
     from subgame.solve.endgame import save
 
     if out is not None:
@@ -432,7 +438,7 @@ def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
 def _saved(
     file: Path, memory_limit: str, threads: int | None, device: str, line: str | None
 ) -> Shown:
-    """A solution from a file."""
+    """A saved solution."""
     import subgame as sg
     from subgame.solve.endgame import Endgame, load, memory_needed
 

@@ -1,4 +1,4 @@
-"""What ``subgame endgame`` shows: the grids and figures for people, the object for programs."""
+"""The output of ``subgame endgame``: grids and figures as text, and the JSON object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import next_steps, seconds_text
+from subgame.cli.common import iterations_text, next_steps, seconds_text
 from subgame.cli.line import PLACE, Line
 from subgame.cli.solve import STOPPED
 from subgame.errors import SubgameError, human_bytes
@@ -28,7 +28,7 @@ PLAYERS = ("OOP", "IP")
 
 @dataclass(frozen=True)
 class Shown:
-    """A result with everything that is told of it."""
+    """A result with everything that is shown of it."""
 
     solved: Endgame
     gap: Exploitability
@@ -62,7 +62,7 @@ class Shown:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """The output of ``--json``."""
         from subgame.solve.endgame import notes
 
         solved, said = self.solved, notes(self.solved.tree.holdem)
@@ -108,7 +108,7 @@ class Shown:
         return answer
 
     def print(self, console: Console, line: Line, out: Path | None) -> None:
-        """Grids, figures, and where to go next."""
+        """Print the grids, the figures and what to try next."""
         from subgame.cli import hand_grid
 
         console.print(self._heading())
@@ -153,14 +153,14 @@ class Shown:
             (
                 "  EV",
                 [f"{ev:,.{digits}f}" for ev in solved.ev],
-                f"chips of the pot of {solved.pot:,}",
+                f"chips, of a pot of {solved.pot:,}",
             ),
             (
                 "  equity",
                 [f"{100 * share:.2f} %" for share in solved.equity],
-                "of the pot if nobody bet any more",
+                "share of the pot with no further betting",
             ),
-            ("  range", [f"{count:,.6g}" for count in combos], "hands, by weight"),
+            ("  range", [f"{count:,.6g}" for count in combos], "hands in the range, by weight"),
         ]
         grid.add_row("", *(Text(name, style="bold") for name in PLAYERS), "")
         for name, values, note in rows:
@@ -172,8 +172,8 @@ class Shown:
         gap = max(self.gap.mean, 0.0)
         told = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
         grid.add_row("  exploitability", Text(told, style="bold"))
-        why = STOPPED.get(self.stopped, "read from the file")
-        grid.add_row("  iterations", f"{self.iterations:,} of {self.schedule}; {why}")
+        why = STOPPED.get(self.stopped, "read from a file")
+        grid.add_row("  solved by", f"{iterations_text(self.iterations)} of {self.schedule}; {why}")
         if not math.isnan(self.seconds):
             grid.add_row("  time", seconds_text(self.seconds))
         nodes = self.solved.tree.num_nodes
@@ -188,19 +188,30 @@ class Shown:
         bets = [pair for pair in zip(first.actions, first.names, strict=True) if pair[0][0] == "r"]
         if bets and len(self.decisions) < 3:
             action, name = bets[0]
-            steps.append((f"{again} --line {action}", f"what IP does after {name}"))
+            steps.append(
+                (f"{again} --line {action}", f"show IP's response to {_noun(action, name)}")
+            )
         if self.stopped == "saved":
             pass
         elif out is None:
-            steps.append((f"{again} --out spot.safetensors", "keep the solution"))
+            steps.append((f"{again} --out spot.safetensors", "save the solution"))
         elif self.failure is None:
-            steps.append((again, "look at it again, without solving"))
+            steps.append((again, "show it again without solving"))
         if steps:
             next_steps(console, steps)
 
 
+def _noun(action: str, name: str) -> str:
+    """A bet as one speaks of it.
+
+    >>> _noun("r50", "bet 50"), _noun("r1000", "all-in 1,000")
+    ('a bet of 50', 'an all-in')
+    """
+    return "an all-in" if name.startswith("all-in") else f"a bet of {int(action[1:]):,}"
+
+
 def title(decision: Decision) -> Text:
-    """Who acts, after what."""
+    """Who acts, and after which actions."""
     from subgame.games.holdem.bets import STREETS
     from subgame.solve.endgame import action_name
 
@@ -223,7 +234,7 @@ def _frequency(decision: Decision) -> dict[str, float]:
 
 
 def decisions(solved: Endgame, line: str | None) -> list[Decision]:
-    """The first decision of each player, and the one asked for."""
+    """The first decision of each player, and the one that `line` asks for."""
     first = solved.decision()
     found = [first]
     after = first.betting.child("c")

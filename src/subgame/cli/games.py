@@ -1,4 +1,4 @@
-"""``subgame games``: what there is to solve."""
+"""``subgame games``: list the games."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def games_command(json: JsonOption = False) -> None:
-    """List the games, their parameters and the defaults.
+    """List the games with their parameters and defaults.
 
-    Parameters stand in brackets after the name: [bold]subgame solve 'liars-dice(faces=5)'[/].
-    Games of OpenSpiel are named openspiel:NAME, and Gambit files by their path.
+    Give parameters in parentheses after the name: [bold]'liars-dice(faces=5)'[/]. Write
+    openspiel:NAME for a game of OpenSpiel, and the path of the file for a Gambit game.
     """
     from subgame import games
 
@@ -26,7 +26,7 @@ def games_command(json: JsonOption = False) -> None:
         emit({"games": [_as_dict(row) for row in rows]})
         return
     console = stdout()
-    shown = table("name", "parameters and defaults", "what it is")
+    shown = table("name", "parameters and defaults", "description")
     for row in rows:
         inside = ", ".join(
             key if default is inspect.Parameter.empty else f"{key}={default}"
@@ -37,10 +37,13 @@ def games_command(json: JsonOption = False) -> None:
     next_steps(
         console,
         [
-            ("subgame solve leduc", "solve one of them"),
-            ("subgame solve 'liars-dice(dice=1, faces=5)'", "with other parameters"),
-            ("subgame solve 'openspiel:leduc_poker'", "a game of OpenSpiel, if that is installed"),
-            ("subgame solve my-game.efg", "a game in a Gambit file"),
+            ("subgame solve leduc", "solve one of the games"),
+            ("subgame solve 'liars-dice(dice=1, faces=5)'", "set its parameters"),
+            (
+                "subgame solve 'openspiel:leduc_poker'",
+                "solve a game of OpenSpiel, if it is installed",
+            ),
+            ("subgame solve my-game.efg", "solve a game from a Gambit file"),
         ],
     )
 

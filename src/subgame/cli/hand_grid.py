@@ -1,4 +1,4 @@
-"""A strategy as poker players read it: a grid of hand classes, split by the colours of actions."""
+"""A strategy as a grid of hand classes, each coloured by how often its actions are played."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Floats = NDArray[np.float64]
 FOLD: Rgb = (61, 124, 184)
 CALL: Rgb = (92, 184, 102)
 BETS: tuple[Rgb, Rgb] = ((250, 178, 102), (201, 48, 44))
-"""The smallest bet and the largest; those between are mixed."""
+"""The smallest bet and the largest; bets between them have colours in between."""
 ALL_IN: Rgb = (125, 60, 152)
 DARK: Rgb = (30, 30, 34)
-"""What the colours of a class fade to where little of it is in the range."""
+"""The colour of a class fades to this where little of it is in the range."""
 FAINTEST = 0.35
-"""How much colour the rarest class keeps."""
+"""The share of its colour that the rarest class keeps."""
 MOST, LEAST = 6, 3
-"""Columns of a cell."""
+"""The widest and the narrowest cell, in columns."""
 SECOND = 0.15
-"""Without colours, a second action is named from this share on."""
+"""Without colours, a second action is shown from this frequency on."""
 SUITS = {"c": ("♣", "green"), "d": ("♦", "blue"), "h": ("♥", "red"), "s": ("♠", "")}
 
 
@@ -42,7 +42,7 @@ class Look(NamedTuple):
     """How one action is shown."""
 
     colour: Rgb
-    letter: str  # where there are no colours
+    letter: str  # shown where there are no colours
 
 
 class Cell(NamedTuple):
@@ -104,12 +104,12 @@ def _class(deck: Deck, row: int, column: int) -> tuple[str, NDArray[np.int64]]:
 
 # Drawing -------------------------------------------------------------------------------------
 def coloured(console: Console) -> bool:
-    """Whether colours can be seen."""
+    """Whether the console shows colours."""
     return console.color_system is not None and not console.no_color
 
 
 def cell_width(console: Console, columns: int = 13) -> int:
-    """As wide as fits, one column between cells."""
+    """The widest cell that fits, with one column between cells."""
     return int(np.clip((console.width + 1) // columns - 1, LEAST, MOST))
 
 
@@ -185,7 +185,7 @@ def _cell(cell: Cell, shown: list[Look], width: int) -> Text:
 
 
 def _letters(cell: Cell, shown: list[Look], width: int) -> Text:
-    """A class with the letters of what it mostly does."""
+    """A class with the letters of its most frequent actions."""
     if not cell.weight:
         return Text(f"{'·':^3}".ljust(width))
     order = np.argsort(-cell.mix, kind="stable")[:2]
@@ -204,7 +204,7 @@ def blend(one: Rgb, two: Rgb, share: float) -> Rgb:
 
 
 def _ink(paper: Rgb) -> Rgb:
-    """Black or white, whichever can be read on a colour."""
+    """Black or white, whichever is readable on a colour."""
     light = 0.299 * paper[0] + 0.587 * paper[1] + 0.114 * paper[2]
     return (0, 0, 0) if light > 135 else (255, 255, 255)
 
@@ -215,7 +215,7 @@ def _style(ink: Rgb | None, paper: Rgb | None = None, *, bold: bool = False) -> 
 
 
 def cards_text(deck: Deck, cards: tuple[int, ...]) -> Text:
-    """Cards with the signs of their suits, in four colours."""
+    """Cards with suit symbols, in four colours."""
 
     def parts() -> Iterator[tuple[str, str]]:
         for card in cards:

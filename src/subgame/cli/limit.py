@@ -1,4 +1,4 @@
-"""``subgame limit``: solve a game down to a depth limit, and say how good that is."""
+"""``subgame limit``: solve a game down to a depth limit."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ if TYPE_CHECKING:
 WAYS = ("bias", "self", "all", "none")
 LEAVES = ("exact", "rollout")
 LEAST_ROLLOUTS = 2
-"""Random plays from which an error can be told."""
+"""The least number of rollouts that has a standard error."""
 SELF = 10
-"""Continuations that self-play makes if nothing is said, as many as in the paper's Fig. 2."""
+"""Default number of continuations from self-play, as in the paper's Fig. 2."""
 
 AtOption = Annotated[
     list[str] | None,
     typer.Option(
         "--at",
         metavar="WHERE",
-        help="The limit: a frontier of the game ('after round 1' of leduc), a public state, "
-        "'depth 2', 'before chance' or 'after chance'. Repeat it for several public states.",
+        help="The limit: a frontier of the game ('after round 1' in leduc), a public state, "
+        "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
         show_default=False,
     ),
 ]
@@ -69,10 +69,10 @@ WayOption = Annotated[
     str | None,
     typer.Option(
         "--continuations",
-        metavar="bias|self|all|none",
-        help="What the opponent may choose at the limit: the blueprint biased towards each action "
-        "(bias), best responses found by self-play (self), every pure strategy (all), or nothing "
-        "but the blueprint (none).",
+        metavar="KIND",
+        help="The strategies that the opponent may choose from at the limit. bias: the blueprint "
+        "biased towards each action. self: best responses found by self-play. all: every pure "
+        "strategy. none: only the blueprint.",
         show_default="bias",
     ),
 ]
@@ -81,13 +81,13 @@ CountOption = Annotated[
     typer.Option(
         "--count",
         metavar="K",
-        help="Offer K continuations at most, the blueprint included.",
-        show_default=f"all of bias, {SELF} of self",
+        help="Offer at most K continuations, including the blueprint.",
+        show_default=f"bias: all, self: {SELF}",
     ),
 ]
 PlayerOption = Annotated[
     int | None,
-    typer.Option("--player", metavar="0|1", help="Only for this player; otherwise for both."),
+    typer.Option("--player", metavar="0|1", help="Only this player; by default both."),
 ]
 
 
@@ -101,9 +101,9 @@ def limit_command(
         str,
         typer.Option(
             "--leaves",
-            metavar="exact|rollout|FILE",
-            help="Values at the limit: exact, by random plays, or by a network that subgame train "
-            "saved, which brings its limit and its continuations along.",
+            metavar="KIND",
+            help="The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
+            "saved by subgame train, which also contains the limit and the continuations.",
         ),
     ] = "exact",
     continuations: WayOption = None,
@@ -113,7 +113,7 @@ def limit_command(
         typer.Option(
             "--rollouts",
             metavar="N",
-            help="With --leaves rollout: plays per history and pair of continuations.",
+            help="With --leaves rollout: rollouts per history and pair of continuations.",
             show_default="1000",
         ),
     ] = None,
@@ -121,13 +121,17 @@ def limit_command(
     weaken: Annotated[
         bool,
         typer.Option(
-            "--weaken", help="Lower continuations that beat the blueprint until they do not."
+            "--weaken",
+            help="Lower the values of continuations that do better than the blueprint to the "
+            "blueprint's value.",
         ),
     ] = False,
     penalty: Annotated[
         float,
         typer.Option(
-            "--penalty", metavar="X", help="Take X from every continuation but the blueprint."
+            "--penalty",
+            metavar="X",
+            help="Subtract X from the value of every continuation but the blueprint.",
         ),
     ] = 0.0,
     schedule: Annotated[
@@ -135,7 +139,7 @@ def limit_command(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help=f"lp, which is exact, or one of {', '.join(n for n in NAMED if n != 'cfr-br')}.",
+            help=f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}.",
         ),
     ] = "lp",
     iterations: Annotated[
@@ -144,32 +148,37 @@ def limit_command(
     seconds: SecondsOption = None,
     gap: Annotated[
         float | None,
-        typer.Option("--gap", metavar="E", help="Stop when the limited game's NashConv is E."),
+        typer.Option(
+            "--gap",
+            metavar="E",
+            help="Stop when the NashConv of the depth-limited game is at most E.",
+        ),
     ] = None,
     best_below: Annotated[
         bool,
         typer.Option(
             "--best-below",
-            help="Also say how good the solution is with the best play below the limit instead of "
-            "the blueprint's: a linear program over the whole game.",
+            help="Also evaluate the solution with best play below the limit instead of the "
+            "blueprint. This solves a linear program of the whole game.",
         ),
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="F.safetensors", help="Save the strategy."),
+        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Of rollouts and random strategies.")
+        int,
+        typer.Option("--seed", metavar="N", help="Seed of rollouts and of the random strategy."),
     ] = 0,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
-    """Solve a game down to a depth limit, where the opponent chooses how she goes on.
+    """Solve a game down to a depth limit.
 
-    One value per state is not enough when there is something to hide: at each of her infosets at
-    the limit the opponent picks one of several strategies for the rest of the game (Brown, Sandholm
-    & Amos 2018). The solution plays above the limit, the strategy that was given plays below it,
-    and both together are judged in the whole game.
+    In a game with hidden information one value per state at the limit is not enough. Instead, at
+    each infoset at the limit, the opponent chooses one of several strategies for the rest of the
+    game, called continuations (Brown, Sandholm & Amos 2018). The solution is played above the limit
+    and STRATEGY below it. The exploitability of both together is measured in the whole game.
 
     [bold]Examples[/]
 
@@ -191,7 +200,7 @@ def limit_command(
     check_player(player)
     check_least("seed", seed, 0)
     if not 0 <= penalty < math.inf:
-        raise ArgumentError("penalty", f"is a number of at least 0, not {penalty:g}.")
+        raise ArgumentError("penalty", f"must be a number of at least 0, not {penalty:g}.")
     check_saved("--out", out)
 
     import subgame as sg
@@ -210,7 +219,7 @@ def limit_command(
             if leaves == "rollout":
                 values = sg.Rollouts(1000 if rollouts is None else rollouts, seed)
             limit = Limit.made(tree, rough, at, player, values, continuations, count, meter)
-        meter.update(f"Solving {rules} down to the limit")
+        meter.update(f"Solving {rules} down to the depth limit")
         solved = [
             sg.solve_limited(
                 sg.depth_limited(
@@ -244,21 +253,22 @@ def limit_command(
 
 # Before --------------------------------------------------------------------------------------
 def check_way(way: str | None, count: int | None) -> None:
-    """Refuse continuations that there are not."""
+    """Refuse unknown kinds of continuations."""
     if way is not None and way not in WAYS:
-        raise did_you_mean("way to make continuations", way, WAYS)
+        raise did_you_mean("kind of continuations", way, WAYS)
     check_least("count", count)
     if count is not None and way in ("all", "none"):
-        raise SubgameError(f"--count has no meaning for --continuations {way}.")
+        raise SubgameError(f"--count does not apply to --continuations {way}.")
 
 
 def refuse_holdem(rules: Game) -> None:
-    """Depth limits need histories, which hold'em trees do not keep."""
+    """Refuse hold'em: depth limits need histories, which hold'em trees do not keep."""
     import subgame as sg
 
     if isinstance(rules, sg.holdem.Holdem):
         raise SubgameError(
-            f"Depth limits are for games that are compiled history by history, not for {rules}."
+            f"This command does not work on hold'em games such as {rules}; "
+            "subgame.refine.depth.boards solves them to a depth limit."
         )
 
 
@@ -273,7 +283,7 @@ def _check(
     seconds: float | None,
     gap: float | None,
 ) -> None:
-    """Refuse what will be refused later, before a game is read that may take a while."""
+    """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits
 
     if network is None and leaves not in LEAVES:
@@ -284,43 +294,43 @@ def _check(
         for option, given in (("--continuations", way), ("--count", count)):
             if given is not None:
                 raise SubgameError(
-                    f"The network {network} brings its continuations along, so that {option} has "
-                    "no meaning beside it."
+                    f"The file {network} contains its continuations, so {option} cannot be given "
+                    "with it."
                 )
     if rollouts is not None and leaves != "rollout":
-        raise SubgameError("--rollouts has a meaning for --leaves rollout only.")
+        raise SubgameError("--rollouts only applies to --leaves rollout.")
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
     if schedule.strip().lower() != "lp":
         plan = parse(schedule)
         if plan.responder >= 0 or plan.sampling not in ("none", "public"):
-            raise SubgameError(f"The schedule {schedule} does not solve depth-limited trees.")
+            raise SubgameError(f"The schedule {schedule} does not solve depth-limited games.")
         Limits.to_gap(iterations, seconds, gap)
         return
     for name, value in limits.items():
         if value is not None:
             raise SubgameError(
-                f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
+                f"--{name} does not apply to the schedule lp, which solves a game exactly."
             )
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A depth limit: where it is, for whom, and what is on offer there. Mappings are by player."""
+    """A depth limit and the continuations at it. Mappings are by the player that is solved for."""
 
     tree: PublicTree
     blueprint: Strategy
     subgames: Sequence[Subgame]
     values: Mapping[int, Evaluator]
-    """What says what leaves are worth in her tree."""
+    """The evaluator of the leaves in the player's tree."""
     offered: Mapping[int, Continuations | None]
-    """What her opponent may choose there."""
+    """The continuations of the player's opponent."""
     at: Sequence[str]
-    """The limit as it was asked for."""
+    """The limit as it was given."""
 
     @property
     def players(self) -> tuple[int, ...]:
-        """Those that are solved for."""
+        """The players that are solved for."""
         return tuple(self.values)
 
     @classmethod
@@ -335,14 +345,14 @@ class Limit:
         count: int | None,
         meter: Meter,
     ) -> Self:
-        """A limit with continuations made in one of the `WAYS`."""
+        """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg
 
         subgames = sg.cut(tree, where(tree, at))
         players = (0, 1) if player is None else (player,)
         offered: dict[int, Continuations | None] = {}
         for p in players:
-            meter.update(f"Making continuations of player {1 - p}")
+            meter.update(f"Computing continuations of player {1 - p}")
             if way == "none":
                 offered[p] = None
             elif way == "all":
@@ -373,7 +383,7 @@ class Limit:
             raise SubgameError(f"{path} was trained {_places(learned_at)}, not {_places(at)}.")
         if player is not None and player not in networks:
             raise SubgameError(
-                f"{path} was trained for player {1 - player} alone; train one with --player "
+                f"{path} was only trained for player {1 - player}; train one with --player "
                 f"{player}."
             )
         players = tuple(networks) if player is None else (player,)
@@ -393,7 +403,7 @@ def _places(at: Sequence[str]) -> str:
 
 # After ---------------------------------------------------------------------------------------
 def _write(found: Found, out: Path | None) -> SubgameError | None:
-    """Save; what fails is told after the result, which is not to be lost for it."""
+    """Save; an error is returned and shown after the result, which must not be lost."""
     try:
         if out is not None:
             found.strategy.save(out)

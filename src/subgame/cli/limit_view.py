@@ -1,4 +1,4 @@
-"""What ``subgame limit`` shows: the solution judged in the whole game, for people and programs."""
+"""The output of ``subgame limit``, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LIMIT = (
     "--seed",
     "--memory-limit",
 )
-"""Options that say the same to ``subgame train``."""
+"""Options with the same meaning in ``subgame train``."""
 SHOWN = 6
-"""Infosets above the limit that are shown."""
+"""Number of infosets above the limit that are shown."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What came of it."""
+    """A depth-limited solution and its exploitability in the whole game."""
 
     limit: Limit
     solved: Sequence[LimitedSolution]
@@ -55,7 +55,7 @@ class Found:
     before: Exploitability
     after: Exploitability
     best: float | None
-    """Exploitability with the best play below the limit, of the players that were solved for."""
+    """Exploitability with best play below the limit by the players that were solved for."""
     seconds: float
 
     @classmethod
@@ -67,7 +67,7 @@ class Found:
         meter: Meter,
         began: float,
     ) -> Found:
-        """Put the players' halves together and judge them."""
+        """Join the strategies of both players and evaluate them."""
         import subgame as sg
 
         tree, probs = limit.tree, list(limit.blueprint.probs)
@@ -75,11 +75,11 @@ class Found:
             probs[p] = each.strategy.probs[p]
         notes = {"schedule": solved[0].result.schedule, "limited": str(solved[0].limited.game)}
         strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
-        meter.update("Judging it in the whole game")
+        meter.update("Evaluating the solution in the whole game")
         before, after = (sg.exploitability(tree, s) for s in (limit.blueprint, strategy))
         best = None
         if best_below:
-            kept = [-wins for wins in after.per_seat]  # what each seat gets at least
+            kept = [-wins for wins in after.per_seat]  # what each seat wins at least
             for p in limit.players:
                 best_play = sg.best_completion(tree, strategy, at=limit.subgames, player=p)
                 kept[p] = best_play.value
@@ -93,7 +93,7 @@ class Found:
         return max(each.limited.standard_error for each in self.solved)
 
     def above(self) -> Iterator[tuple[int, str, dict[str, float]]]:
-        """(player, infoset, what she plays now) of the infosets above the limit."""
+        """(player, infoset, action probabilities) of the infosets above the limit."""
         sides = self.limit.tree.players
         for p, each in zip(self.limit.players, self.solved, strict=True):
             for name in each.limited.players[p].names:
@@ -102,7 +102,7 @@ class Found:
                     yield p, f"player {p}: {name}" if name in sides[1 - p].index else name, row
 
     def as_dict(self, leaves: str) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """The output of ``--json``."""
         limit = self.limit
         answer: dict[str, Any] = {
             "game": limit.tree.game,
@@ -144,22 +144,24 @@ def show(
     for p, name, row in rows[:SHOWN]:
         shown.add_row(str(p), Text(one_line(name)), row_text(row))
     if len(rows) > SHOWN:
-        shown.caption = Text(f"… and {len(rows) - SHOWN:,} infosets more above it", style="dim")
+        shown.caption = Text(
+            f"… and {len(rows) - SHOWN:,} more infosets above the limit", style="dim"
+        )
     console.print(shown)
     places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
     way = "bias" if line.options.get("--continuations", ())[1:] == ("self",) else "self"
-    trained = ["--leaves"] if leaves.endswith(SAVED) else []  # continuations come with a network
+    trained = ["--leaves"] if leaves.endswith(SAVED) else []  # a network has its own continuations
     other = line.again(
         f"{places} --continuations {way} --best-below",
         without=["--at", "--continuations", "--count", "--best-below", "--out", *trained],
     )
-    steps = [(other, "other continuations, and how good the trunk can be")]
+    steps = [(other, "try other continuations, and best play below the limit")]
     if leaves == "exact":
         train = line.then("train", shlex.join(line.arguments), LIMIT, "--out leaves.safetensors")
-        steps.append((train, "learn the values at the limit"))
+        steps.append((train, "train a network for the values at the limit"))
     if out is not None:
         files = shlex.join([line.arguments[0], str(out)])
-        steps.append((line.then("exploit", files, PLACE), "see where it can be beaten"))
+        steps.append((line.then("exploit", files, PLACE), "see where the strategy loses most"))
     next_steps(console, steps)
 
 
@@ -176,18 +178,18 @@ def _summary(found: Found, leaves: str) -> Table:
     add(
         "exploitability before",
         number_text(max(found.before.mean, 0.0)),
-        "of the blueprint: what a best response wins, both seats' mean",
+        "what a best response wins, mean of both seats",
     )
     add(
         "exploitability after",
         number_text(max(found.after.mean, 0.0)),
-        f"{word}; solved above the limit, the blueprint below it",
+        f"{word}; the blueprint is played below the limit",
     )
     if found.best is not None:
         add(
-            "with the best play below",
+            "with best play below",
             number_text(max(found.best, 0.0)),
-            "the solution above the limit alone",
+            "best play instead of the blueprint below the limit",
         )
     for p in found.limit.players:
         offered = found.limit.offered[p]
@@ -198,7 +200,7 @@ def _summary(found: Found, leaves: str) -> Table:
     add("infosets", sizes, f"instead of {found.limit.tree.num_infosets:,}")
     error = f"{found.error:.3g}" if found.error else "0"
     blurs = [getattr(found.limit.values[p], "data_error", 0.0) for p in found.limit.players]
-    beside = f" beside what it learned from, itself off by {max(blurs):.3g}" if any(blurs) else ""
-    add("error of values", error, f"at the limit, {leaves}{beside}")
+    data = f"; error of its training data {max(blurs):.3g}" if any(blurs) else ""
+    add("error of leaf values", error, f"standard error, {leaves}{data}")
     add("time", seconds_text(found.seconds), f"solved by {found.solved[0].result.schedule}")
     return grid

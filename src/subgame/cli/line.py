@@ -1,4 +1,4 @@
-"""The command line as it was given, from which the next ones are made."""
+"""The command line as it was typed, from which the commands to try next are made."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 
 Words = tuple[str, ...]
 PLACE = ("--device", "--memory-limit")
-"""Where to work: what commands that have these options have in common."""
+"""Options with the same meaning in every command that has them."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What was typed: a command, its arguments, and the options that were given, by name.
+    """What was typed: a command, its arguments and its options by name.
 
     >>> line = Line("solve", ("leduc",), {"--schedule": ("--schedule", "dcfr")})
     >>> line.again("--target 1e-4")
@@ -33,7 +33,7 @@ class Line:
 
     @classmethod
     def of(cls, context: typer.Context) -> Self:
-        """From what Typer has read; defaults are left out."""
+        """From Typer's context; defaults are left out."""
         arguments: list[str] = []
         options: dict[str, Words] = {}
         for parameter in context.command.params:
@@ -49,18 +49,18 @@ class Line:
         return cls(str(context.info_name), tuple(arguments), options)
 
     def again(self, more: str = "", without: Iterable[str] = ()) -> str:
-        """The same command with `more` options and `without` some of those it had."""
+        """The same command with `more` options and `without` some that it had."""
         kept = [name for name in self.options if name not in {*without}]
         return self.then(self.command, shlex.join(self.arguments), kept, more)
 
     def then(self, command: str, arguments: str, keep: Iterable[str] = (), more: str = "") -> str:
-        """Another command, with those of the options that it needs as well."""
+        """Another command that keeps some of the options."""
         given = [shlex.join(self.options[name]) for name in keep if name in self.options]
         return " ".join(filter(None, ("subgame", command, arguments, *given, more)))
 
 
 def _words(option: Any, value: Any) -> Iterator[str]:
-    """An option as it is typed: a flag, or its name before each value."""
+    """The words of an option as it is typed: a flag, or its name before each value."""
     if isinstance(value, bool):
         yield (option.opts if value else option.secondary_opts)[0]
         return

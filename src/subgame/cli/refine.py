@@ -1,4 +1,4 @@
-"""``subgame refine``: improve a strategy in its subgames, and say what that did."""
+"""``subgame refine``: improve a strategy by solving its subgames again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
 ROOT = "root"
-"""Where a hold'em tree is refined if nothing is said."""
+"""Where a hold'em tree is refined by default."""
 
 
 GameOrSpot = Annotated[
@@ -60,8 +60,8 @@ GameOrSpot = Annotated[
         metavar="GAME",
         help=GAME_HELP.replace(
             "; or a Gambit file FILE.efg.",
-            "; a Gambit file FILE.efg; or a "
-            "hold'em spot saved by endgame --out, with its strategy.",
+            "; a Gambit file FILE.efg; or a hold'em spot saved by endgame --out, which contains "
+            "its strategy.",
         ),
         show_default=False,
         autocompletion=complete_game,
@@ -83,10 +83,10 @@ def refine_command(
         typer.Option(
             "--at",
             metavar="WHERE",
-            help="Where subgames start: a frontier of the game ('after round 1' of leduc), a "
-            "public state ('Play' of coin-toss), 'depth 2', 'before chance' or 'after chance'; "
-            "in hold'em 'root', 'after the turn', 'after the river' or 'Qs Jh 2h 8d | r100c/'. "
-            "Repeat it for several public states.",
+            help="Where subgames start: a frontier of the game ('after round 1' in leduc), a "
+            "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
+            "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
+            "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
             show_default="root in hold'em",
         ),
     ] = None,
@@ -95,8 +95,8 @@ def refine_command(
         typer.Option(
             "--technique",
             metavar="NAME",
-            help=f"One of {', '.join(TECHNIQUES)}; or several with commas between them, or all, "
-            "for a table by technique.",
+            help=f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
+            "compared in a table.",
             autocompletion=_complete_technique,
         ),
     ] = "resolve",
@@ -105,8 +105,8 @@ def refine_command(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help=f"One of {', '.join(USABLE)}, pcs (sampling public chance) or lp, which is exact.",
-            show_default="pdcfr+, cfr+ for distributional techniques, dcfr in hold'em",
+            help=f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
+            show_default="pdcfr+; distributional: cfr+; hold'em: dcfr",
         ),
     ] = None,
     iterations: Annotated[
@@ -117,18 +117,20 @@ def refine_command(
     gap: Annotated[
         float | None,
         typer.Option(
-            "--gap", metavar="E", help="Stop each subgame when its gadget game's NashConv is E."
+            "--gap",
+            metavar="E",
+            help="Stop each subgame when the NashConv of its gadget game is at most E.",
         ),
     ] = None,
     player: Annotated[
         int | None,
-        typer.Option("--player", metavar="0|1", help="Refine this player's half only."),
+        typer.Option("--player", metavar="0|1", help="Refine only this player's strategy."),
     ] = None,
     split: Annotated[
         bool | None,
         typer.Option(
             "--split/--no-split",
-            help="Reach techniques: divide gifts among subgames (safe), or not.",
+            help="Reach techniques: split gifts among subgames (safe) or not.",
             show_default="split",
         ),
     ] = None,
@@ -146,16 +148,16 @@ def refine_command(
         typer.Option(
             "--refined",
             metavar="EPS",
-            help="Have the opponent keep choosing everything at the root with this probability, "
-            "so that what she should not do is answered well too.",
+            help="The opponent makes every choice at the root with at least this probability, so "
+            "that the answer to mistakes is good too.",
         ),
     ] = None,
     form: Annotated[
         str | None,
         typer.Option(
             "--form",
-            metavar="respond|hedge",
-            help="Distributional techniques: how the opponent enters.",
+            metavar="FORM",
+            help="Distributional techniques: how the opponent enters, respond or hedge.",
             show_default="hedge",
         ),
     ] = None,
@@ -163,34 +165,39 @@ def refine_command(
         bool,
         typer.Option(
             "--keep-safe",
-            help="Estimate techniques: hold the opponent to what she had before as well.",
+            help="Estimate techniques: also keep the safety conditions of resolve.",
         ),
     ] = False,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", metavar="N", help="Cores to use in hold'em.", show_default="all"),
+        typer.Option(
+            "--threads", metavar="N", help="Number of CPU threads in hold'em.", show_default="all"
+        ),
     ] = None,
     device: DeviceOption = "cpu",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="F.safetensors", help="Save the refined strategy."),
+        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="F.png", help="Draw the margins.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the margins as FILE.png.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Which random strategy.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the random strategy.")
+    ] = 0,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
-    """Improve a strategy in its subgames, each re-solved on its own.
+    """Improve a strategy by solving its subgames again.
 
-    A safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) leaves a best response no
-    more to win than before; unsafe, estimate and distributional ones do not promise that, and
-    often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds or
-    --gap says otherwise.
+    After a safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) a best response wins
+    no more than before. The unsafe, estimate and distributional techniques do not guarantee this,
+    but often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds
+    or --gap is given.
 
-    A hold'em spot that subgame endgame --out saved brings its own game: name the file alone. Its
-    root infosets are the opponent's hands, and it is refined at the root unless --at says where.
+    A hold'em spot saved by subgame endgame --out contains its game and its strategy: give only the
+    file. It is refined at the root unless --at is given. The root infosets are the opponent's
+    hands.
 
     [bold]Examples[/]
 
@@ -198,15 +205,15 @@ def refine_command(
 
     subgame solve leduc --iterations 30 --out rough.safetensors
 
-    subgame refine leduc rough.safetensors --at 'after round 1' --technique reach-maxmargin
+    subgame refine leduc rough.safetensors --at 'after round 1' --gap 0.001
 
-    subgame refine leduc rough.safetensors --at 'after round 1' --schedule lp --out fine.safetensors
+    subgame refine leduc rough.safetensors --at 'after round 1' --schedule lp
 
-    subgame refine leduc uniform --at 'after the board card' --technique unsafe --player 0 --json
+    subgame refine leduc uniform --at 'after the board card' --player 0 --json
 
-    subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --out spot.safetensors
+    subgame endgame --board QsJh2h8d3c --pot 10 --stack 90 --out spot.safetensors
 
-    subgame refine spot.safetensors --technique maxmargin --seconds 10 --out better.safetensors
+    subgame refine spot.safetensors --technique maxmargin --seconds 10
 
     subgame refine spot.safetensors --technique unsafe,resolve,maxmargin
     """
@@ -214,7 +221,9 @@ def refine_command(
     if spot is None:
         check_one(strategy, blueprint)
     elif blueprint is not None:
-        raise SubgameError(f"The file {spot} brings its own strategy, so leave out --blueprint.")
+        raise SubgameError(
+            f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
+        )
     gadgets = [
         _gadget(name, split, scale, refined, form, keep_safe) for name in _names(technique_name)
     ]
@@ -260,7 +269,9 @@ def refine_command(
             if any(part.stopped == "interrupted" for part in found[-1].parts):
                 break
     if not found[0].parts:
-        raise SubgameError("There is nothing to refine there: the player has no choice left.")
+        raise SubgameError(
+            "There is nothing to refine: the player has no decision in these subgames."
+        )
     failure = _write(found[0], spot, out, plot)
     if json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
@@ -275,12 +286,12 @@ def refine_command(
 
 # Before --------------------------------------------------------------------------------------
 def _names(text: str) -> list[str]:
-    """The techniques that --technique names; each once."""
+    """The techniques that --technique names, each once."""
     names = [name.strip().lower().replace("_", "-") for name in text.split(",") if name.strip()]
     if names == ["all"]:
-        names = [name for name in TECHNIQUES if name != "estimate"]  # which is estimate-resolve
+        names = [name for name in TECHNIQUES if name != "estimate"]  # the same as estimate-resolve
     if not names:
-        raise SubgameError("--technique names no technique, such as resolve.")
+        raise SubgameError("--technique is empty; give a technique such as resolve.")
     return list(dict.fromkeys(names))
 
 
@@ -292,7 +303,7 @@ def _gadget(
     form: str | None,
     keep_safe: bool,
 ) -> Gadget:
-    """The technique with its options; those that would have no effect are refused."""
+    """The technique with its options; options that would have no effect are refused."""
     made = technique(name)
     known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
     gifts = [key for key, each in known.items() if each.gifts != "none"]
@@ -306,9 +317,7 @@ def _gadget(
     ):
         if value is not None and name not in fits:
             given = "--no-split" if option == "--split" and not value else option
-            raise SubgameError(
-                f"{given} has no meaning for {made.name}; it has for {', '.join(fits)}."
-            )
+            raise SubgameError(f"{given} does not apply to {made.name}, only to {', '.join(fits)}.")
     return replace(
         made,
         split=made.split if split is None else split,
@@ -327,7 +336,7 @@ def _check(
     gap: float | None,
     player: int | None,
 ) -> None:
-    """Refuse what the solver will refuse, before a game is read that may take a while."""
+    """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits
 
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
@@ -336,35 +345,36 @@ def _check(
         for name, value in limits.items():
             if value is not None:
                 raise SubgameError(
-                    f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
+                    f"--{name} does not apply to the schedule lp, which solves a game exactly."
                 )
         if gadget.entry == "random":
             raise SubgameError(
-                f"{gadget.name} is no finite game, so there is no linear program for it; "
-                "solve it by a CFR schedule."
+                f"{gadget.name} has no linear program, because its gadget game is not finite; "
+                "use a CFR schedule."
             )
         return
     if schedule is not None and parse(schedule).responder >= 0:
         raise SubgameError(
-            "The schedule cfr-br only solves one half of a game, so it cannot refine; take another."
+            "The schedule cfr-br only computes one player's strategy, so it cannot refine; use "
+            "another schedule."
         )
     if gap is not None and gadget.entry == "random":
         raise SubgameError(
-            f"{gadget.name} is no finite game and has no gap to reach; give --iterations or "
-            "--seconds instead."
+            f"--gap does not apply to {gadget.name}, whose gadget game is not finite; use "
+            "--iterations or --seconds."
         )
     Limits.to_gap(iterations, seconds, gap)
 
 
 def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
-    """Refuse what does not work on hold'em trees."""
+    """Refuse options that do not work on hold'em trees."""
     if schedule is not None:
         check_range_schedule(schedule)
     for gadget in gadgets:
         if gadget.keep_safe:
             raise SubgameError(
-                f"{gadget.name} in hold'em cannot keep Resolve's conditions, for which the "
-                "opponent needs a second copy of the tree; leave out --keep-safe."
+                f"--keep-safe does not work in hold'em, because {gadget.name} would need a second "
+                "copy of the tree."
             )
 
 
@@ -373,15 +383,15 @@ def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
     check_writable("--plot", plot)
     if techniques > 1 and (out is not None or plot is not None):
         option = "--plot" if out is None else "--out"
-        raise SubgameError(f"{option} is for one strategy; name a single technique for it.")
+        raise SubgameError(f"{option} needs a single technique, not several.")
     if out is not None and plot is not None and out.absolute() == plot.absolute():
-        raise SubgameError(f"--out and --plot name the same file, {out}; give each its own.")
+        raise SubgameError(f"--out and --plot name the same file, {out}; give two different files.")
     if plot is not None:
         from matplotlib.backend_bases import FigureCanvasBase
 
         if plot.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
             raise SubgameError(
-                f"--plot wants a name that ends in .png, .svg or .pdf, not {plot.name}."
+                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
             )
 
 
@@ -393,15 +403,15 @@ def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -
     said = read_tensors(spot, SAVED)[0]
     if "board" not in said and "game" in said:
         raise SubgameError(
-            f"{spot} was made for {said['game']} and does not bring its rules along; name the game "
-            f"first: subgame refine {shlex.quote(said['game'])} {spot}."
+            f"{spot} is a strategy of {said['game']} without the game; give the game first: "
+            f"subgame refine {shlex.quote(said['game'])} {spot}."
         )
     saved = load(spot, memory_limit=memory_limit)
     return saved if strategy is None else read_strategy(saved.tree, strategy, seed)
 
 
 def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
-    """What `subgame.cut` wants: names as they are, a number that names no public state as such."""
+    """The argument of `subgame.cut`: names, or numbers of public states."""
     from subgame.tree.ranges.tree import RangeTree
     from subgame.tree.sequence.tree import SequenceTree, histories_of
 
@@ -412,7 +422,7 @@ def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | 
         frontiers = [] if histories is None else list(histories.game.frontiers())
         known = [*frontiers, "depth 1", "after chance"]
         raise SubgameError(
-            f"Say where the subgames of {tree.game} start, by --at: "
+            f"--at is missing. Say where the subgames of {tree.game} start: "
             f"{', '.join(repr(name) for name in known)} or a public state."
         )
     numbers = isinstance(tree, SequenceTree)
@@ -433,7 +443,7 @@ def _prepare(
     device: str,
     meter: Meter,
 ) -> None:
-    """Have the kernels ready, the threads set and the memory checked."""
+    """Load the kernels, set the number of threads and check the memory."""
     from subgame.engines.factory import engine
     from subgame.refine.solve_gadget import default_schedule
     from subgame.tree.ranges.tree import RangeTree
@@ -444,7 +454,7 @@ def _prepare(
             warm_up(meter, name, device)
         return
     range_memory(tree, schedule or "dcfr", memory_limit)
-    if device == "cpu":  # a GPU's kernels are those of one game's betting
+    if device == "cpu":  # a GPU's kernels are compiled for each betting tree
         warm_up_ranges(meter, schedule or "dcfr", technique=gadgets[0].name)
     if threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
@@ -453,7 +463,7 @@ def _prepare(
 
 def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
     def progress(done: int, total: int) -> None:
-        what = f"Refining {meter.game} by {gadget.name}"
+        what = f"Refining {meter.game} with {gadget.name}"
         meter.update(what, f"{done} of {total} subgames", done / max(total, 1))
 
     return progress
@@ -463,7 +473,7 @@ def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
 def _write(
     found: Refinement, spot: Path | None, out: Path | None, plot: Path | None
 ) -> SubgameError | None:
-    """Write the files; what fails is told after the result, which is not to be lost for it."""
+    """Write the files; an error is returned and shown after the result, which must not be lost."""
     from safetensors import SafetensorError
 
     from subgame.solve.endgame import save
@@ -490,7 +500,7 @@ def _write(
 
 
 def _notes(found: Refinement) -> dict[str, str]:
-    """Where a refined strategy comes from, as its file says."""
+    """How a refined strategy was made, for its file."""
     places = list(dict.fromkeys(part.subgame.name for part in found.parts))
     where = places[0] if len(places) == 1 else f"{len(places)} subgames"
     return {

@@ -1,7 +1,7 @@
-"""What ``subgame refine`` shows: what was gained, the margins, and what is played now.
+"""The output of ``subgame refine``: exploitability, margins and the refined strategy.
 
-Small games have a line per root infoset. In hold'em those are hands, a thousand and more, so that
-margins are told by quantiles and by the hands where they are smallest and largest.
+In small games there is a line per root infoset. In hold'em root infosets are hands, a thousand or
+more, so margins are shown as quantiles and for the hands where they are smallest and largest.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 SHOWN = 12
-"""Root infosets that are shown, those with the smallest margins; in hold'em subgames."""
+"""Number of root infosets (in hold'em of subgames) shown, those with the smallest margins."""
 SHOWN_ROWS = 6
-"""Infosets of the refined strategy that are shown."""
+"""Number of infosets of the refined strategy that are shown."""
 WORST, BEST = 6, 3
-"""Hands of different ranks that are shown, with the smallest margins and with the largest."""
+"""Number of hands of different ranks shown, with the smallest and the largest margins."""
 QUANTILES = (0.05, 0.5, 0.95)
 SEATS = ("OOP", "IP")
 MEANING = (
-    ("cbv", "what the opponent could get there against the strategy as it was"),
-    ("gift", "what she gave up on the way, which reach techniques may give back"),
-    ("alternative", "what the technique paid her for staying out"),
-    ("value", "what she can get there now"),
-    ("margin", "cbv + gift - value: nowhere below 0 means no worse than before"),
+    ("cbv", "what the opponent could win here against the strategy before"),
+    ("gift", "what the opponent gave up on the way here; reach techniques allow for it"),
+    ("alternative", "what the gadget paid the opponent for not entering"),
+    ("value", "what the opponent can win here now"),
+    ("margin", "cbv + gift - value; if no margin is below 0, the strategy is as safe as before"),
 )
 OWN = ("--technique", "--split", "--scale", "--refined", "--form", "--keep-safe", "--out", "--plot")
-"""Options that do not go over to another technique."""
+"""Options that are not kept when another technique is suggested."""
 SLACK = -1e-9
-"""Margins below this are shown as broken."""
+"""Margins below this are shown in red."""
 
 
 def show(
@@ -60,20 +60,21 @@ def show(
     out: Path | None,
     spot: Path | None,
 ) -> None:
-    """One technique in full, or a line for each of several; `spot` brought its own game."""
+    """Show one technique in full, or a line for each of several; `spot` is a saved spot."""
     from subgame.tree.ranges.tree import RangeTree
 
     first = founds[0]
     if len(founds) > 1:
-        console.print(Text(f"{first.game}, refined by {len(founds)} techniques", style="bold"))
+        console.print(Text(f"{first.game}, refined with {len(founds)} techniques", style="bold"))
         console.print(_by_technique(founds), end="")
         told = (
-            "Exploitability: what a best response wins, mean of both seats. Margin: by how much "
-            "less she can get at a root infoset; safe techniques, solved well, leave none below 0."
+            "Exploitability: what a best response wins, mean of both seats.\n"
+            "  Margin: how much less the opponent can win at a root infoset than before. Safe "
+            "techniques\n  leave no margin below 0."
         )
         console.print(Text(f"  {told}", style="dim"))
     else:
-        console.print(Text(f"{first.game}, refined by {first.technique.name}", style="bold"))
+        console.print(Text(f"{first.game}, refined with {first.technique.name}", style="bold"))
         console.print(_summary(first))
         if isinstance(rough.tree, RangeTree):
             _hands(console, first, rough)
@@ -82,9 +83,9 @@ def show(
     _lead_on(console, founds, line, out, spot)
 
 
-# What was gained -----------------------------------------------------------------------------
+# Exploitability ------------------------------------------------------------------------------
 def _pot(found: Refinement) -> int:
-    """The pot of a hold'em spot; 0 in other games and before the flop, where it says nothing."""
+    """The pot of a hold'em spot; 0 in other games and before the flop, where it is no measure."""
     from subgame.tree.ranges.tree import RangeTree
 
     tree = found.strategy.tree
@@ -126,7 +127,7 @@ def _summary(found: Refinement) -> Table:
 
 
 def _by_technique(founds: Sequence[Refinement]) -> Table:
-    """One line for each, below one for the strategy as it was."""
+    """A line for the strategy before, and one for each technique."""
     pot = _pot(founds[0])
     share = ["% of pot"] if pot else []
     numbers = ["exploitability", *share, "smallest margin", "median", "time"]
@@ -188,7 +189,7 @@ def _strategy(found: Refinement) -> Table:
         row = row_text(found.strategy.row(p, side.index[name]))
         shown.add_row(str(p), Text(one_line(name)), row)
     if len(names) > SHOWN_ROWS:
-        shown.caption = Text(f"… and {len(names) - SHOWN_ROWS:,} infosets more", style="dim")
+        shown.caption = Text(f"… and {len(names) - SHOWN_ROWS:,} more infosets", style="dim")
     return shown
 
 
@@ -202,7 +203,7 @@ class Hand(NamedTuple):
 
 
 def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
-    """Margins by quantiles and by the hands at both ends, and how often actions are played."""
+    """Margins as quantiles and of the extreme hands, and the frequencies of actions."""
     console.print(_quantiles(found), end="")
     left = len(found.parts) - SHOWN
     if left > 0:
@@ -228,7 +229,7 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
             end_section=k == len(low) - 1,
         )
     console.print(shown, end="")
-    told = "One hand of the same ranks; --json has them all. In net chips: half the pot below EV."
+    told = "One hand for each pair of ranks; --json has them all. Net chips: EV less half the pot."
     console.print(Text(f"  {told}", style="dim"))
     _explain(console)
     if found.parts[0].subgame.name == "root":
@@ -256,7 +257,7 @@ def _quantiles(found: Refinement) -> Table:
 
 
 def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
-    """The hands with the smallest margins, or with sign -1 the largest; one of the same ranks."""
+    """The hands with the smallest (sign -1: largest) margins; one for each pair of ranks."""
     out: list[Hand] = []
     for part in found.parts:
         out += _of_different_ranks(part, count, sign)
@@ -267,7 +268,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
     margins, seen = part.margins, set[str]()
     order = np.argsort(sign * margins, kind="stable")
     for s in order[part.weight[order] > 0].tolist():
-        ranks = part.infosets[s][0::2]  # a hand is called AhKd
+        ranks = part.infosets[s][0::2]  # a hand is named AhKd
         if ranks not in seen:
             seen.add(ranks)
             yield Hand(part, s, float(margins[s]))
@@ -276,7 +277,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
 
 
 def _frequencies(found: Refinement, rough: Strategy) -> Table:
-    """How often the first actions are played, before and after."""
+    """The frequencies of the first actions, before and after."""
     from subgame.cli.endgame_view import title
     from subgame.solve.endgame import decision
 
@@ -285,9 +286,7 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     if not checked.is_over and checked.street == start.street:
         lines.append("c")
     numbers = ("before", "now")
-    shown = table(
-        "decision", "action", *numbers, numbers=numbers, title="How often actions are played"
-    )
+    shown = table("decision", "action", *numbers, numbers=numbers, title="Frequencies of actions")
     for line in lines:
         then, now = decision(rough, line), decision(found.strategy, line)
         often = zip(now.names, then.frequency.tolist(), now.frequency.tolist(), strict=True)
@@ -298,7 +297,7 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     return shown
 
 
-# Where to go ---------------------------------------------------------------------------------
+# Next steps ----------------------------------------------------------------------------------
 def _lead_on(
     console: Console, founds: Sequence[Refinement], line: Line, out: Path | None, spot: Path | None
 ) -> None:
@@ -312,14 +311,14 @@ def _lead_on(
     ]
     if rough:
         told = (
-            f"{', '.join(rough)}: higher than before, as the gadget games are not solved closely "
-            "enough; more --iterations or --seconds, or a smaller --gap, makes them safe."
+            f"{', '.join(rough)}: higher than before, because the gadget games are not solved "
+            "accurately enough. Use more --iterations or --seconds, or a smaller --gap."
         )
         console.print(Text(f"  {told}", style="yellow"))
     if len(founds) > 1:
         best = min(founds, key=lambda each: each.after.mean).technique.name
         kept = line.again(f"--technique {best}", without=["--technique"])
-        steps = [(kept, "the one that did best, in full")]
+        steps = [(kept, "show the best technique in full")]
     else:
         kept = line.again()
         other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
@@ -327,21 +326,21 @@ def _lead_on(
             (line.again(f"--technique {name}", without=[*OWN, *left_out]), what)
             for name, what, left_out in (
                 (other, "try another technique", ()),
-                ("all", "compare them all", _not_for_all(found)),
+                ("all", "compare all techniques", _not_for_all(found)),
             )
         ]
     if out is None:
-        steps.append((f"{kept} --out refined.safetensors", "keep the refined strategy"))
+        steps.append((f"{kept} --out refined.safetensors", "save the refined strategy"))
     elif spot is not None:
         shown = line.then("endgame", shlex.quote(str(out)), ["--threads", *PLACE])
-        steps.append((shown, "see it hand by hand"))
+        steps.append((shown, "show it hand by hand"))
     else:
         files = shlex.join([line.arguments[0], str(out)])
-        judge = line.then("exploit", files, PLACE)
-        steps.append((judge, "see where it can still be beaten"))
+        evaluate = line.then("exploit", files, PLACE)
+        steps.append((evaluate, "see where it still loses most"))
     next_steps(console, steps)
 
 
 def _not_for_all(found: Refinement) -> Sequence[str]:
-    """Options that some technique refuses: distributional ones have no gap and no program."""
+    """Options that some techniques refuse: distributional ones have no gap and no LP."""
     return ["--gap", "--schedule"] if found.schedule == "lp" else ["--gap"]

@@ -1,4 +1,4 @@
-"""``subgame reproduce``: the papers' experiments, run again."""
+"""``subgame reproduce``: run the experiments of the papers again."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ def reproduce_command(
         str | None,
         typer.Argument(
             metavar="[KEY]",
-            help="Which experiment; without it they are listed.",
+            help="The experiment. Without it, all experiments are listed.",
             show_default=False,
             autocompletion=_complete_key,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A smaller version that takes less than a minute.")
+        bool, typer.Option("--quick", help="Run a smaller version, which takes less than a minute.")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Write KEY.json, KEY.png and KEY.svg there."),
+        typer.Option(
+            "--out", metavar="FOLDER", help="Write KEY.json, KEY.png and KEY.svg to FOLDER."
+        ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Where random choices start.")
-    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random choices.")] = 0,
     budget: Annotated[
         float | None,
         typer.Option(
             "--budget",
             metavar="S",
-            help="CPU seconds for experiments too large to run in full (burch2014-fig4).",
+            help="CPU seconds for an experiment too large to run in full (burch2014-fig4).",
         ),
     ] = None,
     keep: Annotated[
@@ -52,12 +52,12 @@ def reproduce_command(
         typer.Option(
             "--keep",
             metavar="FILE",
-            help="Add what is found to FILE, and go on from there after Ctrl-C (burch2014-fig4).",
+            help="Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4).",
         ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Run an experiment of a paper again and show the paper's figures beside ours.
+    """Reproduce an experiment of a paper and compare the figures.
 
     [bold]Examples[/]
 
@@ -94,7 +94,7 @@ def reproduce_command(
 
 
 def _check_folder(out: Path | None) -> None:
-    """Refuse a folder that cannot be written to, before the work is done."""
+    """Refuse a folder that cannot be written to, before any work is done."""
     if out is None:
         return
     near = out
@@ -117,15 +117,15 @@ def _list(json: bool) -> None:
         emit({"reproductions": rows})
         return
     console = stdout()
-    shown = table("key", "paper", "what", "takes", title="Experiments that can be run again")
+    shown = table("key", "paper", "experiment", "time", title="Experiments of the papers")
     for each in KEYS.values():
         shown.add_row(Text(each.key, "cyan"), each.paper, each.what, each.takes)
     console.print(shown)
     next_steps(
         console,
         [
-            ("subgame reproduce coin-toss", "a first one, in a second"),
-            ("subgame reproduce burch2014-fig3 --quick", "a smaller version of a long one"),
-            ("subgame reproduce burch2014-fig5 --out results", "with files and pictures"),
+            ("subgame reproduce coin-toss", "run a first one, in a second"),
+            ("subgame reproduce burch2014-fig3 --quick", "run a smaller version of a long one"),
+            ("subgame reproduce burch2014-fig5 --out results", "write files and plots"),
         ],
     )

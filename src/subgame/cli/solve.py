@@ -1,4 +1,4 @@
-"""``subgame solve``: find an equilibrium of a game."""
+"""``subgame solve``: solve a game."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 SHOWN = 4
-"""Infosets of each player that are shown."""
+"""Number of infosets of each player that are shown."""
 STOPPED = {
     "iterations": "all iterations done",
-    "seconds": "the time is up",
-    "target": "the target is reached",
+    "seconds": "time limit reached",
+    "target": "target reached",
     "interrupted": "interrupted by Ctrl-C",
     "optimal": "solved exactly",
 }
@@ -71,14 +71,14 @@ def solve_command(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help=f"One of {', '.join(NAMED)}, with options if you like: 'dcfr(alpha=2)'; "
-            "or lp, a linear program, exact but for small games only.",
+            help=f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
+            "linear program, which is exact but only for small games.",
             autocompletion=_complete_schedule,
         ),
     ] = "cfr+",
     iterations: Annotated[
         int | None,
-        typer.Option("--iterations", metavar="N", help="Stop after N iterations in all."),
+        typer.Option("--iterations", metavar="N", help="Stop after N iterations in total."),
     ] = None,
     seconds: SecondsOption = None,
     target: Annotated[
@@ -87,34 +87,38 @@ def solve_command(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="F.safetensors", help="Save the strategy."),
+        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            "--checkpoint", metavar="F", help="Save the run every 30 s, at the end and on Ctrl-C."
+            "--checkpoint",
+            metavar="FILE",
+            help="Save the state of the run every 30 s, at the end and on Ctrl-C.",
         ),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="F", help="Continue a checkpoint, bit for bit."),
+        typer.Option("--resume", metavar="FILE", help="Continue from a checkpoint, bit for bit."),
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Matters to schedules that sample.")
+        int, typer.Option("--seed", metavar="N", help="Seed of schedules that sample.")
     ] = 0,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="F.png", help="Draw the exploitability curve."),
+        typer.Option("--plot", metavar="FILE", help="Draw the exploitability curve as FILE.png."),
     ] = None,
     device: DeviceOption = "cpu",
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
-    """Solve a game and say how good the strategy is.
+    """Solve a game and measure how exploitable the strategy is.
 
-    It runs until the first of --iterations, --seconds and --target is met, and for 1,000
-    iterations if none is given. Exploitability is what a best response wins, the mean over both
-    seats; 0 is an equilibrium. Ctrl-C stops early and still gives the result so far.
+    Solving stops as soon as --iterations, --seconds or --target is reached. If none is given, it
+    stops after 1,000 iterations. Ctrl-C stops early and shows the result so far.
+
+    Exploitability is what a best response wins against the strategy, averaged over both seats. It
+    is 0 in an equilibrium.
 
     [bold]Examples[/]
 
@@ -183,18 +187,18 @@ def solve_command(
 
 # Before and after ----------------------------------------------------------------------------
 def _check_exact(given: dict[str, object]) -> None:
-    """Refuse what makes no sense for a linear program."""
+    """Refuse options that do not apply to a linear program."""
     for name, value in given.items():
         if value is not None:
             raise SubgameError(
-                f"The schedule lp solves exactly in one go, so --{name} has no meaning for it."
+                f"--{name} does not apply to the schedule lp, which solves a game exactly."
             )
 
 
 def _check_run(
     schedule: str, iterations: int | None, seconds: float | None, target: float | None, seed: int
 ) -> None:
-    """Refuse what the solver will refuse, before a game is read that may take a while."""
+    """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits, check_seed
 
     parse(schedule)
@@ -208,24 +212,26 @@ def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
     check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
     for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
         if (one, two) == ("--checkpoint", "--resume"):
-            continue  # going on in the same file is as it should be
+            continue  # a run may continue in its own file
         if a is not None and b is not None and a.absolute() == b.absolute():
-            raise SubgameError(f"{one} and {two} name the same file, {a}; give each its own.")
+            raise SubgameError(
+                f"{one} and {two} name the same file, {a}; give two different files."
+            )
     out, plot = files["--out"], files["--plot"]
     if out is not None and out.suffix != ".safetensors":
-        raise SubgameError(f"--out wants a name that ends in .safetensors, not {out.name}.")
+        raise SubgameError(f"--out needs a file name that ends in .safetensors, not {out.name}.")
     if plot is not None:
         from matplotlib.backend_bases import FigureCanvasBase
 
         kinds = FigureCanvasBase.get_supported_filetypes()
         if plot.suffix[1:].lower() not in kinds:
             raise SubgameError(
-                f"--plot wants a name that ends in .png, .svg or .pdf, not {plot.name}."
+                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
             )
 
 
 def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError | None:
-    """Write the files; what fails is told after the result, which is not to be lost for it."""
+    """Write the files; an error is returned and shown after the result, which must not be lost."""
     from safetensors import SafetensorError
 
     path = out
@@ -243,7 +249,7 @@ def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError 
     return None
 
 
-# What people see -----------------------------------------------------------------------------
+# Output --------------------------------------------------------------------------------------
 def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None) -> None:
     console = stdout()
     console.print(Text(f"{result.game}, solved by {result.schedule}", style="bold"))
@@ -252,7 +258,7 @@ def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None)
     console.print(shown, end="")
     more = result.strategy.tree.num_infosets - shown.row_count
     if more > 0:
-        console.print(Text(f"  … and {more:,} infosets more", style="dim"))
+        console.print(Text(f"  … and {more:,} more infosets", style="dim"))
     _lead_on(console, result, line, checkpoint, out)
 
 
@@ -266,22 +272,22 @@ def summary(result: Result) -> Table:
     def add(name: str, value: str, note: str = "") -> None:
         grid.add_row(f"  {name}", value, Text(note))
 
-    add("value", number_text(result.value), "what player 0 wins per game when both play it")
+    add("value", number_text(result.value), "what player 0 wins per game against player 1")
     add(
         "exploitability",
         f"{max(gap.mean, 0.0):.3g}",
-        "what a best response wins, mean of both seats; 0 is an equilibrium",
+        "what a best response wins, mean of both seats; 0 in an equilibrium",
     )
     for seat, wins in enumerate(gap.per_seat):
         add(f"  seat {seat}", number_text(wins), f"what a best response wins against player {seat}")
     add("iterations", f"{result.iterations:,}")
     add("time", seconds_text(result.seconds))
     add("stopped", "", STOPPED.get(result.stopped, result.stopped))
-    points = [(point.iteration, point.exploitability) for point in result.curve]
+    points = [point.exploitability for point in result.curve]
     if len(points) > 1:
-        (first, high), (last, low) = points[0], points[-1]
-        bars = sparkline([y for _, y in points])
-        add("curve", "", f"{bars}  {high:.3g} at {first:,} to {low:.3g} at {last:,}, log scale")
+        high, low = points[0], points[-1]
+        bars = sparkline(points)
+        add("curve", "", f"{bars}  exploitability from {high:.3g} to {low:.3g}, log scale")
     return grid
 
 
@@ -318,21 +324,21 @@ def _lead_on(
     game, steps = shlex.join(line.arguments), []
     if result.stopped == "interrupted" and checkpoint is not None:
         command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
-        steps.append((command, "go on from here"))
+        steps.append((command, "continue this run"))
     if out is None:
-        steps.append((line.again("--out strategy.safetensors"), "keep the strategy"))
+        steps.append((line.again("--out strategy.safetensors"), "save the strategy"))
     else:
-        judge = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
-        steps.append((judge, "see where it can be beaten"))
+        evaluate = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
+        steps.append((evaluate, "see where it loses most"))
     if result.schedule != "lp":
         closer = line.again(f"--target {_nice_target(result)}", without=[*LIMITS, *FILES])
-        steps.append((closer, "solve it more closely"))
+        steps.append((closer, "solve it more accurately"))
         exactly = line.then("solve", game, PLACE, "--schedule lp")
-        steps.append((exactly, "solve it exactly, if it is small"))
+        steps.append((exactly, "solve it exactly (small games only)"))
     next_steps(console, steps)
 
 
 def _nice_target(result: Result) -> str:
-    """A power of ten below the exploitability reached."""
+    """A power of ten below the exploitability that was reached."""
     reached = max(result.exploitability.mean, 1e-12)
     return f"1e{math.floor(math.log10(reached) - 0.5):d}"

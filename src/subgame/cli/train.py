@@ -1,4 +1,4 @@
-"""``subgame train``: learn what histories at a depth limit are worth."""
+"""``subgame train``: train networks for the values at a depth limit."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
     from subgame.refine.depth.leaf_network import LeafNetwork
 
 LAYERS = "256,128,128,128"
-"""The paper's."""
+"""As in the paper."""
 MEANING = (
     ("spread", "standard deviation of the values, in the game's units"),
-    ("rollouts", "standard error of the random plays that they come from"),
-    ("error", "root mean square of what the network misses beside them"),
-    ("held out", "the same on histories that were kept from it"),
+    ("rollouts", "standard error of the rollouts that the values come from"),
+    ("error", "root mean square error of the network on these values"),
+    ("held out", "the same on histories that were not trained on"),
 )
 
 
@@ -70,8 +70,8 @@ def train_command(
         Path | None,
         typer.Option(
             "--out",
-            metavar="F.safetensors",
-            help="Where to save the networks.",
+            metavar="FILE",
+            help="Save the networks as FILE.safetensors.",
             show_default=False,
         ),
     ] = None,
@@ -80,41 +80,42 @@ def train_command(
     rollouts: Annotated[
         int,
         typer.Option(
-            "--rollouts", metavar="N", help="Random plays per history and pair of continuations."
+            "--rollouts", metavar="N", help="Rollouts per history and pair of continuations."
         ),
     ] = 1000,
     epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Times through all the data.")
+        int, typer.Option("--epochs", metavar="N", help="Passes through the data.")
     ] = 500,
     layers: Annotated[
-        str, typer.Option("--layers", metavar="N,N,...", help="Units of the hidden layers.")
+        str, typer.Option("--layers", metavar="N,N,...", help="Sizes of the hidden layers.")
     ] = LAYERS,
-    batch: Annotated[int, typer.Option("--batch", metavar="N", help="Histories per step.")] = 32,
+    batch: Annotated[
+        int, typer.Option("--batch", metavar="N", help="Histories per training step.")
+    ] = 32,
     rate: Annotated[
-        float, typer.Option("--rate", metavar="X", help="Learning rate at the start.")
+        float, typer.Option("--rate", metavar="X", help="Initial learning rate.")
     ] = 1e-3,
     holdout: Annotated[
         float,
         typer.Option(
             "--holdout",
             metavar="X",
-            help="Share of the histories kept from it to measure the error on others; they are "
-            "asked for later all the same.",
+            help="Share of the histories that are not trained on, to measure the error on them.",
         ),
     ] = 0.0,
     player: PlayerOption = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Of plays, weights and batches.")
+        int, typer.Option("--seed", metavar="N", help="Seed of rollouts, weights and batches.")
     ] = 0,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
-    """Train networks to value the histories at a depth limit, one for each player.
+    """Train networks for the values at a depth limit, one per player.
 
-    The data are made on the spot: from every history at the limit the game is played on at random,
-    for every continuation that the opponent may choose there, and the network learns the means
-    (Brown, Sandholm & Amos 2018). The file brings its limit and its continuations along and is
-    refused by any other game. Needs PyTorch, which comes with the extra gpu of this package.
+    First the game is played to its end from every history at the limit, at random, for every
+    continuation that the opponent may choose. Then the network learns the mean payoffs (Brown,
+    Sandholm & Amos 2018). The file contains the limit and the continuations; it only works with the
+    same game. Training needs PyTorch: pip install 'subgame\\[gpu]'.
 
     [bold]Examples[/]
 
@@ -124,7 +125,7 @@ def train_command(
 
     subgame limit leduc rough.safetensors --leaves leaves.safetensors
 
-    subgame train kuhn uniform --at 'depth 1' --out kuhn.safetensors --epochs 50 --layers 32,32
+    subgame train kuhn uniform --at 'depth 1' --out kuhn.safetensors --layers 32,32
     """
     check_one(strategy, blueprint)
     way = continuations or "bias"
@@ -133,7 +134,9 @@ def train_command(
     check_least("seed", seed, 0)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     if out is None:
-        raise SubgameError("Say where to save the networks, by --out FILE.safetensors.")
+        raise SubgameError(
+            "--out is missing. Say where to save the networks: --out FILE.safetensors."
+        )
     check_saved("--out", out)
     hidden = _layers(layers)
 
@@ -200,14 +203,14 @@ def train_command(
 
 
 def _layers(text: str) -> list[int]:
-    """Whole numbers with commas between them.
+    """Whole numbers separated by commas.
 
     >>> _layers("64, 32")
     [64, 32]
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
-        raise SubgameError(f"--layers is whole numbers such as {LAYERS}, not '{text}'.")
+        raise SubgameError(f"--layers must be whole numbers such as {LAYERS}, not '{text}'.")
     return [int(part) for part in parts]
 
 
@@ -240,7 +243,7 @@ def _show(
     out: Path,
     took: float,
 ) -> None:
-    console.print(Text(f"{game}, values at a depth limit learned from rollouts", style="bold"))
+    console.print(Text(f"{game}: values at a depth limit, learned from rollouts", style="bold"))
     numbers = ["player", "continuations", "histories", "parameters", "spread", "rollouts", "error"]
     kept = [network for network in networks if not math.isnan(network.holdout_error)]
     if kept:
@@ -255,7 +258,7 @@ def _show(
     console.print(shown, end="")
     for name, what in MEANING[: 4 if kept else 3]:
         console.print(Text(f"  {name:<10} {what}", style="dim"))
-    console.print(Text(f"  Saved as {out}, in {seconds_text(took)}."))
+    console.print(Text(f"  Saved as {out} after {seconds_text(took)}."))
     leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
     solve = line.then("limit", shlex.join(line.arguments), same, leaves)
-    next_steps(console, [(solve, "solve down to the limit")])
+    next_steps(console, [(solve, "solve to the depth limit with these values")])

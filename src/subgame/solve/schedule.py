@@ -286,7 +286,9 @@ def parse(text: str | Schedule) -> Schedule:
     shape = SHAPE.fullmatch(text)
     full = shape and SHAPE.fullmatch(ALIASES.get(shape[1].lower(), shape[1].lower()))
     if full and full[1] == "lp":
-        raise SubgameError("The linear program is no schedule; subgame.solve_lp(tree) solves it.")
+        raise SubgameError(
+            "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."
+        )
     if shape is None or full is None or full[1] not in NAMED:
         raise did_you_mean("schedule", shape[1] if shape else text, [*NAMED, "lp"])
     options: dict[str, Any] = {}
