@@ -21,8 +21,9 @@ from helpers import SMALL, tree_of
 from holdem_games import GAMES
 from subgame.engines.factory import engine
 from subgame.refine.doors import Door
-from subgame.refine.gadgets import gadget_form, least_entry
+from subgame.refine.gadgets import gadget_form
 from subgame.refine.payoffs import Trunk
+from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.sequence.form import assemble
@@ -55,7 +56,7 @@ SCHEDULES = [
 DEVICES = ["torch", pytest.param("cuda", marks=pytest.mark.gpu)]
 GAMES_AND_FRESH = [*SMALL, "a random game"]
 TIGHT = 1e-9
-FIELDS = ("regret", "average", "instant", "sigma", "reach")
+FIELDS = ("regret", "average", "instant")
 TECHNIQUES = {
     "unsafe": sg.Unsafe(),
     "resolve": sg.Resolve(),
@@ -117,12 +118,27 @@ def drawn(tree: SequenceTree, schedule: sg.Schedule, seed: int) -> list[dict[str
     return out
 
 
-def memories(run: Any, schedule: sg.Schedule, start: list[dict[str, Any]]) -> Any:
-    made = tuple(run.memory(p, predictive=schedule.predictive) for p in (0, 1))
-    for memory, numbers in zip(made, start, strict=True):
-        for field, values in numbers.items():
-            getattr(memory, field)[:] = values
-    return made
+def cfr_from(run: Any, schedule: sg.Schedule, numbers: list[dict[str, Any]]) -> Cfr:
+    """CFR about to go on from these regrets and averages."""
+    cfr = Cfr(
+        run,
+        predictive=schedule.predictive,
+        alternating=schedule.alternating,
+        responder=schedule.responder,
+    )
+    for regrets, given in zip(cfr.pair, numbers, strict=True):
+        for field, values in given.items():
+            getattr(regrets, field)[:] = values
+    return cfr
+
+
+def same_regrets(got: Cfr, want: Cfr, seed: int, tight: float = TIGHT) -> None:
+    for p in (0, 1):
+        for field in FIELDS:
+            here, there = (getattr(cfr.pair[p], field) for cfr in (got, want))
+            assert (here is None) == (there is None)
+            if there is not None:
+                close(here, there, f"{field} of player {p}, seed {seed}", tight)
 
 
 # Explicit trees ------------------------------------------------------------------------------
@@ -132,23 +148,25 @@ def memories(run: Any, schedule: sg.Schedule, start: list[dict[str, Any]]) -> An
 def test_every_schedule_takes_the_steps_of_the_cpu_engine(
     name: str, schedule: str, device: str, seed: int
 ) -> None:
-    """From random memories: where no regrets are, rounding would break exact ties."""
+    """From random regrets: where there are none, rounding would break exact ties."""
     tree, plan = shaken(named(name, seed), seed), parse(schedule)
-    start, sides = drawn(tree, plan, seed), []
-    for run in (engine(tree), engine(tree, device=device)):
-        made = memories(run, plan, start)
-        run.iterate(made, plan.discounts(11, 4), plan.alternating, None, plan.responder)
-        sides.append(made)
+    start = drawn(tree, plan, seed)
+    want, got = (cfr_from(engine(tree, device=d), plan, start) for d in (None, device))
+    for cfr in (want, got):
+        cfr.advance(plan.discounts(11, 4), 11)
+    same_regrets(got, want, seed)
     for p in (0, 1):
-        for field in FIELDS:
-            want, got = (getattr(side[p], field) for side in sides)
-            close(got, want, f"{field} of player {p}, seed {seed}")
+        one, two = (
+            cfr.engine.current(p, cfr.pair[p], cfr.engine.rates(plan.discounts(14, 1), 14)[0])
+            for cfr in (want, got)
+        )
+        close(two, one, f"strategy of player {p}, seed {seed}")
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("name", GAMES_AND_FRESH)
-def test_any_strategy_is_worth_what_the_cpu_engine_says(
+def test_any_strategy_has_the_value_that_the_cpu_engine_finds(
     name: str, dense: bool, device: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Terminals as lists of entries, and as matrix products."""
@@ -167,24 +185,29 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
         close(got_by.plan(1 - p, probs[1 - p]), plan, "plan")
         slots = rng.random(len(tree.players[p].slots))
         close(got_by.plan(p, probs[p], slots), want_by.plan(p, probs[p], slots), "from slots")
-        seldom = plan * (rng.random(len(plan)) < 0.7)  # where it never comes: uniform
+        seldom = plan * (rng.random(len(plan)) < 0.7)  # uniform where it is never reached
         close(got_by.behaviour(1 - p, seldom), want_by.behaviour(1 - p, seldom), "behaviour")
-        close(got_by.values(p, probs[p], plan), want_by.values(p, probs[p], plan), "values")
-        want, got = want_by.respond(p, plan), got_by.respond(p, plan)
-        for field in ("slots", "values", "sequences"):
-            close(getattr(got, field), getattr(want, field), f"{field}, seed {seed}")
-        np.testing.assert_array_equal(got.choice, want.choice, err_msg=f"seed {seed}")
-        assert got.choice.dtype == want.choice.dtype
+        fixed = [run.values(p, probs[p], plan) for run in (want_by, got_by)]
+        best = [run.respond(p, plan) for run in (want_by, got_by)]
+        for field in ("roots", "infosets", "sequences"):
+            for want, got in (fixed, best):
+                close(getattr(got, field), getattr(want, field), f"{field}, seed {seed}")
+        one, two = (found.choice for found in best)
+        assert one is not None
+        assert two is not None
+        np.testing.assert_array_equal(two, one, err_msg=f"seed {seed}")
+        assert one.dtype == two.dtype
 
 
 def test_what_is_on_the_device_stays_there(seed: int) -> None:
     tree = tree_of("leduc")
     run: Any = engine(tree, device="torch")
-    memory = memories(run, parse("cfr+"), drawn(tree, parse("cfr+"), seed))[0]
-    sigma = run.behaviour(0, memory.average)
+    average = cfr_from(run, parse("cfr+"), drawn(tree, parse("cfr+"), seed)).pair[0].average
+    assert average is not None
+    sigma = run.behaviour(0, average)
     assert isinstance(sigma, Vector)
     assert isinstance(run.plan(0, sigma), Vector)
-    close(sigma, run.behaviour(0, memory.average.copy()), "the same from an array")
+    close(sigma, run.behaviour(0, average.copy()), "the same from an array")
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -222,33 +245,54 @@ class Replay(Tape):
         self.graph()
 
 
-@pytest.mark.parametrize("kind", ["plain", "tremble", "respond", "hedge"])
-@pytest.mark.parametrize("schedule", ["cfr+", "pcfr+", "cfr-br"])
+class Halving:
+    """A gadget: the opponent enters by a share that depends on all values seen so far."""
+
+    player = 1
+
+    def __init__(self, engine: Any) -> None:
+        self.seen = engine.roots(1) * 0
+
+    def enter(self) -> Any:
+        return 1 / (1 + self.seen.abs())
+
+    def observe(self, values: Any, discounts: Any) -> None:
+        self.seen.mul_(discounts[1, 0]).add_(values)
+
+
+@pytest.mark.parametrize("gadget", [False, True])
+@pytest.mark.parametrize("schedule", ["cfr", "cfr+", "pcfr+", "cfr-br"])
 def test_a_recorded_iteration_can_be_replayed(
-    schedule: str, kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
+    schedule: str, gadget: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that changes between iterations and calls comes through places that stay."""
     monkeypatch.setattr("subgame.engines.torch.sequence.Tape", Replay)
     tree, plan, sides = sg.cut(tree_of("leduc"), "after round 1")[0].tree, parse(schedule), []
-    start, slots = drawn(tree, plan, seed), len(tree.players[0].slots)
-    rng = np.random.default_rng(seed)
-    mean, weight = rng.normal(size=slots), rng.random(slots)
+    start = drawn(tree, plan, seed)
     for graphs in (False, True):
         run = TorchSequenceEngine(tree, "cpu", graphs=graphs)
-        made, fixed = memories(run, plan, start), None
-        if kind in ("respond", "hedge"):
-            fixed = run.root(0, rule=kind, mean=mean, spread=weight, weight=weight)
-        for t in (11, 13, 15):
-            shake = 0.3 / np.sqrt(np.arange(t, t + 3))
-            root = run.root(0, tremble=shake) if kind == "tremble" else fixed
-            run.iterate(made, plan.discounts(t, 3), plan.alternating, root, plan.responder)
-        for t in (21, 22):
-            one, two = (np.full(len(memory.value), t) for memory in made)
-            run.update(made, (one, two), plan.discounts(t, 2), fixed)
-        sides.append(made)
-    for p in (0, 1):
-        for want, got in zip(sides[0][p], sides[1][p], strict=True):
-            np.testing.assert_array_equal(got, want, err_msg=f"seed {seed}")
+        one, two = (cfr_from(run, plan, start) for _ in range(2))
+        one.learner = Halving(run) if gadget else None
+        for t in (11, 13):
+            one.advance(plan.discounts(t, 3), t)
+        two.advance(plan.discounts(11, 3), 11)  # another one's graph takes the place of the first
+        one.advance(plan.discounts(15, 3), 15)
+        sides.append((one, two))
+    for want, got in zip(*sides, strict=True):
+        same_regrets(got, want, seed, 0.0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", ["cfr", "cfr+", "pcfr+", "cfr-br"])
+def test_graphs_change_nothing(schedule: str, seed: int) -> None:
+    tree, plan = tree_of("leduc"), parse(schedule)
+    start, sides = drawn(tree, plan, seed), []
+    for graphs in (False, True):
+        cfr = cfr_from(TorchSequenceEngine(tree, "cuda", graphs=graphs), plan, start)
+        for t in (11, 17):
+            cfr.advance(plan.discounts(t, 7), t)
+        sides.append(cfr)
+    same_regrets(sides[1], sides[0], seed, 0.0)
 
 
 # Gadgets -------------------------------------------------------------------------------------
@@ -256,7 +300,7 @@ def test_a_recorded_iteration_can_be_replayed(
 @pytest.mark.parametrize("technique", TECHNIQUES)
 @pytest.mark.parametrize("name", ["leduc", "a random game"])
 def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None:
-    """What the gadget is told, and steps from random memories, with what stands at the root."""
+    """What the gadget is told, and steps in its game from random regrets."""
     tree, gadget, o = named(name, seed), TECHNIQUES[technique], seed % 2
     rough, guess = (sg.Strategy.random(tree, seed + k) for k in (0, 1))
     subgame = sg.cut(tree, "after round 1" if name == "leduc" else "depth 2")[0]
@@ -268,28 +312,12 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
     for key, want in vars(told[0]).items():
         close(getattr(told[1], key), want, f"{key}, seed {seed}")
     made = shaken(assemble(gadget_form(gadget, subgame.form, told[0])), seed)
-    least = least_entry(gadget, made.players[o])
-    sides, plan, start = [], parse(gadget.schedule), drawn(made, parse(gadget.schedule), seed)
-    for where in ("cpu", device):
-        run: Any = engine(made, device=where)
-        root = None
-        if gadget.door == "random":
-            root = run.root(
-                o,
-                rule=gadget.form,
-                mean=told[0].alternative,
-                spread=np.abs(told[0].cbv),
-                weight=told[0].weight,
-            )
-        elif least:
-            root = run.root(o, tremble=least / np.sqrt(np.arange(11, 15)))
-        both = memories(run, plan, start)
-        run.iterate(both, plan.discounts(11, 4), plan.alternating, root)
-        sides.append(both)
-    for p in (0, 1):
-        for field in FIELDS:
-            want, got = (getattr(side[p], field) for side in sides)
-            close(got, want, f"{field} of player {p}, seed {seed}", 1e-8)
+    plan = parse(gadget.schedule)
+    start = drawn(made, plan, seed)
+    want, got = (cfr_from(engine(made, device=where), plan, start) for where in ("cpu", device))
+    for cfr in (want, got):
+        cfr.advance(plan.discounts(11, 4), 11)
+    same_regrets(got, want, seed, 1e-8)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -335,6 +363,14 @@ def hands(tree: Any, p: int) -> Any:
     """Which numbers of a river's memory belong to hands; the rest is padding."""
     decisions = range(len(tree.streets[0].states[p]))
     return np.concatenate([tree.players[p].cells(0, j).ravel() for j in decisions])
+
+
+def memories(run: Any, schedule: sg.Schedule, start: list[dict[str, Any]]) -> Any:
+    made = tuple(run.memory(p, predictive=schedule.predictive) for p in (0, 1))
+    for memory, numbers in zip(made, start, strict=True):
+        for field, values in numbers.items():
+            getattr(memory, field)[:] = values
+    return made
 
 
 @pytest.mark.parametrize("device", DEVICES)

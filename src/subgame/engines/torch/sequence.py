@@ -1,26 +1,25 @@
 """`TorchSequenceEngine`: sequence trees in PyTorch, on whole levels at once.
 
-    engine = TorchSequenceEngine(tree, device="cuda")
-    memories = engine.memory(0), engine.memory(1)
-    engine.iterate(memories, schedule.discounts(1, 101), schedule.alternating)
+    cfr = Cfr(TorchSequenceEngine(tree, device="cuda"))
+    cfr.advance(schedule.discounts(1, 101), 1)
 
-A *level* is all of a player's infosets at one depth of her own decisions; its sequences lie side
-by side. Up and down go level by level; regrets, averages and regret matching take all sequences of
-a player at once. Sums gather what belongs to them (`Rows`), in float64, so that runs repeat bit for
-bit. On CUDA an iteration is recorded as a graph.
+A *level* is all of a player's infosets at one depth of the player's own decisions; its sequences
+lie side by side. Up and down go level by level; regrets, averages and regret matching take all
+sequences of a player at once. Sums gather what belongs to them (`Rows`), in float64, so that runs
+repeat bit for bit. On CUDA an iteration is recorded as a graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.base import Response
+from subgame.engines.contract import Mode, Regrets, Response
 from subgame.engines.torch.cuda_graph import Tape
-from subgame.engines.torch.doors import by_chance
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sums import Payoffs, Put, Rows
 from subgame.errors import SubgameError
@@ -61,32 +60,6 @@ class Vector:
 
     def __len__(self) -> int:
         return int(self.data.shape[0])
-
-
-class Memory(NamedTuple):
-    """What a solver remembers of one player, on the device; see `solve.kernels.Memory`."""
-
-    regret: Vector
-    average: Vector
-    instant: Vector  # empty if the schedule does not predict
-    sigma: Vector
-    reach: Vector
-    value: Vector
-
-
-Pair = tuple[Memory, Memory]
-
-
-class Root(NamedTuple):
-    """What chooses a player's reach on every iteration; see `solve.kernels.Root`."""
-
-    player: int
-    rule: str
-    tremble: Floats  # [t], not on the device: it goes there with the discounts
-    mean: Tensor  # [s]
-    spread: Tensor
-    weight: Tensor
-    seen: Tensor  # [3, s]
 
 
 class Block(NamedTuple):
@@ -164,9 +137,10 @@ class Side:
 
 
 class TorchSequenceEngine:
-    """PyTorch bound to one explicitly compiled tree.
+    """PyTorch bound to one explicitly compiled tree; see `contract.Engine`.
 
-    `graphs` records iterations as CUDA graphs, by default wherever the device is one.
+    `graphs` records iterations as CUDA graphs, by default wherever the device is one. A tree of
+    several subgames side by side says so by an attribute ``num_roots``, as on the CPU.
     """
 
     def __init__(
@@ -175,10 +149,12 @@ class TorchSequenceEngine:
         if not isinstance(tree, SequenceTree):
             raise SubgameError("Hold'em trees have an engine of their own; see TorchRangeEngine.")
         self.device, self.torch, self.tree = pick_device(device), load_torch(), tree
+        self.fused = False
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
+        self.num_roots: int = getattr(tree, "num_roots", 1)
         self.sides = (Side(self.put, tree.players[0]), Side(self.put, tree.players[1]))
         self.payoffs = (Payoffs(self.put, tree, 0), Payoffs(self.put, tree, 1))
-        self._tape: Tape | None = None
+        self._recorded: Tape | None = None
 
     def put(self, array: Any) -> Tensor:
         """An array on the device, copied."""
@@ -186,251 +162,205 @@ class TorchSequenceEngine:
 
     def _data(self, values: Any) -> Tensor:
         """Numbers from wherever they are."""
-        return values.data if isinstance(values, Vector) else self.put(np.array(values, np.float64))
+        if isinstance(values, self.torch.Tensor):
+            return values
+        return values.data if isinstance(values, Vector) else self.array(values)
 
     def _like(self, given: Any, made: Tensor) -> Any:
         """What was given on the device stays there."""
         return Vector(made) if isinstance(given, Vector) else Vector(made).copy()
 
-    # Solving ---------------------------------------------------------------------------------
-    def memory(self, p: int, *, predictive: bool = False) -> Memory:
-        """A blank memory for player `p`: no regrets, no average."""
-        side = self.sides[p]
-        reach = np.zeros(side.size)
-        reach[: side.slots] = side.start
-        blank = np.zeros(side.size)
-        instant = blank if predictive else np.zeros(0)
-        parts = (blank, blank, instant, np.ones(side.size), reach, blank)
-        return Memory(*(Vector(self.put(part)) for part in parts))
+    # Learning --------------------------------------------------------------------------------
+    def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
+        """Zeros for player `p`."""
+        blank = np.zeros(self.sides[p].size)
+        regret, average, instant = (Vector(self.put(blank)) for _ in range(3))
+        return Regrets(regret, average, instant if predictive else None)
 
-    def root(
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        """A copy of what is played now."""
+        instant = None if regrets.instant is None else Vector(regrets.instant.data.clone())
+        return Regrets(Vector(regrets.regret.data.clone()), None, instant)
+
+    def roots(self, p: int) -> Tensor:
+        """[root, infoset] player `p`'s reach at the roots as the tree has it, a copy."""
+        return self.array(self.sides[p].start).view(self.num_roots, -1)
+
+    def array(self, values: Floats) -> Tensor:
+        """The same numbers on the device."""
+        return self.put(np.array(values, np.float64))
+
+    def rates(self, discounts: Floats, begin: int) -> Tensor:
+        """[t, 4] discounts, and how many iterations were before."""
+        return self.array(np.column_stack([discounts, begin - 1 + np.arange(len(discounts))]))
+
+    def sweep(
         self,
-        player: int,
-        *,
-        rule: str = "fixed",
-        mean: Floats | None = None,
-        spread: Floats | None = None,
-        weight: Floats | None = None,
-        tremble: Floats | None = None,
-    ) -> Root:
-        """What chooses a player's reach at the root; see `solve.kernels.Root`."""
-        none = np.zeros(0)
-        a, b, c = (self.put(none if part is None else part) for part in (mean, spread, weight))
-        seen = self.put(np.zeros((3, len(a))))
-        return Root(player, rule, none if tremble is None else tremble, a, b, c, seen)
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Tensor,
+        ahead: Tensor,
+        reach: tuple[Tensor, Tensor],
+        paid: Any = None,
+    ) -> Tensor:
+        """One traversal for player `p`; [root, infoset] values.
+
+        `paid` ``[q]`` are values of the traverser's sequences besides those of the terminals.
+        """
+        side, o = self.sides[p], 1 - p
+        value = self.payoffs[p](self._plan(o, self._match(o, theirs, ahead), reach[o]))
+        if paid is not None:
+            value.add_(self._data(paid))
+        sigma = self._match(p, mine, rates) if mode != Mode.BEST else self.torch.ones_like(value)
+        keeps = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
+        own = self._plan(p, sigma, reach[p]) if keeps else None
+        if mode in (Mode.LEARN, Mode.EVALUATE):
+            side.climb(sigma, value)
+        else:
+            side.answer(sigma, value)
+        if mode == Mode.LEARN:
+            self._learn(side, mine, rates, sigma, value, own)
+        elif mode == Mode.RESPOND:
+            self._keep(side, mine, rates, sigma, own)
+        return self._at_roots(p, value)
 
     def iterate(
         self,
-        memories: Pair,
+        pair: tuple[Regrets, Regrets],
         discounts: Floats,
+        reach: tuple[Tensor, Tensor],
+        *,
         alternating: bool,
-        root: Root | None = None,
-        responder: int = -1,
-        begin: int = 1,
-    ) -> None:
-        """Run ``len(discounts) - 1`` iterations of CFR on `memories`, with `root` at the door.
+        responder: int,
+        begin: int,
+    ) -> NoReturn:
+        """Not offered: `fused` is false, the loop is `solve.cfr.Cfr`."""
+        raise NotImplementedError("This engine runs one sweep at a time; see solve.cfr.Cfr.")
 
-        Which iteration they `begin` with matters only where numbers are rounded by chance.
+    def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:
+        """``turn(rates[t : t + 2])`` for every t but the last, as a graph where there are any.
+
+        One graph is kept, that of the last `key`. It holds the key, so that none is made again at
+        the same address.
         """
-        table = self._rates(discounts, root)
-        for p in (0, 1):
-            self._match(p, memories[p], table[0], root)
-            self.sides[p].descend(memories[p].sigma.data, memories[p].reach.data)
-        if responder == 1:  # she answers player 0's first strategy before it is played
-            self._pay(1, memories)
-            self._respond(1, memories[1])
-
-        def turn(rates: Tensor, _: list[Tensor]) -> None:
-            self._turn(memories, rates, alternating, root, responder)
-
-        key = (alternating, responder, *self._key(memories, root))
-        once = self._recorded(key, turn, (memories, root), [])
-        for t in range(len(discounts) - 1):
-            once(table[t : t + 2])
-        self._wait()
-
-    def update(
-        self,
-        memories: Pair,
-        given: tuple[Floats, Floats],
-        discounts: Floats,
-        root: Root | None = None,
-    ) -> None:
-        """One simultaneous iteration, with values `given` [q] from outside the tree added."""
-
-        def turn(rates: Tensor, paid: list[Tensor]) -> None:
-            for p in (0, 1):
-                self._pay(p, memories)
-                memories[p].value.data.add_(paid[p])
-            for p in (0, 1):
-                self._learn(p, memories[p], rates, root)
-
-        key = ("update", *self._key(memories, root))
-        paid = [self._data(values) for values in given]
-        self._recorded(key, turn, (memories, root), paid)(self._rates(discounts, root))
-        self._wait()
-
-    def sample(self, *args: Any) -> None:
-        """Refused: one walk at a time is nothing for a device that works on whole levels."""
-        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
-
-    # Inside an iteration ---------------------------------------------------------------------
-    def _rates(self, discounts: Floats, root: Root | None) -> Tensor:
-        """[t, 5] each iteration's discounts, and how much each player trembles."""
-        table = np.zeros((len(discounts), 5))
-        table[:, :3] = discounts
-        if root is not None and len(root.tremble):
-            table[: len(root.tremble), 3 + root.player] = root.tremble
-        return self.put(table)
-
-    def _key(self, memories: Pair, root: Root | None) -> tuple[Any, ...]:
-        """What a recorded iteration depends on."""
-        chance = root is not None and root.rule != "fixed"
-        shaken = root.player if root is not None and len(root.tremble) else -1
-        addresses = (part.data.data_ptr() for memory in memories for part in memory)
-        return (shaken, id(root) if chance else 0, *addresses)
-
-    def _recorded(
-        self,
-        key: tuple[Any, ...],
-        turn: Callable[[Tensor, list[Tensor]], None],
-        held: Any,
-        inputs: list[Tensor],
-    ) -> Callable[[Tensor], None]:
-        """What runs one iteration by `turn`, as a graph where there are any."""
-        if not self.graphs:
-            return lambda rates: turn(rates, inputs)
-        if self._tape is None or self._tape.key != key:
-            rates = self.torch.zeros((2, 5), dtype=self.torch.float64, device=self.device)
-            self._tape = Tape(key, rates, [given.clone() for given in inputs], held)
-        tape = self._tape
-        for mine, given in zip(tape.inputs, inputs, strict=True):
-            mine.copy_(given)
-
-        def once(rates: Tensor) -> None:
-            tape.rates.copy_(rates)
-            tape.run(lambda: turn(tape.rates, tape.inputs))
-
-        return once
-
-    def _wait(self) -> None:
+        recorded = self._recorded
+        if self.graphs and (recorded is None or recorded.key[0] is not key):
+            recorded = self._recorded = Tape((key,), self.torch.empty_like(rates[:2]), [])
+        for t in range(len(rates) - 1):
+            if recorded is None:
+                turn(rates[t : t + 2])
+            else:
+                recorded.rates.copy_(rates[t : t + 2])
+                recorded.run(partial(turn, recorded.rates))
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 
-    def _turn(
-        self, memories: Pair, rates: Tensor, alternating: bool, root: Root | None, responder: int
-    ) -> None:
-        """One iteration; `rates` are this and the next one's."""
-        for p in (0, 1):
-            for side in (0, 1):  # alternating: one's own values now; else both before any moves
-                if side == p if alternating else p == 0:
-                    self._pay(side, memories)
-            me = memories[p]
-            if responder != p:
-                self._learn(p, me, rates, root)
-                continue
-            if p == 1:
-                self._collect(me, rates[0])
-            self._respond(p, me)
-            if p == 0:
-                self._collect(me, rates[0])
+    def current(self, p: int, regrets: Regrets, rates: Tensor) -> Vector:
+        """[q] the strategy that regret matching plays now; ones at the root slots."""
+        return Vector(self._match(p, regrets, rates))
 
-    def _pay(self, p: int, memories: Pair) -> None:
-        """Values where the game ends, against the opponent's reach."""
-        memories[p].value.data.copy_(self.payoffs[p](memories[1 - p].reach.data))
+    def sample(self, *args: Any) -> NoReturn:
+        """Refused: one walk at a time is nothing for a device that works on whole levels."""
+        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
-    def _respond(self, p: int, m: Memory) -> None:
-        """Play a best response from now on (CFR-BR, Johanson et al. 2012)."""
-        self.sides[p].answer(m.sigma.data, m.value.data)
-        self.sides[p].descend(m.sigma.data, m.reach.data)
+    # Inside a sweep --------------------------------------------------------------------------
+    def _at_roots(self, p: int, value: Tensor) -> Tensor:
+        """[root, infoset] out of [q], a copy."""
+        return value[: self.sides[p].slots].clone().view(self.num_roots, -1)
 
-    def _collect(self, m: Memory, now: Tensor) -> None:
-        """Add the current reach to the average."""
-        m.average.data.mul_(now[2]).add_(m.reach.data)
-
-    def _first(self, p: int, root: Root | None) -> Block | None:
-        """The block where player `p` trembles."""
-        levels = self.sides[p].levels
-        shaken = root is not None and root.player == p and len(root.tremble) and levels
-        return levels[0].blocks[0] if shaken else None
-
-    def _match(self, p: int, m: Memory, then: Tensor, root: Root | None) -> None:
-        """Regret matching for the iteration whose discounts are `then`; see `kernels.match`."""
+    def _match(self, p: int, regrets: Regrets, then: Tensor) -> Tensor:
+        """[q] regret matching for the iteration whose discounts are `then`; `kernels.match`."""
         side, torch = self.sides[p], self.torch
-        weights = m.regret.data[side.slots :]
-        if len(m.instant):
+        weights = self._data(regrets.regret)[side.slots :]
+        if regrets.instant is not None:
             ahead = weights * torch.where(weights > 0, then[0], then[1])
-            weights = ahead + m.instant.data[side.slots :]
-        m.sigma.data[side.slots :] = side.shares(weights.clamp(min=0), TINY)
-        block = self._first(p, root)
-        if block is not None:
-            sigma, least = block.of(m.sigma.data), then[3 + p]
-            sigma.mul_(1 - least * block.actions).add_(least)
+            weights = ahead + regrets.instant.data[side.slots :]
+        sigma = torch.ones(side.size, dtype=torch.float64, device=self.device)
+        sigma[side.slots :] = side.shares(weights.clamp(min=0), TINY)
+        return sigma
 
-    def _learn(self, p: int, m: Memory, rates: Tensor, root: Root | None) -> None:
-        """Walk up: values, regrets, average and the next strategy; down: its reach.
+    def _plan(self, p: int, sigma: Tensor, reach: Tensor) -> Tensor:
+        """[q] realisation plan of a strategy."""
+        side, plan = self.sides[p], self.torch.empty_like(sigma)
+        plan[: side.slots] = reach.reshape(-1)
+        side.descend(sigma, plan)
+        return plan
 
-        See `kernels.learn`: ``R <- d R + r`` with d by the sign of R, ``S <- kept S + reach``.
+    def _learn(
+        self,
+        side: Side,
+        m: Regrets,
+        now: Tensor,
+        sigma: Tensor,
+        value: Tensor,
+        reach: Tensor | None,
+    ) -> None:
+        """``R <- d R + r``, d by the sign of R (Brown & Sandholm 2019); ``S <- kept S + reach``.
+
+        `reach` is None where no average is kept.
         """
-        side, torch, now = self.sides[p], self.torch, rates[0]
         past = slice(side.slots, None)
-        sigma, value, reach = m.sigma.data, m.value.data, m.reach.data
-        side.climb(sigma, value)
         total = side.totals(sigma[past] * value[past])
-        block = self._first(p, root)
-        if block is not None and block.actions > 1:  # regrets are those of what is left to her
-            least, mine = now[3 + p], total[: block.size]
-            mine.sub_(least * block.of(value).sum(0)).div_(1 - least * block.actions)
         gain = value[past] - total.index_select(0, side.owner)
-        old, average = m.regret.data[past], m.average.data[past]
-        new = old * torch.where(old > 0, now[0], now[1]) + gain
-        old.copy_(torch.where(side.chooses, new, old))
-        average.copy_(torch.where(side.chooses, average * now[2] + reach[past], average))
-        if len(m.instant):
-            last = m.instant.data[past]
-            last.copy_(torch.where(side.chooses, gain, last))
-        self._match(p, m, rates[1], root)
-        if root is not None and root.rule != "fixed" and root.player == p:
-            self._enter(root, m)
-        side.descend(sigma, reach)
+        old = m.regret.data[past]
+        new = old * self.torch.where(old > 0, now[0], now[1]) + gain
+        self._write(side, m.regret, new)
+        if m.instant is not None:
+            self._write(side, m.instant, gain)
+        if m.average is not None and reach is not None:
+            self._write(side, m.average, m.average.data[past] * now[2] + reach[past])
 
-    def _enter(self, root: Root, m: Memory) -> None:
-        """Reach into each root slot under random alternative payoffs (2017, Thm. 2 and App. D)."""
-        torch, met = self.torch, root.weight > 0
-        slots = slice(0, len(root.mean))
-        value = m.value.data[slots] / torch.where(met, root.weight, 1)
-        likely = by_chance(root.rule, value, root.mean, root.spread, root.seen)
-        m.reach.data[slots] = torch.where(met, likely, m.reach.data[slots])
+    def _keep(
+        self, side: Side, m: Regrets, now: Tensor, sigma: Tensor, reach: Tensor | None
+    ) -> None:
+        """Write `sigma` so that regret matching plays it, whatever the discounts are.
 
-    # Judging ---------------------------------------------------------------------------------
-    def plan(self, p: int, sigma: Any, slots: Floats | None = None) -> Any:
-        """[q] realisation plan of a strategy, from the reach at the root `slots`."""
-        side = self.sides[p]
-        reach = self.put(np.zeros(side.size))
-        reach[: side.slots] = self.put(np.array(side.start if slots is None else slots))
-        side.descend(self._data(sigma), reach)
-        return self._like(sigma, reach)
+        Add `reach`, by what was played before, to the average.
+        """
+        for kept in (m.regret, m.instant):
+            if kept is not None:
+                self._write(side, kept, sigma[side.slots :])
+        if m.average is not None and reach is not None:
+            m.average.data.mul_(now[2]).add_(reach)
 
-    def behaviour(self, p: int, plan: Any) -> Any:
-        """[q] the behaviour strategy of a realisation plan; uniform where it never comes."""
+    def _write(self, side: Side, into: Vector, new: Tensor) -> None:
+        """Overwrite wherever there is a choice; nothing is kept elsewhere."""
+        old = into.data[side.slots :]
+        old.copy_(self.torch.where(side.chooses, new, old))
+
+    # Evaluation ------------------------------------------------------------------------------
+    def behaviour(self, p: int, average: Any) -> Any:
+        """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
         side = self.sides[p]
         sigma = self.put(np.ones(side.size))
-        sigma[side.slots :] = side.shares(self._data(plan)[side.slots :], 0.0)
-        return self._like(plan, sigma)
+        sigma[side.slots :] = side.shares(self._data(average)[side.slots :], 0.0)
+        return self._like(average, sigma)
 
-    def values(self, p: int, sigma: Any, opponent_plan: Any) -> Floats:
-        """[q] counterfactual values of player `p` playing `sigma`, root slots first."""
-        value = self.payoffs[p](self._data(opponent_plan))
-        self.sides[p].climb(self._data(sigma), value)
-        return Vector(value).copy()
+    def plan(self, p: int, sigma: Any, reach: Any = None) -> Any:
+        """[q] realisation plan of a strategy, from `reach` at the roots, by default the tree's."""
+        start = self.roots(p) if reach is None else self._data(reach)
+        return self._like(sigma, self._plan(p, self._data(sigma), start))
+
+    def values(self, p: int, sigma: Any, opponent_plan: Any) -> Response:
+        """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
+        value, played = self.payoffs[p](self._data(opponent_plan)), self._data(sigma)
+        self.sides[p].climb(played, value)
+        return self._response(p, played, value)
 
     def respond(self, p: int, opponent_plan: Any) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
-        side = self.sides[p]
         value = self.payoffs[p](self._data(opponent_plan))
-        sigma = self.put(np.ones(side.size))
-        choices = [np.zeros(0, np.int32), *(c.cpu().numpy() for c in side.answer(sigma, value))]
-        best = side.totals(sigma[side.slots :] * value[side.slots :])
-        found = Vector(value).copy()
+        sigma = self.torch.ones_like(value)
+        answers = self.sides[p].answer(sigma, value)
+        choices = [np.zeros(0, np.int32), *(c.cpu().numpy() for c in answers)]
         choice = np.concatenate(choices).astype(np.int32)
-        return Response(found[: side.slots].copy(), Vector(best).copy(), found, choice)
+        return self._response(p, sigma, value)._replace(choice=choice)
+
+    def _response(self, p: int, sigma: Tensor, value: Tensor) -> Response:
+        """What `sigma` gets, from the values of all sequences."""
+        side, sequences = self.sides[p], Vector(value).copy()
+        infosets = side.totals(sigma[side.slots :] * value[side.slots :])
+        roots = sequences[: side.slots].reshape(self.num_roots, -1).copy()
+        return Response(roots, Vector(infosets).copy(), sequences)
