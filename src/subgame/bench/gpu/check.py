@@ -58,7 +58,7 @@ THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 TWO_SIZES = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
 ENDGAME = "all: 0.5x 1x a"
 """Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
-CPU = Path(__file__).parents[3] / "docs" / "results" / "bench-holdem.json"
+CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
