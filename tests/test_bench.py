@@ -1,4 +1,4 @@
-"""The benchmark's rows, table and processes; no figure is judged here."""
+"""The benchmark's lines, table and processes; no figure is compared with its bar here."""
 
 from __future__ import annotations
 
