@@ -18,7 +18,7 @@ History = tuple[str, ...]
 
 @dataclass
 class Rules:
-    """A sound game: chance deals x or y to player 0, she acts, player 1 acts unseeing.
+    """A sound game: chance deals x or y to player 0, who acts; then player 1 acts and sees neither.
 
     Tests replace one rule by a broken one.
     """
@@ -84,41 +84,41 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"player": lambda h: (CHANCE, 0, 7, TERMINAL)[len(h)]},
         r"At 'x l' the acting player is 7; it must be 0, 1, CHANCE",
     ),
-    "forgets her card": (
+    "forgets a card": (
         {
             "player": lambda h: (CHANCE, 0, 0, TERMINAL)[len(h)],
             "known": lambda h, i: f"P{i} {' '.join(h[1:] if len(h) == 2 else h)}",
         },
-        r"Player 0 does not have perfect recall in infoset 'P0 l': after 'x l' she would "
+        r"Player 0 does not have perfect recall in infoset 'P0 l': after 'x l' the player would "
         r"remember seeing 'P0 x', after 'y l' seeing 'P0 y'",
     ),
-    "forgets her action": (
+    "forgets an action": (
         {
             "player": lambda h: (CHANCE, 0, 0, TERMINAL)[len(h)],
             "known": lambda h, i: f"P{i} {h[:1]} {len(h)}",
             "public": lambda h: str(len(h)),
         },
-        r"Player 0 does not have perfect recall in infoset .*: after 'x l' she would remember "
-        r"doing 'l', after 'x r' doing 'r'",
+        r"Player 0 does not have perfect recall in infoset .*: after 'x l' the player would "
+        r"remember doing 'l', after 'x r' doing 'r'",
     ),
-    "forgets that she acted": (
+    "forgets having acted": (
         {
             "player": lambda h: (CHANCE, 0, 0, TERMINAL)[len(h)],
             "known": lambda h, i: f"P{i} {' '.join(h[:1])}",
             "public": lambda h: "",
         },
-        r"perfect recall in infoset 'P0 x': after 'x' she would remember nothing more, "
+        r"perfect recall in infoset 'P0 x': after 'x' the player would remember nothing more, "
         r"after 'x l' doing 'l'",
     ),
-    "forgets what she saw while waiting": (
+    "forgets what was seen while waiting": (
         {
             "known": lambda h, i: (
                 f"P1 then {h[1]}" if (len(h), i) == (2, 1) else f"P{i} {' '.join(h)}"
             ),
             "public": lambda h: "" if len(h) < 2 else f"{h[1:2]}",
         },
-        r"Player 1 does not have perfect recall in infoset 'P1 then l': after 'x l' she would "
-        r"remember seeing 'P1 x', after 'y l' seeing 'P1 y'",
+        r"Player 1 does not have perfect recall in infoset 'P1 then l': after 'x l' the player "
+        r"would remember seeing 'P1 x', after 'y l' seeing 'P1 y'",
     ),
     "actions differ in an infoset": (
         {"actions": lambda h: ("l", "r") if h[0] == "x" or len(h) < 2 else ("l", "m", "r")},
@@ -178,7 +178,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no information state": (
         {"known": lambda h, i: None},
-        r"information state of player 0 at 'x' is None; it must be a string where she acts",
+        r"information state of player 0 at 'x' is None; it must be a string where the player acts",
     ),
     "an information state that is a number": (
         {"known": lambda h, i: len(h)},

@@ -152,7 +152,7 @@ def value(state: State, strategy: dict[str, dict[str, float]]) -> float:
 
 @pytest.mark.parametrize("name", ["coin-toss", "coin-toss-two"])
 def test_coin_toss_pays_what_the_paper_says(name: str) -> None:
-    """Brown & Sandholm 2017, Fig. 2 and Section 5: what Sell and Play are worth to P1."""
+    """Brown & Sandholm 2017, Fig. 2 and Section 5: the values of Sell and Play for P1."""
     game = load(name)
     paper = game.blueprints()["paper"]
     start = game.new_initial_state()
@@ -171,7 +171,7 @@ def test_coin_toss_equilibrium_of_section_2() -> None:
 
 
 def test_one_subgame_of_coin_toss_two_may_always_guess_tails() -> None:
-    """Section 5: then Play is worth 0.5 from Heads and -0.5 from Tails, "which is optimal"."""
+    """Section 5: then Play has the value 0.5 from Heads and -0.5 from Tails, "which is optimal"."""
     strategy = load("coin-toss-two").blueprints()["paper"] | {"Play S1": {"Tails": 1.0}}
     start = load("coin-toss-two").new_initial_state()
     assert value(start.child("Heads").child("Play"), strategy) == 0.5
@@ -180,7 +180,7 @@ def test_one_subgame_of_coin_toss_two_may_always_guess_tails() -> None:
 
 @pytest.mark.parametrize("name", ["rps", "rps-plus"])
 def test_rock_paper_scissors_equilibrium(name: str) -> None:
-    """Brown et al. 2018, Section 2: every action of either player is worth 0."""
+    """Brown et al. 2018, Section 2: every action of either player has the value 0."""
     game = load(name)
     mixed = game.blueprints()["equilibrium"]
     for mover in mixed:
@@ -204,7 +204,7 @@ def test_scissors_count_double_in_rps_plus() -> None:
         ("goofspiel(cards=0)", r"at least one card each, not cards=0"),
         ("goofspiel(order=sideways)", r"order is one of descending, ascending, random, not 'side"),
         ("goofspiel(returns=money)", r"returns is one of win-loss, points, not 'money'"),
-        ("random(depth=1)", r"depth is from 2 to 12, not 1"),
+        ("random(depth=1)", r"depth must be from 2 to 12, not 1"),
     ],
 )
 def test_impossible_parameters(name: str, message: str) -> None:

@@ -1,4 +1,9 @@
-"""What is measured on a GPU, in the small and without one."""
+"""The GPU benchmark without a GPU, on small games: its figures are those that `sg.solve` finds.
+
+Every exploitability and value that a part reports is compared with a solve of the same game by the
+public API. The strategy found there is evaluated by the CPU engine, which shares no kernels with
+what is measured.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +13,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+import subgame as sg
 from subgame.bench.gpu import buckets as check_buckets
 from subgame.bench.gpu import check, measure
 from subgame.bench.gpu import games as check_games
 from subgame.bench.gpu import larger as check_larger
-from subgame.bench.gpu.measure import Spot
-from subgame.engines import factory as engines
-from subgame.engines import torch as torch_engines
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.solve.schedule import parse
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+pytest.importorskip("numba", reason="the CPU engine needs Numba")
 
 import numpy_triton  # noqa: E402
 
 SHORT = Deck("TJQKA", "hs")
 BANDWIDTH = 1e10
+FLOP = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
+TURN = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
 
 
 @pytest.fixture(autouse=True)
@@ -35,51 +40,52 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "RUN", 1)
 
 
-def test_endgames_side_by_side_are_judged_as_each_alone() -> None:
-    """Their own pairs of hands are what each is measured by."""
-    plan, rng, bets = parse("dcfr"), np.random.default_rng(1), "all: 1x / cap 2"
+def solved(game: Any, iterations: int, storage: str = "float32") -> tuple[float, float]:
+    """Exploitability and value of DCFR, in chips: solved by PyTorch, evaluated by the CPU engine.
+
+    The CPU engine would not solve alike: where regrets are equal, rounding decides what is played.
+    """
+    tree = sg.compile(game)
+    found = sg.solve(tree, "dcfr", iterations=iterations, device="torch", storage=storage).strategy
+    return float(sg.exploitability(tree, found)), sg.expected_value(tree, found)
+
+
+def close(mbb: float, chips: float) -> None:
+    """The same amount in thousandths of a big blind of 100 and in chips."""
+    assert mbb * 0.1 == pytest.approx(chips, rel=1e-3)
+
+
+def check_curve(found: dict[str, Any], game: Any, storage: str = "float32") -> None:
+    """The last point of a curve, and the value beside it."""
+    iterations, _, gap = found["iterations, s, exploitability"][-1]
+    exploitability, value = solved(game, iterations, storage)
+    close(gap, exploitability)
+    close(found["value"], value)
+
+
+def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Endgames that are solved together are as exploitable as each solved alone."""
+    drawn_by = check.random_ranges
+
+    def every_hand(engine: Any, roots: int, seed: int) -> Any:
+        """Whole ranges: every hand that one of many seeds draws."""
+        draws = [drawn_by(engine, roots, k) for k in range(40)]
+        return tuple((sum(each) > 0).double() for each in zip(*draws, strict=True))
+
+    monkeypatch.setattr(check, "random_ranges", every_hand)
+    bets, rng = "all: 1x / cap 1", np.random.default_rng(5)
+    found = check.part_rivers(BANDWIDTH, "cpu", 3, bets, SHORT, 100, seed=5)
     boards = [tuple(rng.choice(SHORT.size, 5, replace=False).tolist()) for _ in range(3)]
-    game = holdem.endgame(boards[0], 100, 400, bets=bets, deck=SHORT)
-    engine = TorchRangeEngine(compile_range_tree(game, boards=boards), "cpu")
-    weights = 0.9 * rng.random((2, 3, SHORT.num_hands)) + 0.1
-    hands = np.stack([unit.hands[0] for unit in engine.tree.units])
-    one, two = (torch.from_numpy(np.take_along_axis(w, hands, 1))[None] for w in weights)
-    wide = (0, engine.levels[0].hands[0].wide - hands.shape[1])
-    reach = torch.nn.functional.pad(one, wide), torch.nn.functional.pad(two, wide)
-    together = Spot.at(engine, reach)
-    memories = (engine.memory(0), engine.memory(1))
-    for p in (0, 1):
-        block = memories[p].regret.blocks[0]
-        block.copy_(torch.from_numpy(100 * rng.random(tuple(block.shape))))
-    start = [memory.regret.blocks[0].clone() for memory in memories]
-    together.run(memories, plan, 11, 5)
-    gaps = together.gaps(memories)
-    for k, board in enumerate(boards):
-        ranges = weights[0, k], weights[1, k]
-        alone = TorchRangeEngine(
-            compile_range_tree(holdem.endgame(board, 100, 400, ranges, bets, deck=SHORT)), "cpu"
-        )
-        assert alone.tree.units[0].hands[0].tolist() == hands[k].tolist()
-        spot, single = Spot.of(alone), (alone.memory(0), alone.memory(1))
-        for p in (0, 1):
-            single[p].regret.blocks[0].copy_(start[p][:, k : k + 1])
-        spot.run(single, plan, 11, 5)
-        won = [
-            alone.respond(1 - p, alone.plan(p, single[p].average)).slots
-            @ alone.tree.players[1 - p].reach
-            for p in (0, 1)
-        ]
-        assert float(spot.gaps(single)[0]) == pytest.approx(sum(won) / 2, rel=1e-9)
-        assert gaps[k] == pytest.approx(sum(won) / 2, rel=1e-4)
-
-
-def test_rivers() -> None:
-    found = check.part_rivers(BANDWIDTH, "cpu", 3, "all: 1x / cap 1", SHORT, 100)
     points = found["iterations, s, mean, worst, share below 0.5, share below 0.1"]
-    assert points[0][0] == 20
-    assert all(point[2] <= point[3] for point in points)
-    assert points[-1][3] < 1
-    assert found["50% of them below 0.5 % of the pot"]["iterations"] <= 100
+    for iterations, _, mean, worst, *shares in (points[0], points[-1]):
+        games = [holdem.endgame(board, 100, 1000, bets=bets, deck=SHORT) for board in boards]
+        gaps = [solved(game, iterations)[0] for game in games]
+        assert mean == pytest.approx(np.mean(gaps), rel=1e-3)
+        assert worst == pytest.approx(max(gaps), rel=1e-3)
+        assert shares == [np.mean([gap <= bar for gap in gaps]) for bar in (0.5, 0.1)]
+    for bar, column in (("0.5", 4), ("0.1", 5)):
+        first = next(point[0] for point in points if point[column] >= 0.5)
+        assert found[f"50% of them below {bar} % of the pot"]["iterations"] == first
     assert "times one CPU core, 50% of them below 0.5 % of the pot" in found
     json.dumps(found)
 
@@ -95,40 +101,40 @@ def test_growth() -> None:
     json.dumps(found)
 
 
-@pytest.mark.parametrize("bets", [None, "preflop: none; flop: none; turn: 0.5x 1x / cap 1"])
-def test_turn_holdem(bets: str | None) -> None:
-    game = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
-    if bets is None:
-        found = check.part_nlth(BANDWIDTH, "cpu", game, ("float32", "int16"), 0.1)
-        assert found["int16"]["time"]["quoted GiB"] < found["float32"]["time"]["quoted GiB"]
-        assert found["float32"]["dcfr, mbb/h"]["iterations, s, exploitability"][0][0] == 10
-    else:
-        found = check.part_two_sizes(BANDWIDTH, "cpu", game, bets, 0.1)
-        assert found["time"]["storage"] == "int16"
+def test_turn_holdem() -> None:
+    found = check.part_nlth(BANDWIDTH, "cpu", TURN, ("float32", "int16"), 0.1)
+    for storage in ("float32", "int16"):
+        check_curve(found[storage]["dcfr, mbb/h"], TURN, storage)
+    assert found["int16"]["time"]["quoted GiB"] < found["float32"]["time"]["quoted GiB"]
+    json.dumps(found)
+
+
+def test_turn_holdem_with_two_sizes() -> None:
+    bets = "preflop: none; flop: none; turn: 0.5x 1x / cap 1"
+    found = check.part_two_sizes(BANDWIDTH, "cpu", TURN, bets, 0.1)
+    assert found["time"]["storage"] == "int16"
+    game = holdem.nlth(bets=bets, ranks="QKA", suits="chs")
+    check_curve(found["dcfr, mbb/h"], game, "int16")
     json.dumps(found)
 
 
 def test_storage() -> None:
     with numpy_triton.installed():
-        game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-        found = check.part_storage(BANDWIDTH, "cpu", game, 10, ("river",))
-    for kind in ("float32", "bfloat16", "int16"):
-        assert found[kind]["dcfr, mbb/h"]["iterations, s, exploitability"][0][0] == 10
+        found = check.part_storage(BANDWIDTH, "cpu", FLOP, 10, ("river",))
+    for storage in ("float32", "bfloat16", "int16"):
+        check_curve(found[storage]["dcfr, mbb/h"], FLOP, storage)
     json.dumps(found)
 
 
 def test_slices() -> None:
-    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-    found = check.part_slices(BANDWIDTH, "cpu", game, (64, 0))
+    found = check.part_slices(BANDWIDTH, "cpu", FLOP, (64, 0))
     assert [case["slices"] for case in found.values()] == [[1, 1], [28, 28]]
 
 
 def test_larger_trees() -> None:
-    flop = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-    turn = holdem.nlth(2000, 50, 100, "preflop: none; flop: none; turn: 1x / cap 1", "QKA", "chs")
-    limit = check.turn_holdem("cpu", turn)[0].quote().device - 1
+    limit = check.turn_holdem("cpu", TURN)[0].quote().device - 1
     found = check_larger.part_larger(
-        BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6), sample=1 << 20
+        BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), sample=1 << 20
     )
     assert found["flop hold'em, greatest difference"] == 0
     assert [found[f"flop hold'em, {home}"]["home"] for home in ("device", "host")] == [
@@ -139,16 +145,29 @@ def test_larger_trees() -> None:
     assert case["home"] == "host"
     assert case["quoted GiB on the device"] <= limit / 2**30
     assert case["iterations"] == 6
+    close(case["exploitability, mbb/h"], solved(TURN, 6)[0])
     assert case["GB up"] > case["GB down"] > 0
     json.dumps(found)
     found = check_larger.part_larger(
-        BANDWIDTH, "cpu", flop, turn, limit, ("float32",), (6, 6), seconds=0.0, sample=1 << 20
+        BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), seconds=0.0, sample=1 << 20
     )
     assert "skipped" in found["turn hold'em, float32"]
 
 
+@pytest.mark.parametrize("schedule", check_games.SCHEDULES)
+def test_schedules_take_the_same_steps_on_both_engines(schedule: str) -> None:
+    for name in ("leduc", "random(seed=11)", "random(seed=12)"):
+        tree = sg.compile(sg.games.load(name))
+        here, there = (
+            sg.solve(tree, schedule, iterations=5, device=device) for device in ("cpu", "torch")
+        )
+        assert float(there.exploitability) == pytest.approx(float(here.exploitability), rel=1e-9)
+        for got, want in zip(there.strategy.probs, here.strategy.probs, strict=True):
+            np.testing.assert_allclose(got, want, rtol=0, atol=1e-9)
+
+
 def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compared is compared: an engine that is a little off is noticed everywhere."""
+    """Values agree with a count by hand, and a best response that is a little off is noticed."""
     monkeypatch.setattr(check_games, "LONG", 2)
     names, at = ("kuhn", "rps"), ("coin-toss", "Play")
     found = check_games.check("torch", names, ("kuhn",), at)
@@ -159,46 +178,32 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
     json.dumps(found)
 
     class Off(TorchSequenceEngine):
-        def _learn(self, p: int, m: Any, rates: Any, root: Any) -> None:
-            super()._learn(p, m, rates, root)
-            m.regret.data[-1] += 1e-3
-
         def respond(self, p: int, opponent_plan: Any) -> Any:
             found = super().respond(p, opponent_plan)
             return found._replace(sequences=found.sequences + 1e-3)
 
-    def on(tree: Any, device: str, storage: str = "float32") -> Any:
-        if isinstance(tree, RangeTree):
-            return TorchRangeEngine(tree, "cpu")
-        return (Off if device == "worse" else TorchSequenceEngine)(tree, "cpu")
-
-    monkeypatch.setattr(check_games, "on", on)
-    monkeypatch.setattr(check_games, "engine_on", on)
-    monkeypatch.setattr(engines, "DEVICES", (*engines.DEVICES, "worse"))
-    monkeypatch.setattr(torch_engines, "engine_on", on)
-    found = check_games.check("worse", names, ("kuhn",), at)
-    doors = found["gadgets before hold'em, in float32"]
-    assert all(value > 1e-9 for name, value in doors.items() if name.startswith("resolve"))
-    for case in (*found["games"].values(), found["gadgets"]):
-        assert all(value > 1e-9 for name, value in case.items() if name != "same bits again")
+    monkeypatch.setattr(check_games, "on", lambda tree, device: Off(tree, "cpu"))
+    found = check_games.check("torch", names, ("kuhn",), at)
+    assert found["worst"] > 1e-9
+    for case in found["games"].values():
+        assert case["values and best responses"] > 1e-9
 
 
 def test_buckets() -> None:
     """With as many buckets as there are hands nothing is lost, and with one a great deal."""
-    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-    found = check_buckets.part_buckets(BANDWIDTH, "cpu", game, (1, 5), 20)
+    found = check_buckets.part_buckets(BANDWIDTH, "cpu", FLOP, (1, 5), 20)
     curves = {
         name: case["dcfr, mbb/h"]["iterations, s, exploitability"][0][2]
         for name, case in found.items()
     }
-    assert curves["lossless"] == pytest.approx(curves["none"], rel=0.05)
+    check_curve(found["none"]["dcfr, mbb/h"], FLOP)
+    assert curves["lossless"] == pytest.approx(curves["none"], rel=1e-3)
     assert curves["1 by strength"] > curves["5 by strength"] > curves["lossless"]
     json.dumps(found)
 
 
 def test_bucketed_kernels_beside_plain_pytorch() -> None:
-    game = holdem.nlfh(200, 50, 100, "preflop: none; flop: 1x / cap 1", "JQKA", "hs")
-    tree = compile_range_tree(game)
+    tree = compile_range_tree(FLOP)
     with numpy_triton.installed():
         plain, fused = (TorchRangeEngine(tree, "cpu", fused=fused) for fused in (False, True))
         buckets = Buckets.by_strength(tree, "flop", 5)

@@ -83,20 +83,20 @@ def test_round_trip(sizes: BetSizes) -> None:
         ("flop: 0.5x; turn: 50%", 18, "50%", "a size is"),
         ("flop: 0.5x 0.5x", 11, "0.5x", "already given"),
         ("flop: 0.5x 0x", 11, "0x", "above 0"),
-        ("flop: 1x / raise 0.5r", 17, "0.5r", "more than once the bet"),
-        ("flop: 2.5", 6, "2.5", "chips are whole"),
-        ("flop: 2.5r", 6, "2.5r", "before the flop"),
-        ("preflop, flop: 2.5r", 15, "2.5r", "before the flop"),
+        ("flop: 1x / raise 0.5r", 17, "0.5r", "more than 1 times the bet"),
+        ("flop: 2.5", 6, "2.5", "chips must be a whole number"),
+        ("flop: 2.5r", 6, "2.5r", "only preflop has one"),
+        ("preflop, flop: 2.5r", 15, "2.5r", "only preflop has one"),
         ("flap: 1x", 0, "flap", "no street 'flap'"),
         ("flop: 1x; flop: a", 10, "flop", "already given"),
         ("0.5x 1y", 5, "1y", "a size is"),
         ("flop 1x", 0, "flop", "a colon must follow"),
-        ("often 1x", 0, "often", "other clauses are"),
-        ("1x 2.5r", 3, "2.5r", "before the flop"),
+        ("often 1x", 0, "often", "other clauses look like"),
+        ("1x 2.5r", 3, "2.5r", "only preflop has one"),
         ("1x; a", 4, "a", "already given"),
         ("flop: 1x / raise", 11, "raise", "sizes must follow"),
-        ("flop: 1x / raise2 a / raise2 1x", 22, "raise2", "raises go up"),
-        ("flop: 1x / a", 11, "a", "stand first"),
+        ("flop: 1x / raise2 a / raise2 1x", 22, "raise2", "raises must be in order"),
+        ("flop: 1x / a", 11, "a", "bets come first"),
         ("flop: 1x / cap", 11, "cap", "whole number must follow"),
         ("flop: 1x / cap two", 15, "two", "whole number must follow"),
         ("cap 1 2", 6, "2", "takes one number"),
@@ -122,15 +122,15 @@ def test_errors_point(text: str, at: int, token: str, reason: str) -> None:
 def test_errors_of_objects() -> None:
     with pytest.raises(SubgameError, match="empty"):
         BetSizes.parse(" ; ")
-    with pytest.raises(SubgameError, match="kind 'pot' and amount -1"):
+    with pytest.raises(SubgameError, match="kind 'pot' cannot have the amount -1"):
         Size("pot", -1)
-    with pytest.raises(SubgameError, match="no bet before the first one"):
+    with pytest.raises(SubgameError, match=r"first bet on the .* has none before it"):
         BetSizes(flop=StreetSizes((Size("raise", 2),)))
     with pytest.raises(SubgameError, match="no street 'showdown'"):
         BetSizes().street("showdown")
     with pytest.raises(SubgameError, match="at most 1"):
         BetSizes(all_in=2)
-    with pytest.raises(SubgameError, match="never negative"):
+    with pytest.raises(SubgameError, match="may be negative"):
         Situation("flop", -1, 0, (1, 1), 1)
 
 
@@ -179,7 +179,7 @@ def test_errors_of_objects() -> None:
         ("flop: 20x 1x", replace(FLOP, stacks=(70, 300)), (70,)),
         # all-in for less than the least raise
         ("flop: 1x", Situation("flop", 180, 80, (120, 500), 10, last_raise=80, raises=1), (120,)),
-        # the other has less than the least raise left: the least raise puts her all-in
+        # the other has less than the least raise left: the least raise puts that player all-in
         ("flop: 1x a", Situation("flop", 180, 80, (1000, 5), 10, last_raise=80, raises=1), (160,)),
         # chips of 25: to the nearest; the least raise is rounded up; all-in stays exact
         ("flop: 0.6x 0.01x a; chip 25", replace(FLOP, stacks=(990, 990)), (25, 50, 990)),

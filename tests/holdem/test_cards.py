@@ -69,7 +69,7 @@ def test_errors_point(text: str, token: str, caret: int, reason: str) -> None:
 
 
 def test_wrong_numbers() -> None:
-    with pytest.raises(SubgameError, match="must have 3 or 4 or 5 cards, and it has 2"):
+    with pytest.raises(SubgameError, match="must have 3 or 4 or 5 cards, not 2"):
         DECK.parse("QsJh", counts=(3, 4, 5), what="board")
     with pytest.raises(SubgameError, match="hand 'Qs' must have 2 cards"):
         DECK.parse_hand("Qs")

@@ -33,8 +33,13 @@ def write(tmp_path: Path) -> Write:
     """Writes an endgame; a keyword replaces a line, None leaves it out."""
 
     def writer(**lines: str | None) -> Path:
-        hers, his = {"2s2h": 0.25, "AdAc": 1.0, "2sAc": 1e-9}, {"2s3s": 0.5, "7sAs": 0.5}
-        text = {"round": "3", "board": BOARD, "pot": "500", "reach": f"{reach(hers)} {reach(his)}"}
+        first, second = {"2s2h": 0.25, "AdAc": 1.0, "2sAc": 1e-9}, {"2s3s": 0.5, "7sAs": 0.5}
+        text = {
+            "round": "3",
+            "board": BOARD,
+            "pot": "500",
+            "reach": f"{reach(first)} {reach(second)}",
+        }
         path = tmp_path / "endgame.txt"
         given = {**text, **lines}
         path.write_text("\n".join(f"-{key} {value}" for key, value in given.items() if value))
@@ -69,17 +74,17 @@ def test_hands_are_a_permutation() -> None:
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
-        ({"round": "5"}, r"endgame.txt', line 1: there should be a whole number from 2 to 4 inst"),
-        ({"round": "turn"}, "line 1: .* instead of 'turn'"),
-        ({"round": "4"}, "line 2: round 4 is the river: The board .* must have 5 cards, and it ha"),
+        ({"round": "5"}, r"endgame.txt', line 1: a whole number from 2 to 4 is expected"),
+        ({"round": "turn"}, "line 1: .* not 'turn'"),
+        ({"round": "4"}, "line 2: round 4 is the river: The board .* must have 5 cards, not"),
         ({"board": "7s9h9cTx"}, "line 2: round 3 is the turn: In the board .* no suit 'x'"),
         ({"board": "7s9h9c9h"}, "line 2: .* this card was already given"),
-        ({"pot": "5.5"}, "line 3: there should be a whole number from 2 to 39800 instead of '5.5'"),
-        ({"pot": "40000"}, "line 3: .* instead of '40000'"),
-        ({"pot": "501"}, "line 3: the pot of 501 has no two equal halves"),
+        ({"pot": "5.5"}, "line 3: a whole number from 2 to 39800 is expected, not '5.5'"),
+        ({"pot": "40000"}, "line 3: .* not '40000'"),
+        ({"pot": "501"}, "line 3: the pot must be an even number of chips, not 501"),
         ({"reach": "0.5 0.5"}, "line 4: -reach has 2 numbers instead of 2,652"),
-        ({"reach": "1 " * 2651 + "x"}, "line 4: 'x', number 2,652 of -reach, is no probability"),
-        ({"reach": "1.5 " * 2652}, "line 4: '1.5', number 1 of -reach, is no probability"),
+        ({"reach": "1 " * 2651 + "x"}, "line 4: 'x', number 2,652 of -reach, is not a probability"),
+        ({"reach": "1.5 " * 2652}, "line 4: '1.5', number 1 of -reach, is not a probability"),
         ({"reach": "nan " * 2652}, "line 4: 'nan', number 1 of -reach"),
         ({"reach": "0 " * 2652}, "The range of the player out of position is empty"),
         ({"pot": None}, "has no line that starts with -pot"),

@@ -85,13 +85,24 @@ def test_liars_dice_after_the_first_bid() -> None:
 
 
 def test_the_whole_game_is_a_subgame() -> None:
-    """Cut at the root: one slot each, and every technique may do as it likes."""
+    """Cut at the root: nothing is lost, and every technique solves the game itself."""
     tree = tree_of("kuhn")
     (whole,) = sg.cut(tree, 0)
-    assert whole.tree.digest == tree.digest or len(whole.tree.players[0].slots) == 1
+    for inner, outer in zip(whole.tree.players, tree.players, strict=True):
+        assert list(inner.names) == list(outer.names)
+        assert list(inner.actions) == list(outer.actions)
+    strategy = sg.Strategy.random(tree, seed=7)
+    same = sg.Strategy(whole.tree, (whole.restrict(strategy, 0), whole.restrict(strategy, 1)))
+    assert sg.expected_value(whole.tree, same) == pytest.approx(
+        sg.expected_value(tree, strategy), abs=TIGHT
+    )
+    assert sg.exploitability(whole.tree, same).per_seat == pytest.approx(
+        sg.exploitability(tree, strategy).per_seat, abs=TIGHT
+    )
     for name in ("unsafe", "maxmargin"):
         refined = sg.refine(tree, sg.Strategy.uniform(tree), at=0, technique=name, schedule="lp")
         assert refined.after.mean == pytest.approx(0, abs=1e-9)
+        assert [part.weight.tolist() for part in refined.parts] == [[1.0], [1.0]]
     gained = [
         before - after
         for before, after in zip(refined.before.per_seat, refined.after.per_seat, strict=True)

@@ -5,7 +5,7 @@ noted from its quietest runs on a machine of the same kind (2 ARM cores that mov
 `probe` says what this machine moves, so that the two can be compared. A time to a target counts
 iterations, not the best responses in between (after every fifth iteration), for both. Seconds an
 iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
-that differ only in suits which matter no more are one; spots named "apart" are solved without that.
+that are equivalent by suit symmetry are merged; in spots named "apart" suits are distinguished.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Spot:
     most: int = 800
     """Iterations after which a target is given up."""
     merge: Merge = True
-    """Whether hands that are the same are one, which ranges that tell suits apart forbid."""
+    """Whether hands are merged by suit symmetry, which ranges that distinguish suits forbid."""
     storage: str = "float32"
 
     def tree(self) -> RangeTree:
@@ -93,7 +93,7 @@ APART = {
     for name, spot in SPOTS.items()
     if name != "flop-a"
 }
-"""The same with every hand for itself: what is left where ranges tell suits apart, as in flop-a."""
+"""The same without merged hands, as where ranges distinguish suits (flop-a)."""
 HALVES = {
     "turn-16bit": replace(SPOTS["turn"], storage="int16", peers={}),
     "flop-b-16bit": replace(

@@ -1,14 +1,14 @@
 """`subgame bench`: our speed and memory beside those of OpenSpiel and LiteEFG, from one run.
 
-Everybody is measured in fresh processes, one after the other, on the CPU and on the same game:
-ours as our own rules, the peers' as OpenSpiel's. A time is the best of several repeats after a
+Every solver is measured in fresh processes, one after the other, on the CPU and on the same game:
+ours with our own rules, the peers with OpenSpiel's. A time is the best of several repeats after a
 warm-up, so neither our kernels' compilation (Numba, kept on disk) nor JAX's is in it.
 
 - *CFR+ iteration*: both players updated and averaged once. Ours and OpenSpiel's C++ and JAX
-  solvers run as they come; LiteEFG's is its CFRplus baseline on its OpenSpiel environment.
+  solvers run with their defaults; LiteEFG's is its CFRplus baseline on its OpenSpiel environment.
 - *to an exploitability*: `subgame.solve` with its own checks counted. The peers are checked at
   the same iterations, but only their iterations are counted. Nothing is extrapolated.
-- *exploitability*: of the average strategy, which is at hand already.
+- *exploitability*: of an average strategy that is already computed.
 - *LP*: `subgame.solve_lp` beside OpenSpiel's sequence_form_lp, which needs cvxpy.
 - *build*: our `compile` without the game's own import; the peers' solver made from a loaded game.
   JAX's includes its compilation, LiteEFG's the game file it writes (to a temporary folder).
@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# This file is also the script of the measuring processes. It imports nothing else up here, so
-# that a peer's memory is the peer's alone.
+# This file is also the script of the measuring processes. It imports nothing else at the top, so
+# that the memory of a peer's process is the peer's alone.
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -48,7 +48,7 @@ VERSIONS = ("subgame", "numpy", "numba", "scipy", "open_spiel", "jax", "chex", "
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A game as we load it and as OpenSpiel does."""
+    """A game: our name and OpenSpiel's."""
 
     name: str
     openspiel: str
@@ -69,7 +69,7 @@ GAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A row before it is measured. Its bar is a factor over the best peer, or an upper bound."""
+    """Something to measure. Its bar is a factor over the best peer, or an upper bound."""
 
     name: str
     game: str
@@ -113,7 +113,7 @@ LEFT_OUT = {
     ("OpenSpiel", "liar's dice", "lp"): "left out, as its dense matrices take over 20 GB",
     ("", "liar's dice", "to 1e-4"): "left out, as it takes many minutes",
 }
-"""(peer, game, task), empty for any -> why it is not measured. Bars are judged by the others."""
+"""(peer, game, task), empty for any -> why it is not measured. Bars use the other peers."""
 
 
 # Rows ----------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _jobs(tasks: Iterable[str]) -> list[list[str]]:
 
 
 def _row(work: Work, found: dict[str, float | str]) -> dict[str, Any]:
-    """A row from everybody's value, or the reason why there is none."""
+    """A line of the table from all values; a string is the reason why there is no value."""
     values = {who: value if isinstance(value, float) else None for who, value in found.items()}
     ours = values.pop(OURS)
     best = min((v, who) for who, v in values.items() if v) if any(values.values()) else None
@@ -238,7 +238,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
         number = "-" if ratio is None else f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.2g}x"
         cells.append(Text(number))
         word, style = {True: ("met", "green"), False: ("missed", "red")}.get(
-            row["bar_met"], ("not judged" if row["bar"] else "", "")
+            row["bar_met"], ("unknown" if row["bar"] else "", "")
         )
         made.add_row(row["work"], *cells, Text(f"{row['bar']} {word}".strip(), style=style))
         for name, reason in row.get("notes", {}).items():
@@ -249,7 +249,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def machine() -> dict[str, str]:
-    """Where the figures come from: the system, its processors, and everybody's version."""
+    """Where the figures come from: the system, its processors, and all versions."""
     from subgame.papers.report import machine as described
 
     return described(VERSIONS)
@@ -292,8 +292,8 @@ def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str
 
 
 def _answer(order: dict[str, Any]) -> None:
-    """What a measuring process does: each answer is written down as soon as it is there."""
-    logging.getLogger("subgame").setLevel(logging.ERROR)  # whoever started it says what there is
+    """The work of a measuring process: each answer is written as soon as it is found."""
+    logging.getLogger("subgame").setLevel(logging.ERROR)  # the parent process logs
     with Path(order["scratch"], "answers").open("a") as told:
         try:
             contender = CONTENDERS[order["who"]](GAMES[order["game"]], order["scratch"])
@@ -326,7 +326,7 @@ def _do(contender: Contender, task: str, built: float) -> float:
     if task == "exploitability":
         contender.iterate(10)
         average = contender.average()
-        return _best(lambda count: [contender.judge(average) for _ in range(count)])
+        return _best(lambda count: [contender.exploitability(average) for _ in range(count)])
     if task == "lp":
         return _least(contender.lp, BUDGET)
     if task == "memory":
@@ -360,7 +360,7 @@ def _least(timed: Callable[[], float], budget: float) -> float:
 
 
 def _peak() -> float:
-    """The most bytes this process has held."""
+    """The peak memory of this process in bytes."""
     try:  # getrusage's figure survives exec: it would be at least the parent's
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -388,10 +388,10 @@ class Contender:
         raise NotImplementedError
 
     def average(self) -> Any:
-        """The average strategy as `judge` wants it."""
+        """The average strategy, for `exploitability`."""
         raise NotImplementedError
 
-    def judge(self, average: Any) -> float:
+    def exploitability(self, average: Any) -> float:
         """Its exploitability, NashConv / 2."""
         raise NotImplementedError
 
@@ -409,7 +409,7 @@ class Contender:
             began = time.perf_counter()
             self.iterate(check - done)
             spent += time.perf_counter() - began
-            if self.judge(self.average()) <= target:
+            if self.exploitability(self.average()) <= target:
                 return spent
             done, check = check, check * 2 if check < 32 else check + check // 8
 
@@ -427,7 +427,7 @@ class Ours(Contender):
         built = time.perf_counter() - began
         self.run = Run(self.tree, self.sg.CFRPlus())
         self.run.advance(1)  # compiles the kernels, or reads them from the disk
-        self.judge(self.average())
+        self.exploitability(self.average())
         return built
 
     def iterate(self, count: int) -> None:
@@ -436,7 +436,7 @@ class Ours(Contender):
     def average(self) -> Any:
         return self.run.strategy()
 
-    def judge(self, average: Any) -> float:
+    def exploitability(self, average: Any) -> float:
         return float(self.sg.exploitability(self.tree, average))
 
     def lp(self) -> float:
@@ -451,7 +451,7 @@ class Ours(Contender):
 
 
 class OpenSpiel(Contender):
-    """The C++ solver and judge."""
+    """The C++ solver and its exploitability."""
 
     def __init__(self, setup: Setup, scratch: str) -> None:
         import pyspiel
@@ -470,7 +470,7 @@ class OpenSpiel(Contender):
     def average(self) -> Any:
         return self.solver.average_policy()
 
-    def judge(self, average: Any) -> float:
+    def exploitability(self, average: Any) -> float:
         return float(self.pyspiel.exploitability(self.game, average))
 
     def lp(self) -> float:
@@ -482,14 +482,14 @@ class OpenSpiel(Contender):
 
 
 class OpenSpielJax(OpenSpiel):
-    """The JAX solver; single precision, as it comes."""
+    """The JAX solver, in its default single precision."""
 
     def __init__(self, setup: Setup, scratch: str) -> None:
         super().__init__(setup, scratch)
         from open_spiel.python.algorithms import exploitability
         from open_spiel.python.jax.cfr import jax_cfr
 
-        self.jax_cfr, self.exploitability = jax_cfr, exploitability
+        self.jax_cfr, self.evaluator = jax_cfr, exploitability
 
     def build(self) -> float:
         began = time.perf_counter()
@@ -502,8 +502,8 @@ class OpenSpielJax(OpenSpiel):
         for array in (*self.solver.regrets, *self.solver.averages):
             array.block_until_ready()
 
-    def judge(self, average: Any) -> float:
-        return float(self.exploitability.exploitability(self.game, average))
+    def exploitability(self, average: Any) -> float:
+        return float(self.evaluator.exploitability(self.game, average))
 
 
 class LiteEFG(Contender):
@@ -529,7 +529,7 @@ class LiteEFG(Contender):
     def average(self) -> Any:
         return self.graph.current_strategy()  # the environment keeps its averages
 
-    def judge(self, average: Any) -> float:
+    def exploitability(self, average: Any) -> float:
         return float(sum(self.env.exploitability(average, "linear-avg-iterate"))) / 2
 
 

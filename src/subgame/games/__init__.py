@@ -54,7 +54,7 @@ ALIASES = {
     "rps+": "rps-plus",
 }
 
-# What a parameter must be, by the type of its default, and how to say so.
+# What a parameter must be, by the type of its default, and the words for it in an error.
 KINDS: dict[type, tuple[type, str]] = {
     int: (Integral, "an integer"),
     float: (Real, "a number"),
@@ -97,7 +97,7 @@ def names() -> list[str]:
 def load(name: str, **parameters: Any) -> Game:
     """The game of that name, e.g. ``load("liars-dice", faces=5)`` or ``load("leduc_poker")``.
 
-    Parameters may also stand in the name: ``load("goofspiel(cards=3, order=random)")``.
+    Parameters may also be part of the name: ``load("goofspiel(cards=3, order=random)")``.
     """
     name, inside = _parse(name)
     both = sorted(inside.keys() & parameters.keys())
@@ -118,7 +118,7 @@ def load(name: str, **parameters: Any) -> Game:
 def catalogue() -> list[Row]:
     """Every game with a summary and its parameters, sorted by name.
 
-    A plugin that cannot be loaded keeps its row; the summary then says what is wrong with it.
+    A plugin that cannot be loaded keeps its line; the summary then says what is wrong with it.
     """
     rows = []
     for name in names():

@@ -51,11 +51,11 @@ class State(ABC):
     def information_state(self, player: int) -> str | None:
         """All that `player` knows here, as a string: equal strings are one infoset.
 
-        It must remember everything the player has ever seen or done (perfect recall); the
-        compiler checks that. Always answered where `player` acts. Elsewhere it names what the
-        player knows while the other one, or chance, moves; ``None`` there means that the game
-        does not say, and the player is taken to know only her own last infoset and action (the
-        augmented infoset of Burch et al. 2014, Def. 1).
+        It must contain everything the player has ever seen or done (perfect recall); the
+        compiler checks that. It is always a string where `player` acts. Elsewhere it names what
+        the player knows while the opponent or chance moves. ``None`` there means that the game
+        does not say: the player is then taken to know only their own last infoset and action
+        (the augmented infoset of Burch et al. 2014, Def. 1).
         """
 
     def chance_outcomes(self) -> Sequence[tuple[str, float]]:
@@ -65,8 +65,8 @@ class State(ABC):
     def public_state(self) -> str | None:
         """What both players know here, as a string; a change in it is a step in the public tree.
 
-        ``None`` (for every state of the game): the public states are derived from what the
-        players know, as the finest split that no infoset crosses.
+        A game may return ``None`` for all its states. The public states are then derived from
+        the information states: the finest split that no infoset crosses.
         """
         return None
 
@@ -79,17 +79,17 @@ class Game(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What distinguishes this game from others of its name: ``{"dice": 1, "faces": 6}``."""
+        """The parameters this game was made with: ``{"dice": 1, "faces": 6}``."""
         return {}
 
     @abstractmethod
     def new_initial_state(self) -> State:
-        """The state before anything happened."""
+        """The initial state, before any action."""
 
     def frontiers(self) -> dict[str, Callable[[State], bool]]:
         """Named places to cut the game: a subgame starts where the function first answers true.
 
-        It must depend on what both players know alone, e.g. ``{"after round 1": ...}``.
+        The function may depend only on what both players know: ``{"after round 1": ...}``.
         """
         return {}
 

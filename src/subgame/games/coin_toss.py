@@ -1,15 +1,15 @@
 """Coin Toss: the running example of Brown & Sandholm 2017, "Safe and Nested Subgame Solving".
 
-`coin-toss` is Section 2, Fig. 1a. Chance flips a coin that only P1 (player 0) sees. She sells it
-for 0.5 (Heads) or -0.5 (Tails), or plays, and P2 (player 1) guesses: -1 to P1 if right, 1 if
-wrong, and 1 if he forfeits. (That a forfeit pays 1 follows from the EVs of Fig. 2: Play is worth
-0 from Heads and 1/2 from Tails.) The value is 0; P2 must guess Heads 1/4 and Tails 3/4 of the
-time. Section 5 prints these two the other way round ("Heads with probability 3/4"), which would
-give P1 1/2 from Tails alone; Section 2 is right.
+`coin-toss` is Section 2, Fig. 1a. Chance flips a coin that only P1 (player 0) sees. P1 sells it for
+0.5 (Heads) or -0.5 (Tails), or plays, and P2 (player 1) guesses. P1 gets -1 if the guess is right,
+1 if it is wrong, and 1 if P2 forfeits. (That a forfeit pays 1 follows from the EVs of Fig. 2: Play
+has the value 0 from Heads and 1/2 from Tails.) The game's value is 0; P2 must guess Heads 1/4 and
+Tails 3/4 of the time. Section 5 prints these two the other way round ("Heads with probability
+3/4"), which would give P1 1/2 from Tails alone; Section 2 is right.
 
 `coin-toss-two` is Section 5, Fig. 4: after Play a public chance node (C1 below Heads, C2 below
-Tails, 1/2 each way) leads to one of two identical subgames S1 and S2. The figure is an image; of
-what its text leaves open we chose:
+Tails, 1/2 each way) leads to one of two identical subgames S1 and S2. The figure is an image,
+and its text leaves some things open. We chose:
 
 * Sell still pays -0.5 from Tails: the text calls EVs of 0.5 and -0.5 for Play "optimal".
 * No Forfeit: the text only names Heads and Tails, "with 50% probability" each. A forfeit would

@@ -1,12 +1,13 @@
-"""Does a game keep the rules of `Game` and `State`? For the tests of whoever writes one.
+"""Checks that a game keeps the rules of `Game` and `State`, for the tests of its authors.
 
     >>> import subgame.games
     >>> from subgame.games import conformance
     >>> print(conformance.check(subgame.games.load("kuhn")))
     kuhn: 58 histories (30 terminal), 6 + 6 infosets, 9 public states, depth 5
 
-The whole game is walked twice in lockstep. The first thing found wrong is raised as a sentence
-that names the infoset and the histories at fault; a history is its actions, joined by spaces.
+The whole game is walked twice in lockstep. The first rule that is broken raises an error, which
+names the infoset and the histories in question. A history is written as its actions, joined by
+spaces.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
 
 
 class _View(NamedTuple):
-    """All that a state says of itself; two views of one history must be equal."""
+    """Everything a state returns; two views of one history must be equal."""
 
     player: int
     public: str | None
@@ -113,7 +114,7 @@ def _view(state: State) -> _View:
     elif player != TERMINAL:
         choices = tuple(state.legal_actions())
     over = player == TERMINAL
-    # What players know once the game is over decides nothing, so it is not looked at.
+    # What players know once the game is over has no effect, so it is not compared.
     known = (None, None) if over else (state.information_state(0), state.information_state(1))
     returns = _numbers(state.returns()) if over else ()
     return _View(player, state.public_state(), known, choices, probabilities, returns)
@@ -229,23 +230,23 @@ class _Suite:
             )
 
     def _check_known(self, node: _Node, player: int) -> None:
-        """What a player knows is a string that fixes her past and the public state."""
+        """What a player knows is a string that determines their past and the public state."""
         known = node.view.known[player]
         acts = node.view.player == player
         if not (isinstance(known, str) or (known is None and not acts)):
             raise SubgameError(
                 f"The information state of player {player} at {node} is {known!r}; it must be a "
-                f"string{' where she acts' if acts else ' or None'}."
+                f"string{' where the player acts' if acts else ' or None'}."
             )
         if known is None:
             return
         first = self.known[player].setdefault(known, node)
-        mine, hers = node.memories[player], first.memories[player]
-        if mine is not None and hers is not None and mine.number != hers.number:
-            here, there = _first_difference(hers, mine)
+        mine, other = node.memories[player], first.memories[player]
+        if mine is not None and other is not None and mine.number != other.number:
+            here, there = _first_difference(other, mine)
             raise SubgameError(
                 f"Player {player} does not have perfect recall in infoset '{known}': after "
-                f"{first} she would remember {here}, after {node} {there}."
+                f"{first} the player would remember {here}, after {node} {there}."
             )
         if node.view.public != first.view.public:
             raise SubgameError(
@@ -256,7 +257,7 @@ class _Suite:
     def _check_infoset(self, node: _Node) -> None:
         player = node.view.player
         known = node.view.known[player]
-        assert known is not None  # _check_known has seen to it
+        assert known is not None  # _check_known made sure of this
         first = self.acting.setdefault(known, node)
         if first.view.player != player:
             raise SubgameError(

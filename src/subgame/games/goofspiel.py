@@ -2,7 +2,7 @@
 
 Rules as in OpenSpiel's ``goofspiel(imp_info=True, num_cards=cards, points_order=order)``. Both
 hold cards 1 to `cards`; equal bids discard the prize. The simultaneous bids become player 0's
-hidden bid, then player 1's. The last trick leaves no choice and is played out of sight: with
+hidden bid, then player 1's. The last trick leaves no choice, so it is not part of the history: with
 three cards a history ends after two bids each. (A game of one card has its single trick.)
 
 `returns` is "win-loss" (1, 0 or -1, OpenSpiel's default) or "points": a player's points less
@@ -74,7 +74,7 @@ class GoofspielState(State):
 
     def returns(self) -> tuple[float, float]:
         total = sum(self.game.deck)
-        # What is left of each pile is the trick that was not played, if there is one.
+        # The cards left over make up the last trick, if it was not played.
         last = [total - sum(pile) for pile in (self.prizes, *self.bids)]
         ahead = 0
         for prize, mine, yours in zip(

@@ -3,7 +3,7 @@
 Southey et al. 2005, "Bayes' Bluff: Opponent Modelling in Poker". Rules and payoffs as in
 OpenSpiel's ``leduc_poker``: both ante 1; at most two raises a round, of 2 and then of 4; a pair
 with the board card beats any other hand, then the higher rank wins, equal ranks split. The two
-suits are told apart, hence 936 infosets rather than 288.
+suits are distinguished, hence 936 infosets rather than 288.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ class LeducAbstractState(LeducState):
 class LeducAbstract(Game):
     """The card abstraction of Burch et al. 2014, Fig. 5: 576 infosets.
 
-    Who holds a jack cannot tell a queen from a king on the board; who holds a king, a jack from a
-    queen. The histories are those of `Leduc`, in the same order, so that a strategy found here can
-    be played there (`subgame.abstraction.lift.lift`).
+    A player with a jack cannot tell a queen from a king on the board; a player with a king cannot
+    tell a jack from a queen. The histories are those of `Leduc`, in the same order, so that a
+    strategy found here can be played there (`subgame.abstraction.lift.lift`).
     """
 
     name = "leduc-abstract"

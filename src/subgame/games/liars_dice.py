@@ -6,9 +6,8 @@ the last; the highest face is wild and counts as every face. A called bid that h
 the bidder, else for the caller. One die of six faces each has 294,883 histories and 24,576
 infosets, so a state carries its strings ready made.
 
-Dice are rolled one by one by chance, player 0's first, but under the cup: a player sees hers,
-sorted, once all are rolled. Seeing them one by one would tell orders apart that OpenSpiel's
-infosets merge.
+Chance rolls the dice one by one, player 0's first. A player sees their dice, sorted, only after all
+are rolled. Seeing them one by one would distinguish orders that OpenSpiel's infosets merge.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class _Table:
 
 
 class LiarsDiceState(State):
-    """The rolls in order, each player's dice as she sees them, and the bidding."""
+    """The rolls in order, each player's dice as that player sees them, and the bidding."""
 
     __slots__ = ("_bid", "_bidding", "_hands", "_player", "_rolls", "_table")
 

@@ -6,10 +6,11 @@ The betting is that of heads-up hold'em (`games.holdem.rules`): chips are whole,
 one, a raise at least as large as the last one unless it is all-in. An action is ``f``, ``c`` or
 ``r7``: bet or raise to 7 chips on this round.
 
-Which sizes a player *considers* is a parameter, what the rules *allow* is not: `legal_actions`
-lists the former, `child` takes any of the latter. So the same history is one in every version of
-the game with the same stack, and a smaller version can be asked what it would do after a bet that
-only a larger one has (`subgame.refine.nested.translation`, `subgame.refine.nested.answers`).
+The sizes that a player *considers* are a parameter; what the rules *allow* is not. `legal_actions`
+lists the considered sizes, `child` takes any allowed one. So a history means the same in every
+version of the game with the same stack, and a smaller version can be asked for its actions after a
+bet that only a larger one has (`subgame.refine.nested.translation`,
+`subgame.refine.nested.answers`).
 
     >>> import subgame as sg
     >>> state = sg.games.load("no-limit-kuhn(stack=8)").new_initial_state().child("K").child("J")
@@ -110,7 +111,7 @@ class NoLimitState(State):
 class NoLimitGame(Game):
     """What the two games share: chips, and the sizes each player considers.
 
-    `stack` is what each player sits down with, the `ante` included. `bets` is ``fcpa`` (pot and
+    `stack` is each player's chips at the start, the `ante` included. `bets` is ``fcpa`` (pot and
     all-in), ``all`` (every whole number of chips), ``none``, or sizes as hold'em writes them
     (`BetSizes`): ``0.5x 1x a`` for half the pot, the pot and all-in, ``1x a / cap 2`` for at most
     two bets and raises a round. `replies` are the sizes of player 1 where they differ.
@@ -122,8 +123,8 @@ class NoLimitGame(Game):
     def __init__(self, stack: int, ante: int = 1, bets: str = "fcpa", replies: str = "same"):
         if ante < 1 or stack <= ante:
             raise SubgameError(
-                f"Each player needs chips behind the ante, which is at least 1: a stack of "
-                f"{stack} and an ante of {ante} leave none."
+                f"Each player needs chips behind the ante, and the ante must be at least 1: a "
+                f"stack of {stack} and an ante of {ante} leave none."
             )
         self.stack, self.ante, self.bets, self.replies = stack, ante, bets, replies
         self.sizes = (_sizes(bets), _sizes(bets if replies == "same" else replies))

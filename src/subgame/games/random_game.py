@@ -110,7 +110,7 @@ class RandomGame(Game):
         self, seed: int = 0, depth: int = 6, public: bool = True, ragged: bool = True
     ) -> None:
         if not 2 <= depth <= 12:
-            raise SubgameError(f"A random game's depth is from 2 to 12, not {depth}.")
+            raise SubgameError(f"A random game's depth must be from 2 to 12, not {depth}.")
         self.seed, self.depth, self.public, self.ragged = seed, depth, public, ragged
         self._events: dict[tuple[str, ...], Event] = {}
 
@@ -120,7 +120,7 @@ class RandomGame(Game):
         return {name: getattr(self, name) for name in names}
 
     def draw(self, what: str, key: tuple[str, ...], below: int) -> int:
-        """A number from 0 to below - 1, the same one whenever it is asked for."""
+        """A number from 0 to below - 1; the same call always gives the same number."""
         text = f"{self.seed}/{what}/{'/'.join(key)}"
         return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") % below
 

@@ -18,7 +18,7 @@ MOVES = ("Rock", "Paper", "Scissors")  # each beats the one before it
 
 @dataclass(frozen=True, slots=True)
 class RockPaperScissorsState(State):
-    """The moves made, and what a win by or against Scissors is worth."""
+    """The moves made, and what a win by or against Scissors pays."""
 
     scissors: float = 1.0
     moves: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class RockPaperScissorsState(State):
         return ", ".join((*own, self.public_state()))
 
     def public_state(self) -> str:
-        # That P1 has moved is public, what she played is not.
+        # That P1 has moved is public; the move itself is not.
         return f"P{len(self.moves) + 1} to move" if len(self.moves) < 2 else " ".join(self.moves)
 
 

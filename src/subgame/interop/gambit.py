@@ -4,9 +4,9 @@ The format is the one Gambit documents under "The extensive game (.efg) file for
 (McKelvey, McLennan and Turocy, "Gambit: Software Tools for Game Theory"); this module was
 written from that description. A prologue is followed by the nodes in prefix order.
 
-What is read more generously than the description says, because files in the wild do it: the
-names of infosets and outcomes may be missing; lists may hold commas; labels may be empty or
-repeat (they are told apart by a number); decimal probabilities may miss one by their rounding.
+The reader accepts more than the description, because published files need it. Names of infosets and
+outcomes may be missing. Lists may contain commas. Labels may be empty or repeat (a number is added
+to them). The sum of decimal probabilities may differ from one by their rounding.
 
     >>> game = loads('EFG 2 R "Pick" { "A" "B" } p "" 1 1 "x" { "l" "r" } 0 '
     ...              't "" 1 "win" { 1, -1 } t "" 0')
@@ -125,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
 
 
 def loads(text: str, name: str = "") -> GambitGame:
-    """The game in a text. `name` names the game and stands in error messages."""
+    """The game in a text. `name` is the game's name, also in error messages."""
     scan = _Scanner(text, name or "efg text")
     title, players, comment = _prologue(scan)
     reader = _TreeReader(scan, len(players))
@@ -256,7 +256,7 @@ class _Scanner:
         raise self.expected(what, token)
 
     def braces(self, what: str) -> list[_Token]:
-        """What stands between braces, commas left out."""
+        """The items between braces, without commas."""
         if not self.is_mark("{"):
             raise self.expected(what)
         self.next()
@@ -273,7 +273,7 @@ class _Scanner:
 
 def _prologue(scan: _Scanner) -> tuple[str, list[str], str]:
     """Title, players and comment."""
-    # D stood for decimals, R for rationals, when files held only one of the two.
+    # Early files held either decimals (D) or rationals (R).
     for accepted in (["EFG"], ["2"], ["R", "D"]):
         if scan.token.kind != "word" or scan.token.text not in accepted:
             raise scan.expected("'EFG 2 R', with which Gambit's extensive games begin")
@@ -314,7 +314,7 @@ class _TreeReader:
         return root
 
     def name_infosets(self) -> None:
-        """Labels where they tell an infoset apart; Gambit's (player,number) after others."""
+        """Name infosets by their labels; repeated labels get Gambit's (player,number)."""
         infosets = [infoset for infoset in self._infosets.values() if infoset.player != CHANCE]
         labels = [infoset.label for infoset in infosets]
         numbers = [f"({infoset.player + 1},{infoset.number})" for infoset in infosets]
@@ -436,7 +436,7 @@ def _distinct(labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
 
 
 class _NodeWriter:
-    """Lines of nodes, numbering infosets and outcomes as they appear."""
+    """Writes the lines of nodes; infosets and outcomes are numbered as they appear."""
 
     def __init__(self) -> None:
         self._events = 0
@@ -506,7 +506,7 @@ def _rational(number: float) -> Fraction:
 
 
 def _probabilities(numbers: Sequence[float]) -> list[Fraction]:
-    """Rationals that sum to exactly one, which Gambit insists on."""
+    """Rationals that sum to exactly one, as Gambit requires."""
     exact = [_rational(number) for number in numbers]
     short = 1 - sum(exact, Fraction(0))
     if not exact or abs(short) > 1e-9:

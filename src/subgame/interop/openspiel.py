@@ -1,8 +1,8 @@
 """OpenSpiel's games as ours (Lanctot et al. 2019, arXiv:1908.09453). An optional extra.
 
 Any two-player zero-sum game of OpenSpiel whose chance outcomes are listed can be loaded;
-simultaneous moves are put in turn, the second mover not seeing the first one's move. Nothing
-here needs `pyspiel` until it is called: ``pip install subgame[openspiel]``.
+simultaneous moves become two moves in turn, of which the second player does not see the first.
+`pyspiel` is imported only when something here is called: ``pip install subgame[openspiel]``.
 
     >>> game = load("kuhn_poker")  # doctest: +SKIP
     >>> game.new_initial_state().child("Deal:0").child("Deal:2").legal_actions()  # doctest: +SKIP
@@ -120,7 +120,7 @@ def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenS
         raise SubgameError(f"A game's name or a pyspiel.Game was expected, not {game!r}.")
     elif parameters:
         raise SubgameError(
-            f"The game '{game}' is loaded already: its parameters cannot be changed any more."
+            f"The game '{game}' is loaded already: its parameters can no longer be changed."
         )
     kind = game.get_type()
     name = kind.short_name
@@ -143,7 +143,7 @@ def _pyspiel() -> Any:
 
 
 def _load_by_name(pyspiel: Any, text: str, parameters: dict[str, Any]) -> Any:
-    # Names are checked here, as OpenSpiel's own answer lists everything it knows on stderr.
+    # Names are checked here, because OpenSpiel's own error lists all its games on stderr.
     name = text.partition("(")[0].strip()
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if name not in kinds:
@@ -162,7 +162,7 @@ def _load_by_name(pyspiel: Any, text: str, parameters: dict[str, Any]) -> Any:
 
 
 def _check(pyspiel: Any, game: Any, name: str) -> None:
-    """Refuse what cannot be solved here."""
+    """Raise an error if the game cannot be solved here."""
     kind = game.get_type()
     types = pyspiel.GameType
     if game.num_players() != 2:

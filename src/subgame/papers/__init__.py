@@ -1,4 +1,4 @@
-"""The papers' experiments, run again: one key each, the paper's figures beside ours.
+"""The papers' experiments, reproduced: one key each, the paper's figures beside ours.
 
     >>> from subgame import papers
     >>> print(*papers.KEYS)
@@ -51,7 +51,7 @@ class Reproduction:
         budget: float | None = None,
         keep: Path | None = None,
     ) -> Report:
-        """Run it. `progress` is told what is being done and which share of all is done.
+        """Run it. `progress` is called with the current step and the share of the work done.
 
         What a long run has found so far goes to the file `keep`, from which it is resumed.
         """
@@ -69,9 +69,9 @@ class Reproduction:
             options["budget"] = budget
         if keep is not None:
             if not self.budgeted:
-                raise SubgameError(f"{self.key} is not resumed; run it again without --keep.")
+                raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
-        module = import_module(self.module)  # only now: nobody else pays for it
+        module = import_module(self.module)  # imported only now, because it is slow
         report: Report = module.run(quick, seed, progress, **options)
         return report
 
@@ -171,7 +171,7 @@ KEYS: dict[str, Reproduction] = {
 def reproduce(
     key: str, *, quick: bool = False, seed: int = 0, progress: Progress | None = None
 ) -> Report:
-    """Run an experiment of a paper again and lay its figures beside ours.
+    """Reproduce an experiment of a paper and report its figures beside ours.
 
     >>> report = reproduce("coin-toss")
     >>> report.data["largest_difference"] < 1e-9

@@ -38,7 +38,7 @@ ITERATIONS = 1_000, 600
 NOTES = (
     "The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of "
     "1/2, 3/4 and 1 pot (one before the flop, three on it), no card abstraction. The player whose "
-    "exploitability is measured has no bet of 3/4; her opponent has, everywhere.",
+    "exploitability is measured has no bet of 3/4; the opponent has one everywhere.",
     "Each figure is what a best response wins on average over both seats, computed exactly: the "
     "answers to all off-tree bets on all 1,755 flops, answers to off-tree bets after answers "
     "included, are laid over the larger game as one strategy. The paper does not say whether "
@@ -48,11 +48,10 @@ NOTES = (
     "counted we do not know. Ours were checked against nested solving and translation history by "
     "history on small decks (tests/refine/test_nested_boards.py).",
     "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
-    "her first decision (tests/refine/test_nested.py); later, what Resolve makes small is a bound. "
-    "So the paper's order, Maxmargin below Resolve, is hardly one of exact solutions. Where a bet "
-    "of 3/4 is better for some hand than every "
-    "bet that was known, the smallest margin is negative, and Maxmargin holds no other hand "
-    "better.",
+    "the opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes "
+    "small is a bound. So the paper's order, Maxmargin below Resolve, is hardly one of exact "
+    "solutions. Where a bet of 3/4 is better for some hand than every bet that was known, the "
+    "smallest margin is negative, and Maxmargin holds no other hand better.",
     "Per seat the value of the larger game is taken off, which lies between what the best "
     "answers of either seat leave to the other: known to their mean exploitability.",
 )

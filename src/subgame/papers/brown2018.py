@@ -31,9 +31,9 @@ NOTES = (
     "The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no "
     "figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.",
     "Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. "
-    "A trunk is judged by its best completion, a linear program over the whole game with the trunk "
-    "fixed, which is what perfect safe re-solving of the second round would reach. The figure is "
-    "how far that stays behind an equilibrium, mean of both seats.",
+    "A trunk is evaluated by its best completion, a linear program over the whole game with the "
+    "trunk fixed, which is what perfect safe re-solving of the second round would reach. The "
+    "figure is how far that stays behind an equilibrium, mean of both seats.",
 )
 
 
@@ -111,17 +111,17 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         for move, share in OPTIMUM.items()
     ]
     single = sg.depth_limited(tree, blueprint, at=LIMIT)
-    worth = {
+    values = {
         move: sg.expected_value(single, sg.Strategy.from_table(single, {"P1 to move": {move: 1}}))
         for move in OPTIMUM
     }
-    rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in worth.items()]
+    rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in values.items()]
     found = sg.solve_limited(single)
     rows += [
         row(
             "Sec. 2: depth one, one value: any strategy is optimal",
             "yes",
-            bool(np.ptp(list(worth.values())) < 1e-12),
+            bool(np.ptp(list(values.values())) < 1e-12),
         ),
         row(
             "Sec. 2: depth one, one value: P1 loses at most",
@@ -130,10 +130,10 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
             "the solver's choice: " + _words(found.strategy["P1 to move"]),
         ),
     ]
-    hers = sg.biased(blueprint, 1)
+    biased = sg.biased(blueprint, 1)
     ways = {
         "all pure": sg.all_pure(tree, at=LIMIT, player=1),
-        "biased": hers,
+        "biased": biased,
         "self-generated": sg.self_generated(tree, blueprint, at=LIMIT, count=10),
     }
     for way, given in ways.items():
@@ -159,7 +159,7 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
 
 
 def _loss(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
-    """What P1 loses against a best response; RPS+ is worth 0."""
+    """What P1 loses against a best response; the value of RPS+ is 0."""
     return sg.exploitability(tree, strategy).per_seat[0]
 
 
@@ -179,14 +179,14 @@ def _leduc(
         sg.self_generated(
             tree, blueprint, at=subgames, player=player, count=count, watch=grown.append
         )
-        hers = sg.biased(blueprint, 1 - player)
+        theirs = sg.biased(blueprint, 1 - player)
         biased = [
             sg.solve_limited(
                 sg.depth_limited(
-                    tree, blueprint, at=subgames, player=player, continuations=hers[:k]
+                    tree, blueprint, at=subgames, player=player, continuations=theirs[:k]
                 )
             )
-            for k in range(1, len(hers) + 1)
+            for k in range(1, len(theirs) + 1)
         ]
         for way, solved in (("self-generated", grown), ("biased", biased)):
             best = [

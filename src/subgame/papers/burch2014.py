@@ -76,8 +76,8 @@ class Resolving:
                 o, ours = 1 - p, plans[p][subgame.sequence[p]]
                 weight = subgame.weight(o, ours)
                 kept = normalised(values[o], weight)
-                hers = plans[o][subgame.sequence[o]]
-                inputs = GadgetInputs(o, ours, hers, weight, kept, kept)
+                theirs = plans[o][subgame.sequence[o]]
+                inputs = GadgetInputs(o, ours, theirs, weight, kept, kept)
                 game = assemble(gadget_form(technique, subgame.form, inputs))
                 players = (0, 1) if technique.entry == "blueprint" else (p,)
                 lay = [(q, *_places(game, tree, q)) for q in players]
@@ -118,13 +118,13 @@ class Resolving:
 
 
 def _places(part: PublicTree, tree: PublicTree, p: int) -> tuple[Ints, Ints]:
-    """Sequences of a part (a trunk, a gadget game) and where they stand in the whole tree."""
-    side, home = part.players[p], tree.players[p]
-    known = [(i, home.index[name]) for i, name in enumerate(side.names) if name in home.index]
+    """Sequences of a part (a trunk, a gadget game) and their places in the whole tree."""
+    side, whole = part.players[p], tree.players[p]
+    known = [(i, whole.index[name]) for i, name in enumerate(side.names) if name in whole.index]
     none = [np.zeros(0, dtype=np.int64)]
     return (
         np.concatenate([*(side.sequences(i) for i, _ in known), *none]),
-        np.concatenate([*(home.sequences(j) for _, j in known), *none]),
+        np.concatenate([*(whole.sequences(j) for _, j in known), *none]),
     )
 
 

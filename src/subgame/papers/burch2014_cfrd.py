@@ -27,15 +27,15 @@ ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
 TARGET = 1e-3
 NOTES = (
     "The schedules are ours: discounted CFR with a steep average in the trunk, predictive CFR+ in "
-    "the subgames, each subgame from nothing on every trunk iteration; the strategy that is judged "
-    "is re-solved from the trunk and the average root values by the re-solving gadget.",
+    "the subgames, each subgame from nothing on every trunk iteration; the strategy that is "
+    "evaluated is re-solved from the trunk and the average root values by the re-solving gadget.",
     "Memory is what Python's allocator held at the peak, rules and names included, when every "
     "subgame is compiled anew and dropped again; the whole game is compiled and solved at once.",
 )
 
 
 def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
-    """Solve Leduc by CFR-D and judge it on the way; quick: 400 trunk iterations."""
+    """Solve Leduc by CFR-D, with exploitability on the way; quick: 400 trunk iterations."""
     began = time.perf_counter()
     tell = progress or (lambda what, share: None)
     iterations, inner = (400, 50) if quick else (ITERATIONS, INNER)

@@ -28,7 +28,7 @@ BUDGET = 2_700.0
 NOTES = (
     "As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each "
     "subgame from nothing on every trunk iteration.",
-    "Solved is Leduc without suits (288 infosets instead of 936), which is the same game: CFR "
+    "The game is Leduc without suits (288 infosets instead of 936), which is equivalent: CFR "
     "treats the two cards of a rank alike from its first iteration on. Runs with and without suits "
     "differ only once two regrets tie but for rounding.",
     "All numbers of trunk iterations come from one run per number of subgame iterations, the runs "

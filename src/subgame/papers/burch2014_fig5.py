@@ -32,7 +32,7 @@ NOTES = (
     "The paper re-solves by CFR with public chance sampling, whose iteration deals one board card; "
     "ours is plain CFR over all six, without that noise. So few iterations lead further here.",
     "The edge of unsafe over safe re-solving in play against the original strategy depends most on "
-    "the equilibrium: safe re-solving only has to keep the opponent at her old values, and which "
+    "the equilibrium: safe re-solving only has to keep the opponent at their old values, and which "
     "of the many strategies that do so is found decides how much it wins. The paper has one such "
     "strategy, and an edge of 0.004.",
     "Estimate and Maxmargin are not in the paper. Estimate takes as alternative payoffs the "

@@ -37,7 +37,7 @@ NOTES = (
 
 
 class _MirroredState(CoinTossState):
-    """Coin Toss with Tails the lucky side."""
+    """Coin Toss with Heads and Tails exchanged."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
 
 
 def _plays(tree: sg.PublicTree, strategy: sg.Strategy) -> dict[str, float]:
-    """What each action of P1 is worth to her against P2's half: ``"Heads Play"`` and so on."""
+    """The value of each action of P1 against P2's strategy: ``"Heads Play"`` and so on."""
     run, side = engine(tree), tree.players[0]
     plan = run.plan(1, strategy.probs[1])
     values = run.respond(0, plan).sequences
@@ -102,7 +102,7 @@ def _plays(tree: sg.PublicTree, strategy: sg.Strategy) -> dict[str, float]:
 
 
 def _best(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
-    """What P1 gets in all when she answers P2's half as well as she can."""
+    """The value of P1's best response to P2's strategy."""
     return sg.exploitability(tree, strategy).per_seat[1]
 
 
@@ -120,7 +120,7 @@ def _section_2() -> Rows:
     solved = sg.solve_lp(tree)
     guess = solved.strategy["Play"]
     quarter = _with(tree, Play={"Heads": 0.25, "Tails": 0.75})
-    worth = _plays(tree, quarter)
+    values = _plays(tree, quarter)
     lucky_tails = sg.solve_lp(sg.compile(_Mirrored())).strategy["Play"]
     printed = _with(tree, Play={"Heads": 0.75, "Tails": 0.25})
     return [
@@ -129,8 +129,8 @@ def _section_2() -> Rows:
         row("Sec. 2: optimal P2, Heads", 0.25, guess["Heads"]),
         row("Sec. 2: optimal P2, Tails", 0.75, guess["Tails"]),
         row("Sec. 2: optimal P2, Forfeit", 0, guess["Forfeit"]),
-        row("Sec. 2: Play from Heads, P2 optimal", 0.5, worth["Heads Play"], "equal to Sell"),
-        row("Sec. 2: Play from Tails, P2 optimal", -0.5, worth["Tails Play"], "equal to Sell"),
+        row("Sec. 2: Play from Heads, P2 optimal", 0.5, values["Heads Play"], "equal to Sell"),
+        row("Sec. 2: Play from Tails, P2 optimal", -0.5, values["Tails Play"], "equal to Sell"),
         row("Sec. 2: value of the game", 0, solved.value),
         row("Sec. 2: lucky Tails, P2 Heads", 0.75, lucky_tails["Heads"]),
         row("Sec. 2: lucky Tails, P2 Tails", 0.25, lucky_tails["Tails"]),
@@ -146,12 +146,12 @@ def _section_2() -> Rows:
 
 def _blueprint() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
-    worth = _plays(tree, sg.blueprint(tree, "paper"))
+    values = _plays(tree, sg.blueprint(tree, "paper"))
     return [
-        row("Fig. 2: Sell from Heads", 0.5, worth["Heads Sell"]),
-        row("Fig. 2: Sell from Tails", -0.5, worth["Tails Sell"]),
-        row("Fig. 2: Play from Heads", 0, worth["Heads Play"]),
-        row("Fig. 2: Play from Tails", 0.5, worth["Tails Play"]),
+        row("Fig. 2: Sell from Heads", 0.5, values["Heads Sell"]),
+        row("Fig. 2: Sell from Tails", -0.5, values["Tails Sell"]),
+        row("Fig. 2: Play from Heads", 0, values["Heads Play"]),
+        row("Fig. 2: Play from Tails", 0.5, values["Tails Play"]),
     ]
 
 
@@ -166,7 +166,7 @@ def _techniques() -> Rows:
     unsafe, resolve = _refined(tree, sg.Unsafe()), _refined(tree, sg.Resolve())
     margin = _refined(tree, sg.Maxmargin())
     pays = dict(zip(resolve.parts[0].infosets, resolve.parts[0].alternatives, strict=True))
-    guess, worth = margin.strategy["Play"], _plays(tree, margin.strategy)
+    guess, values = margin.strategy["Play"], _plays(tree, margin.strategy)
     rows = [
         row("Sec. 4.1: Unsafe, P2 Heads", 1, unsafe.strategy["Play"]["Heads"]),
         row(
@@ -187,8 +187,8 @@ def _techniques() -> Rows:
         row("App. A: Maxmargin, P2 Heads", 0.625, guess["Heads"]),
         row("App. A: Maxmargin, P2 Tails", 0.375, guess["Tails"]),
         row("App. A: Maxmargin, P2 Forfeit", 0, guess["Forfeit"]),
-        row("Sec. 5: Maxmargin, Play from Heads", -0.25, worth["Heads Play"]),
-        row("Sec. 5: Maxmargin, Play from Tails", 0.25, worth["Tails Play"]),
+        row("Sec. 5: Maxmargin, Play from Heads", -0.25, values["Heads Play"]),
+        row("Sec. 5: Maxmargin, Play from Tails", 0.25, values["Tails Play"]),
         row("Sec. 5: Maxmargin, P1 gets", 0.375, _best(tree, margin.strategy)),
     ]
     for gadget in (sg.ReachResolve(), sg.ReachMaxmargin()):
@@ -212,7 +212,7 @@ def _techniques() -> Rows:
 
 def _two_subgames() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss-two"))
-    worth = _plays(tree, sg.blueprint(tree, "paper"))
+    values = _plays(tree, sg.blueprint(tree, "paper"))
     alternatives = {}
     for split in (True, False):
         part = _refined(tree, sg.ReachResolve(split=split), at="Play S1").parts[0]
@@ -220,7 +220,7 @@ def _two_subgames() -> Rows:
     one = _with(tree, Play_S1={"Tails": 1})
     both = _with(tree, Play_S1={"Tails": 1}, Play_S2={"Tails": 1})
     pays = alternatives[False]
-    always = np.array([1.0, -1.0])  # what she gets in S1 from Heads and Tails if P2 says Tails
+    always = np.array([1.0, -1.0])  # what P1 gets in S1 from Heads and Tails if P2 guesses Tails
     kept = bool(np.all(np.array(list(pays.values())) >= always - 1e-12))
     halved = sg.refine(
         tree,
@@ -231,7 +231,7 @@ def _two_subgames() -> Rows:
         player=1,
     )
     return [
-        row("Fig. 4: Play from Heads, blueprint", 0, worth["Heads Play"]),
+        row("Fig. 4: Play from Heads, blueprint", 0, values["Heads Play"]),
         row("Fig. 4: alternative at Heads, split", 0.5, float(_at(alternatives[True], "Heads"))),
         row("Fig. 4: alternative at Heads, not split", 1, float(_at(pays, "Heads"))),
         row("Fig. 4: always Tails solves S1 alone", "yes", kept),

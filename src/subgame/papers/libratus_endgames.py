@@ -49,7 +49,7 @@ FORMS: dict[str, Gadget] = {
 NOTES = (
     "The paper gives no figures for these endgames, which were published with Libratus later. What "
     "it promises is compared: a safe technique leaves the opponent no more than the blueprint at "
-    "any of her hands, up to the gap to which its gadget game was solved.",
+    "any hand, up to the gap to which its gadget game was solved.",
     "The subgame is the whole endgame: the published ranges are both players' reaches, and every "
     "hand in them is a root infoset. Nothing happened before, so there are no gifts, and the reach "
     "variants are their plain forms.",
@@ -66,7 +66,9 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     began = time.perf_counter()
     tell = progress or (lambda what, share: None)
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
-    weak, threads = (10, 1) if quick else (BLUEPRINT, None)  # so small a tree gains nothing by two
+    weak, threads = (
+        (10, 1) if quick else (BLUEPRINT, None)
+    )  # a second thread does not help on so small a tree
     found = []
     for k, (name, (game, iterations)) in enumerate(spots.items()):
         tell(f"{name}: blueprint", k / len(spots))
@@ -111,7 +113,7 @@ def _published() -> dict[str, tuple[Holdem, int]]:
 
 
 def _made_up() -> Holdem:
-    """A river that takes a moment."""
+    """A made-up river that is solved in a moment."""
     ranges = ("22+,A2s+,KTs+,QTs+,JTs,T9s,98s,ATo+,KJo+", "22-JJ,A2s-AJs,KTs+,Q9s+,J9s+,T8s+,97s+")
     return endgame("4s8hTc9h2s", 500, 1500, ranges, "river: 1x a", big_blind=100)
 

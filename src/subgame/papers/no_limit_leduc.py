@@ -1,8 +1,8 @@
 """No-limit Leduc against every bet size: nested solving beside action translation.
 
-We know fold, call, pot and all-in; the opponent has one more size, which she may use as often as
-she likes. Brown & Sandholm 2017, Sec. 6, with the translation and the published exploitabilities
-of Ganzfried & Sandholm 2013, whose no-limit Kuhn is reproduced on the way.
+Our abstraction has fold, call, pot and all-in. The opponent has one more size and may use it any
+number of times. Brown & Sandholm 2017, Sec. 6, with the translation and the published
+exploitabilities of Ganzfried & Sandholm 2013, whose no-limit Kuhn is reproduced on the way.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ TABLE_6 = {"pseudo-harmonic": 0.463, "deterministic-arithmetic": 0.666}
 """Ganzfried & Sandholm 2013, Table 6 (no-limit Leduc, stack 12, fcpa): the mean of both players."""
 NOTES = (
     "No-limit Kuhn: antes of $0.50, player 1 checks or bets in steps of $0.10, player 2 calls or "
-    "folds. Her abstract equilibrium calls pot and all-in with the King alone, but how often the "
-    "King calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not say; we chose "
-    "what fits its deterministic rows, the lower end except at stack 3. The randomized rows are "
-    "the same at either end.",
+    "folds. Player 2's abstract equilibrium calls pot and all-in with the King alone, but how "
+    "often the King calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not "
+    "say; we chose what fits its deterministic rows, the lower end except at stack 3. The "
+    "randomized rows are the same at either end.",
     "A bet at the very threshold of a deterministic mapping goes to the larger size by the paper's "
     "text, to the smaller one by Table 3, and so in Kuhn here. In Leduc, where half the pot is "
     "such a bet, it goes to the larger one; otherwise Det-Arith would lose 1.67, far from Table 6.",

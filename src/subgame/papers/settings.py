@@ -8,11 +8,11 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 
 Progress = Callable[[str, float], None]
-"""Told what is being done, and which share of all is done (0 to 1)."""
+"""Called with the current step and the share of the work done (0 to 1)."""
 
 
 def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
-    """What to type for the same again.
+    """The command that repeats a run.
 
     >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
     'subgame reproduce burch2014-fig4 --seed 1 --budget 60'
@@ -30,7 +30,7 @@ def device(key: str, quick: bool) -> str:
         return "cpu"
     if not load_torch().cuda.is_available():
         raise SubgameError(
-            f"{key} solves whole flop hold'em on a GPU, and PyTorch sees none here; --quick does "
+            f"{key} solves whole flop hold'em on a GPU, but PyTorch finds none here; --quick does "
             "the same with a small deck."
         )
     return "cuda"

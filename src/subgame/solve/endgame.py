@@ -1,9 +1,9 @@
-"""A solved endgame in a poker player's numbers: EV, equity, and what each hand does.
+"""A solved endgame in poker terms: EV, equity, and the strategy of each hand.
 
-The engine counts net chips from the start of the hand. Here a player's EV is her share of the pot
-that lies in the middle now, so that both players' EVs sum to it. Equity is her share of the pot if
-all betting stopped now, exact over all cards to come; both players' equities sum to one. For a
-single hand both are given that she holds it, against what the opponent can hold then.
+The engine counts net chips from the start of the hand. Here a player's EV is the part of the
+current pot that the player wins on average, so the two EVs sum to the pot. A player's equity is the
+share of the pot that the player would win if nobody bet any more, exact over all cards to come; the
+two equities sum to one. EV and equity of a single hand are conditional on the player holding it.
 
     >>> import subgame as sg
     >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "river: 1x a")
@@ -52,9 +52,9 @@ _ACTION = re.compile(r"[^\s,/]\d*")
 
 @dataclass(frozen=True, eq=False)
 class Endgame:
-    """A strategy for a hold'em tree with what it is worth. Arrays follow ``tree.players[p].slots``.
+    """A strategy for a hold'em tree with its values. Arrays follow ``tree.players[p].slots``.
 
-    A hand that leaves the opponent none has no value: nan.
+    The value of a hand is nan where the opponent cannot hold any hand beside it.
     """
 
     strategy: Strategy
@@ -70,7 +70,7 @@ class Endgame:
     def of(
         cls, strategy: Strategy, threads: int | None = None, device: str | None = None
     ) -> Endgame:
-        """Measure a strategy, exactly; `device` as in `subgame.solve`."""
+        """Evaluate a strategy exactly; `device` is as in `subgame.solve`."""
         tree = _board_tree(strategy)
         met = meetings(tree)
         first, second = (side.reach * m for side, m in zip(tree.players, met, strict=True))
@@ -87,7 +87,7 @@ class Endgame:
 
     @property
     def tree(self) -> RangeTree:
-        """The tree it lies over."""
+        """The tree of the strategy."""
         return _board_tree(self.strategy)
 
     @property
@@ -138,7 +138,7 @@ def _against(tree: RangeTree, reach: Floats, p: int) -> Floats:
     same = np.zeros(tree.holdem.deck.num_hands)  # counted with both its cards
     same[tree.units[0].hands[1 - p]] = reach
     out: Floats = reach.sum() - cards[mine].sum(1) + same[tree.units[0].hands[p]]
-    out[out < 1e-12 * reach.sum()] = 0  # only rounding is left of a range that is blocked
+    out[out < 1e-12 * reach.sum()] = 0  # where the range is blocked, only rounding is left
     return out
 
 
@@ -168,9 +168,9 @@ def equities(
     game = tree.holdem
     street = game.start().street
     if street == 0:
-        raise SubgameError(f"Equity is measured from the flop on, and {game} starts before it.")
+        raise SubgameError(f"Equity is computed from the flop on, but {game} starts before it.")
     rules = NoLimit((1, 1), (0, 1), STREETS[street], 2, game.rules.last)
-    merge: Merge = True if device in (None, "cpu") else "boards"  # others solve hands apart
+    merge: Merge = True if device in (None, "cpu") else "boards"  # the others need hands unmerged
     calm = replace(game, rules=rules, bets=BetSizes(), first=None)
     quiet = compile(calm, memory_limit=None, merge=merge)
     assert isinstance(quiet, RangeTree)
@@ -186,7 +186,7 @@ def equities(
 def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
-    """Bytes that solving takes: the tree, and regrets and averages of both players."""
+    """Bytes that a solve needs: the tree, and both players' regrets and averages."""
     if storage not in BYTES:
         raise did_you_mean("storage", storage, BYTES)
     arrays = 3 if parse(schedule).predictive else 2
@@ -202,8 +202,8 @@ class Decision:
     betting: Betting
     actions: tuple[str, ...]  # as the tree calls them: f, c, r with the street's total
     probs: Floats  # [h, action]
-    reach: Floats  # [h] her range times her own earlier actions
-    chance: Floats  # [h] how likely each hand is here, also by the opponent's; sums to 1
+    reach: Floats  # [h] the player's range times their earlier action probabilities
+    chance: Floats  # [h] probability of each hand here, given both players' reach; sums to 1
 
     @property
     def player(self) -> int:
@@ -217,12 +217,12 @@ class Decision:
 
     @property
     def frequency(self) -> Floats:
-        """[action] how often she does it in all."""
+        """[action] how often the player takes it, over all hands."""
         out: Floats = self.chance @ self.probs
         return out
 
     def table(self) -> dict[str, dict[str, float]]:
-        """Hand -> action -> probability, for the hands that she can hold here."""
+        """Hand -> action -> probability, for the hands that the player can hold here."""
         slots = self.tree.players[self.player].slots
         return {
             slots[h]: dict(zip(self.actions, self.probs[h].tolist(), strict=True))
@@ -233,8 +233,8 @@ class Decision:
 def follow_line(game: Holdem, line: str) -> list[tuple[Betting, str]]:
     """The states of the first street that a line such as ``c r50`` leads through, with its actions.
 
-    The last one is where the line ends; no action follows it. Refuses actions that the tree does
-    not have, and lines that leave the street.
+    The last state is where the line ends; no action follows it. An action that the tree does not
+    have is an error, and so is a line that leaves the street.
     """
     here, past = game.start(), []
     for action in _ACTION.findall(line):
@@ -274,7 +274,7 @@ def decision(strategy: Strategy, line: str = "") -> Decision:
 
 
 def _probs(strategy: Strategy, here: Betting) -> Floats:
-    """[h, action] what the acting player does; uniform where the strategy never comes."""
+    """[h, action] what the acting player does; uniform where the strategy never reaches."""
     tree, p = _board_tree(strategy), here.player
     places = [state.history for state in tree.streets[0].states[p]]
     side = tree.players[p]
@@ -313,7 +313,7 @@ def is_all_in(betting: Betting, action: str) -> bool:
 
 # Files ---------------------------------------------------------------------------------------
 def notes(game: Holdem) -> dict[str, str]:
-    """What must be said to make an endgame again, as a saved strategy carries it."""
+    """The parameters from which an endgame is made again, as a saved strategy carries them."""
     rules = game.rules
     return {
         "board": game.deck.name(game.board),
@@ -345,7 +345,7 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
     merge = kinds.get(said.get("merged", ""), "boards")
     tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
     mapped = Strategy.load(path, tree)
-    first, second = (np.array(probs) for probs in mapped.probs)  # kernels know no read-only arrays
+    first, second = (np.array(probs) for probs in mapped.probs)  # kernels need writable arrays
     return replace(mapped, probs=(first, second))
 
 

@@ -8,9 +8,9 @@ discounted regret minimization")
     R <- R (t-1)^beta  / ((t-1)^beta  + 1) + r   where R <= 0
     S <- S ((t-1)/t)^gamma + reach
 
-so ``alpha = inf`` keeps positive regrets whole, ``beta = -inf`` forgets negative ones (CFR+). The
-three may move while the solver runs (Zhang, McAleer & Sandholm 2024, "Faster game solving via
-hyperparameter schedules").
+so ``alpha = inf`` does not discount positive regrets, and ``beta = -inf`` sets negative ones to
+zero (CFR+). The three exponents may change while the solver runs (Zhang, McAleer & Sandholm 2024,
+"Faster game solving via hyperparameter schedules").
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ INF = float("inf")
 Floats = NDArray[np.float64]
 Sampling = Literal["none", "chance", "external", "public"]
 AHEAD = 256
-"""Iterations whose discounts are made at a time."""
+"""Iterations whose discounts are computed at a time."""
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a regret minimiser weighs the past. Made by `CFR`, `CFRPlus`, ... or by hand."""
+    """How a regret minimiser weighs past iterations. `CFR`, `CFRPlus`, ... make one."""
 
     name: str
     alpha: float = INF
@@ -46,7 +46,7 @@ class Schedule:
     """Iteration t weighs t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf the last
     iterate alone."""
     ramp: float = 0.0
-    """Iterations in which alpha, beta and gamma move straight to the next three, where given."""
+    """Iterations over which alpha, beta and gamma change linearly to the next three."""
     last_alpha: float | None = None
     last_beta: float | None = None
     last_gamma: float | None = None
@@ -57,7 +57,7 @@ class Schedule:
     alternating: bool = True
     """Player 1 answers player 0's new strategy within the iteration."""
     responder: int = -1
-    """This player best-responds on every iteration instead of learning (CFR-BR); -1: neither."""
+    """The player who best-responds on every iteration (CFR-BR); -1 for neither."""
     sampling: Sampling = "none"
     """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
 
@@ -77,29 +77,38 @@ class Schedule:
             if value is None and field.startswith("last_"):
                 continue
             if not isinstance(value, int | float) or np.isnan(value):
-                raise SubgameError(f"A schedule's {field} is a number, not {value}.")
+                raise SubgameError(f"A schedule's {field} must be a number, not {value}.")
         for field in ("predictive", "alternating"):
             if not isinstance(getattr(self, field), bool):
                 raise SubgameError(
-                    f"A schedule's {field} is true or false, not {getattr(self, field)}."
+                    f"A schedule's {field} must be true or false, not {getattr(self, field)}."
                 )
         if self.gamma < 0:
-            raise SubgameError(f"A schedule's gamma is at least 0, not {self.gamma:g}.")
+            raise SubgameError(f"A schedule's gamma must be at least 0, not {self.gamma:g}.")
         if self.ramp < 0 or self._last[2] < 0:
-            raise SubgameError("A schedule's ramp and last_gamma are at least 0.")
+            raise SubgameError(
+                f"A schedule's ramp and last_gamma must be at least 0, not {self.ramp:g} and "
+                f"{self._last[2]:g}."
+            )
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
         if self.ramp and not np.isfinite([self.ramp, *sum(moved, ())]).all():
-            raise SubgameError("A schedule that moves goes from finite numbers to finite numbers.")
+            raise SubgameError("A schedule with a ramp needs finite numbers at both ends.")
         if not 0 <= self.decay < 1:
-            raise SubgameError(f"A schedule's decay lies in [0, 1), not at {self.decay:g}.")
+            raise SubgameError(
+                f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."
+            )
         if self.sampling not in ("none", "chance", "external", "public"):
             raise did_you_mean(
                 "sampling", str(self.sampling), ("none", "chance", "external", "public")
             )
         if self.predictive and self.sampling != "none":
-            raise SubgameError("A predictive schedule cannot be sampled; choose one of the two.")
+            raise SubgameError(
+                "A schedule cannot be both predictive and sampled; choose one of the two."
+            )
         if self.responder not in (-1, 0, 1):
-            raise SubgameError(f"The responder is player 0 or 1, or -1, not {self.responder}.")
+            raise SubgameError(
+                f"The responder must be player 0 or 1, or -1 for none, not {self.responder}."
+            )
         if self.responder >= 0 and (not self.alternating or self.sampling != "none"):
             raise SubgameError("A best responder needs an alternating schedule without sampling.")
 
@@ -115,7 +124,7 @@ class Schedule:
         powers = np.array([self._first])
         if self.ramp:
             way, last = np.minimum(t / self.ramp, 1), np.array([self._last])
-            stays = powers == last  # infinite ones do
+            stays = powers == last  # infinite exponents do not change
             moved = np.where(stays, 0, powers) * (1 - way) + np.where(stays, 0, last) * way
             powers = np.where(stays, powers, moved)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -154,7 +163,7 @@ class Schedule:
 
 @lru_cache(maxsize=64)
 def _ahead(schedule: Schedule, block: int) -> Floats:
-    """Some iterations' discounts: a tiny game's iteration takes less time than they do."""
+    """The discounts of a block of iterations, cached because tiny games spend long on them."""
     return schedule._discounts(block * AHEAD + 1, AHEAD)
 
 
@@ -208,8 +217,8 @@ def DCFR(
 def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     """Discounted CFR whose discounts fade (after Zhang, McAleer & Sandholm 2024).
 
-    Early regrets are forgotten faster than by `DCFR`, late ones hardly at all. The numbers are
-    ours, found on river and turn endgames of hold'em, where it takes a tenth fewer iterations.
+    It discounts early regrets more than `DCFR` and late ones hardly at all. The numbers are ours,
+    found on river and turn endgames of hold'em, where it takes a tenth fewer iterations.
     """
     base = Schedule(
         "hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4, last_beta=0.5
@@ -233,8 +242,8 @@ def PDCFRPlus(
 def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> Schedule:
     """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
 
-    One-sided: only the learner's strategy is of use; it approaches the least exploitable one she
-    can play on this tree.
+    Only the learner's strategy is of use. It approaches the least exploitable strategy of that
+    player on this tree.
     """
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), average, options)
 
@@ -281,7 +290,8 @@ def parse(text: str | Schedule) -> Schedule:
         return text
     if not isinstance(text, str):
         raise SubgameError(
-            f"A schedule is made by CFR(), CFRPlus(), ... or named by a string, not {text!r}."
+            f"A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not "
+            f"{text!r}."
         )
     shape = SHAPE.fullmatch(text)
     full = shape and SHAPE.fullmatch(ALIASES.get(shape[1].lower(), shape[1].lower()))

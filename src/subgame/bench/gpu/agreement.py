@@ -53,7 +53,7 @@ def _stepped(engine: TorchRangeEngine, plan: Schedule, drawn: list[Any]) -> tupl
 
 
 def compare(want: TorchRangeEngine, got: TorchRangeEngine, seed: int) -> Json:
-    """How far two engines on one tree are apart: values, best responses, every schedule."""
+    """Differences of two engines on one tree: values, best responses, every schedule."""
     tree, rng = want.tree, np.random.default_rng(seed)
     drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
     out: Json = defaultdict(float)
@@ -90,7 +90,7 @@ def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | Non
 def rounding(
     device: str, names: tuple[str, ...] = ("river", "nlfh", "turn"), seed: int | None = None
 ) -> Json:
-    """16-bit storage after one step, fused beside plain: how many last bits apart they are."""
+    """16-bit storage after one step: by how many last bits fused and plain differ."""
     seed = fresh() if seed is None else seed
     found: Json = {"seed": seed}
     for name in names:
@@ -101,13 +101,13 @@ def rounding(
             got = TorchRangeEngine(tree, device, storage=kind, fused=True, graphs=False)
             for schedule in ("dcfr", "pcfr+"):
                 sides = [_stepped(one, parse(schedule), drawn) for one in (want, got)]
-                found[f"{name}, {kind}, {schedule}"] = _bits_apart(want, *sides)
+                found[f"{name}, {kind}, {schedule}"] = _bits_of_difference(want, *sides)
     return found
 
 
-def _bits_apart(engine: TorchRangeEngine, one: Pair, other: Pair) -> Json:
+def _bits_of_difference(engine: TorchRangeEngine, one: Pair, other: Pair) -> Json:
     """The most last bits by which two memories differ, and the share of numbers that do."""
-    most, apart, total = 0.0, 0, 0
+    most, different, total = 0.0, 0, 0
     for p, part, s in np.ndindex(2, 2, len(engine.levels)):
         a, b = one[p][part].blocks[s], other[p][part].blocks[s]
         every = slice(0, engine.levels[s].units)
@@ -120,8 +120,8 @@ def _bits_apart(engine: TorchRangeEngine, one: Pair, other: Pair) -> Json:
         real = engine.places[s].tables[p].above >= 0
         off = ((x - y).abs() * real / unit.clamp(min=1e-30)).numpy()
         most = max(most, float(off.max(initial=0)))
-        apart, total = apart + int((off > 0.5).sum()), total + int(real.sum()) * len(off)
-    return {"bits": most, "share": apart / max(1, total)}
+        different, total = different + int((off > 0.5).sum()), total + int(real.sum()) * len(off)
+    return {"bits": most, "share": different / max(1, total)}
 
 
 def gadgets(
@@ -130,7 +130,7 @@ def gadgets(
     iterations: int = 3,
     seed: int | None = None,
 ) -> Json:
-    """Doors before the roots of a stage, on all boards: fused beside plain PyTorch on the CPU."""
+    """Gadgets at the roots of a street, on all boards: fused against plain PyTorch on the CPU."""
     seed = fresh() if seed is None else seed
     rng = np.random.default_rng(seed)
     found: Json = {"seed": seed}

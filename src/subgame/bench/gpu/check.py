@@ -5,7 +5,7 @@ path on the CPU (small decks, fresh random inputs each time) and on the device (
 hold'em), and times with the share of the bandwidth they reach. ``--interpret`` only runs the
 kernels through Triton's interpreter, without a GPU.
 
-Parts: agreement, gadgets (doors before many roots), whole, nlfh, three-bets, turn, storage (flop
+Parts: agreement, gadgets (at many roots), whole, nlfh, three-bets, turn, storage (flop
 hold'em in 16 bits), slices (its boards cut), buckets (its flops in buckets), nlth (turn hold'em),
 nlth-two-sizes, rivers (1,000 endgames at once), growth (time by size), larger (flop and turn
 hold'em from host memory), games (explicit trees: every game, schedule and gadget).
@@ -58,7 +58,7 @@ THREE_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 TWO_SIZES = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 1; turn: 0.5x 1x / cap 1"
 ENDGAME = "all: 0.5x 1x a"
 """Bets of the river endgame with 177 nodes (pot 100, stacks 1,000)."""
-CPU = Path(__file__).parents[3] / "docs" / "results" / "bench-holdem.json"
+CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
@@ -369,7 +369,7 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
     for p in (0, 1):
         real = (sweeps.places[0].tables[p].above >= 0).to(torch.float32)
         reach.append(real[None].expand(roots, -1, -1).contiguous())
-    # Nobody is judged, so that it does not matter what pairs weigh.
+    # Nothing is evaluated, so the weights of pairs do not matter.
     spot = Spot(sweeps, (reach[0], reach[1]), torch.ones(1, device=sweeps.device))
     plan = parse("dcfr")
     memories = memories_of(sweeps, plan)
@@ -457,7 +457,7 @@ def main() -> None:
         peak, begin = found["copy bandwidth, GB/s"] * 1e9, time.perf_counter()
         try:
             found[part] = agreement("cuda") if part == "agreement" else PARTS[part](peak)
-        except Exception:  # the other parts are wanted all the same
+        except Exception:  # the other parts still run
             found[part], failed = {"error": traceback.format_exc()}, True
         found[part]["s in all"] = time.perf_counter() - begin
         print(json.dumps({part: found[part]}, indent=1), flush=True)
@@ -469,4 +469,4 @@ def main() -> None:
 if __name__ == "__main__":
     from subgame.bench.gpu import check
 
-    check.main()  # not this copy of it: parts elsewhere share what is made once
+    check.main()  # the imported module, not this copy: the parts share its cache

@@ -2,8 +2,7 @@
 
 For every game, schedule and gadget the worst difference between a device and plain PyTorch on the
 CPU, relative to the greatest number, on fresh random inputs; values and best responses also beside
-NumPy, written a second time and infoset by infoset. It goes through `subgame.refine` too, which
-stands to the right of this room: a check is of the whole house.
+NumPy, infoset by infoset. The check also covers the gadgets of `subgame.refine`.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def far(got: Any, want: Any) -> float:
 
 
 def fresh() -> int:
-    """A seed that nobody has chosen."""
+    """A fresh random seed."""
     return int(np.random.SeedSequence().generate_state(1)[0])
 
 
@@ -109,8 +108,8 @@ def memories(engine: TorchSequenceEngine, plan: Schedule, start: list[Floats]) -
     return made[0], made[1]
 
 
-def apart(one: Pair, other: Pair) -> float:
-    """How far two pairs of memories are from each other."""
+def difference(one: Pair, other: Pair) -> float:
+    """The greatest relative difference between two pairs of memories."""
     return max(
         far(b, a) for m, n in zip(one, other, strict=True) for a, b in zip(m, n, strict=True)
     )
@@ -122,9 +121,9 @@ def by_hand(tree: SequenceTree, p: int, hers: Floats, sigma: Floats | None) -> F
     side, entries = tree.players[p], tree.entries
     value = np.zeros(side.num_sequences)
     if p == 0:
-        np.add.at(value, entries.row, entries.value * hers[entries.col])
+        np.add.at(value, entries.row, entries.value * theirs[entries.col])
     else:
-        np.add.at(value, entries.col, -entries.value * hers[entries.row])
+        np.add.at(value, entries.col, -entries.value * theirs[entries.row])
     for i in range(len(side.names) - 1, -1, -1):
         below = value[side.sequences(i)]
         got = below.max() if sigma is None else below @ sigma[side.sequences(i)]
@@ -132,22 +131,22 @@ def by_hand(tree: SequenceTree, p: int, hers: Floats, sigma: Floats | None) -> F
     return value
 
 
-def judged(engine: TorchSequenceEngine, strategy: Strategy) -> float:
-    """How far values and best responses are from those by hand."""
+def evaluated(engine: TorchSequenceEngine, strategy: Strategy) -> float:
+    """The greatest difference of values and best responses to those by hand."""
     tree, worst = engine.tree, 0.0
     for p in (0, 1):
-        hers = np.ones(tree.players[1 - p].num_sequences)
+        theirs = np.ones(tree.players[1 - p].num_sequences)
         side = tree.players[1 - p]
-        hers[: len(side.slots)] = side.reach
+        theirs[: len(side.slots)] = side.reach
         for i in range(len(side.names)):
             at = side.sequences(i)
-            hers[at] = hers[side.plex.parent[i]] * strategy.probs[1 - p][at]
+            theirs[at] = theirs[side.plex.parent[i]] * strategy.probs[1 - p][at]
         sigma = strategy.probs[p]
         worst = max(
             worst,
-            far(engine.plan(1 - p, strategy.probs[1 - p]), hers),
-            far(engine.values(p, sigma, hers), by_hand(tree, p, hers, sigma)),
-            far(engine.respond(p, hers).sequences, by_hand(tree, p, hers, None)),
+            far(engine.plan(1 - p, strategy.probs[1 - p]), theirs),
+            far(engine.values(p, sigma, theirs), by_hand(tree, p, theirs, sigma)),
+            far(engine.respond(p, theirs).sequences, by_hand(tree, p, theirs, None)),
         )
     return worst
 
@@ -156,7 +155,7 @@ def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
     """One game: values and best responses by hand, and the steps of every schedule."""
     there, here = (on(tree, where) for where in (device, PLAIN))
     strategy = Strategy.random(tree, int(rng.integers(2**31)))
-    found: Json = {"values and best responses": judged(there, strategy)}
+    found: Json = {"values and best responses": evaluated(there, strategy)}
     for name in SCHEDULES:
         plan, start, sides = parse(name), drawn(tree, rng), []
         for engine in (here, there, there):  # twice: the first plain, then recorded
@@ -165,8 +164,8 @@ def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
                 rates = plan.discounts(t, STEPS + 1)
                 engine.iterate(made, rates, plan.alternating, None, plan.responder)
             sides.append(made)
-        found[name] = apart(sides[0], sides[1])
-        found["same bits again"] = found.get("same bits again", True) and not apart(*sides[1:])
+        found[name] = difference(sides[0], sides[1])
+        found["same bits again"] = found.get("same bits again", True) and not difference(*sides[1:])
     return found
 
 
@@ -189,7 +188,7 @@ def gadget(device: str, how: Gadget, subgame: Subgame, rng: np.random.Generator)
     tree, o = subgame.whole, int(rng.integers(2))
     blueprint, guess = (Strategy.random(tree, int(rng.integers(2**31))) for _ in range(2))
     sides = []
-    inputs = [_stakes(how, subgame, blueprint, guess, o, where) for where in (PLAIN, device)]
+    inputs = [_inputs(how, subgame, blueprint, guess, o, where) for where in (PLAIN, device)]
     worst = max(far(b, a) for a, b in zip(*(vars(each).values() for each in inputs), strict=True))
     made = assemble(gadget_form(how, subgame.form, inputs[0]))
     plan = parse(how.schedule)
@@ -208,10 +207,10 @@ def gadget(device: str, how: Gadget, subgame: Subgame, rng: np.random.Generator)
                 root = engine.root(o, tremble=shake)
             engine.iterate(held, plan.discounts(t, STEPS + 1), plan.alternating, root)
         sides.append(held)
-    return max(worst, apart(sides[0], sides[1]))
+    return max(worst, difference(sides[0], sides[1]))
 
 
-def _stakes(
+def _inputs(
     how: Gadget, subgame: Subgame, blueprint: Strategy, guess: Strategy, o: int, where: str
 ) -> Any:
     """What the gadget is told of its root, found on a device."""
@@ -221,7 +220,7 @@ def _stakes(
 
 
 def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
-    """The same before a small hold'em tree: steps from random regrets of the tree and the door."""
+    """A gadget at the root of a small hold'em tree: steps from random regrets of both."""
     deck, o, plan = Deck("TJQKA", "hs"), int(rng.integers(2)), parse("dcfr")
     ranges = ("*", "AA,KK:0.5,QJ,JTs:0.3")
     tree = compile(holdem.endgame("QsJhThKsAh", 4, 6, ranges, "all: 1x a", deck=deck))
@@ -230,7 +229,7 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
     outer, results = 100 * rng.random(10**4), []
     for where in (PLAIN, device):
         subgame = cut(tree, "root")[0]
-        inputs = _stakes(how, subgame, blueprint, blueprint, o, where)
+        inputs = _inputs(how, subgame, blueprint, blueprint, o, where)
         door = Door(how, tree, inputs, 1 + np.abs(inputs.cbv), device=where)
         door.memories[o].regret[:] = outer[: len(door.memories[o].regret)]
         door.begin(plan.discounts(11, 1)[0])

@@ -1,8 +1,8 @@
-"""Trees larger than a card: the same numbers from host memory, and time.
+"""Trees larger than the GPU's memory: the same numbers from host memory, and time.
 
 Flop hold'em is solved with regrets and averages on the device and on the host; turn hold'em within
-a limit that is far below what it keeps. What bounds both is the link between host and device, so
-that it is measured in the same run.
+a limit that is far below what it keeps. The link between host and device bounds both, so it
+is measured in the same run.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
     return found, memories
 
 
-def apart(sweeps: Sweeps, one: Pair, other: Pair) -> float:
+def difference(sweeps: Sweeps, one: Pair, other: Pair) -> float:
     """The greatest difference between numbers of real hands; 0 if every bit is the same."""
     most = 0.0
     for p in (0, 1):
@@ -157,7 +157,7 @@ def part_larger(
         spot = Spot.of(engine, engine.stage(engine.tree.streets, home=home))
         found[f"flop hold'em, {home}"], memories = solved(spot, plan, counts[0], link, np.inf)
         sides.append(memories)
-    found["flop hold'em, greatest difference"] = apart(engine, *sides)
+    found["flop hold'em, greatest difference"] = difference(engine, *sides)
     del sides, memories, spot, engine
     larger, made = turn_holdem(device, turn)
     found["turn hold'em"] = {**made, "limit": str(limit)}

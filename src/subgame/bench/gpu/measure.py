@@ -44,7 +44,7 @@ def bandwidth(torch: Any) -> float:
 
 
 class Watch:
-    """Stands before an engine's operations and times each by device events."""
+    """Wraps an engine's operations and times each by device events."""
 
     def __init__(self, ops: Any, torch: Any) -> None:
         self.ops, self.torch = ops, torch
@@ -74,7 +74,7 @@ class Watch:
 
 @contextmanager
 def watched(sweeps: Sweeps) -> Iterator[Watch]:
-    """Times every operation meanwhile; no graphs."""
+    """Time every operation within the block, without CUDA graphs."""
     before = sweeps.ops, sweeps.graphs
     watch = Watch(sweeps.ops, sweeps.torch)
     sweeps.ops, sweeps.graphs = watch, False
@@ -121,7 +121,7 @@ def now(sweeps: Sweeps) -> float:
 
 
 def forget(torch: Any) -> None:
-    """Give back what is no longer used, and count peaks anew."""
+    """Free unused memory and reset the peak counters."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -130,7 +130,7 @@ def forget(torch: Any) -> None:
 
 @dataclass
 class Spot:
-    """What is solved: sweeps, with the reach at their roots."""
+    """What is solved: a batch of subgames, with the reach at their roots."""
 
     sweeps: Sweeps
     reach: tuple[Tensor, Tensor]  # [root, unit, hand]
@@ -214,7 +214,7 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
 
 
 def solving(spot: Spot, plan: Schedule, checks: list[int]) -> Iterator[tuple[Any, ...]]:
-    """After so many iterations: their number, seconds of solving and of judging, gaps, memories."""
+    """At each check: iterations, seconds of solving and of evaluating, gaps, memories."""
     sweeps, memories = spot.sweeps, memories_of(spot.sweeps, plan)
     spot.run(memories, plan, 1, 3)  # compiles
     spot.gaps(memories)
@@ -229,7 +229,7 @@ def solving(spot: Spot, plan: Schedule, checks: list[int]) -> Iterator[tuple[Any
         middle = now(sweeps)
         gaps = spot.gaps(memories)
         spent, at = spent + middle - begin, goal
-        if sweeps.device.type == "cuda":  # for whoever waits, or stops it
+        if sweeps.device.type == "cuda":  # shows progress on a long run
             line = (
                 f"{goal} iterations, {spent:.3f} s, mean {gaps.mean():.4g}, most {gaps.max():.4g}"
             )
@@ -246,11 +246,11 @@ def curve(
 ) -> Json:
     """Exploitability after so many iterations, in `unit` chips, with seconds of solving."""
     found: Json = {"schedule": str(plan), "iterations, s, exploitability": []}
-    for goal, spent, judged, gaps, memories in solving(spot, plan, checks):
+    for goal, spent, evaluating, gaps, memories in solving(spot, plan, checks):
         gap = float(gaps.mean()) / unit
         found["iterations, s, exploitability"].append([goal, round(spent, 5), gap])
         if done(gap, spent) or goal == checks[-1]:
-            found["s per best response, both seats"] = judged
+            found["s per best response, both seats"] = evaluating
             found["value"] = spot.value(memories) / unit
             break
     return found

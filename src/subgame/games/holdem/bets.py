@@ -1,4 +1,4 @@
-"""Which bets a betting tree allows: the grammar is on `BetSizes`, the chips come from `amounts`."""
+"""Bet sizes of a betting tree. `BetSizes` documents the grammar; `amounts` gives the chips."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RAISE = re.compile(r"raise(\d*)")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """One size of a bet or a raise, always a "raise to": the street's total after it.
+    """One size of a bet or a raise: the player's total on the street after it ("raise to").
 
     | text | kind | the total |
     | --- | --- | --- |
@@ -45,22 +45,24 @@ class Size:
     def __post_init__(self) -> None:
         reason = self._why_not()
         if reason:
-            raise SubgameError(f"There is no bet size of kind '{self.kind}' and {reason}.")
+            raise SubgameError(
+                f"A bet size of kind '{self.kind}' cannot have the amount {self.amount}: {reason}."
+            )
 
     def _why_not(self) -> str | None:
         amount = self.amount
         if self.kind not in get_args(Kind):
-            return f"amount {amount}; the kinds are {', '.join(get_args(Kind))}"
+            return f"the kinds of bet size are {', '.join(get_args(Kind))}"
         if not math.isfinite(amount):
-            return f"amount {amount}, for it is not a finite number"
+            return "it must be a finite number"
         if self.kind == "pot" and amount <= 0:
-            return f"amount {amount}, for a share of the pot is above 0"
+            return "a share of the pot must be above 0"
         if self.kind == "raise" and amount <= 1:
-            return f"amount {amount}, for a raise is to more than once the bet"
+            return "a raise must be to more than 1 times the bet"
         if self.kind == "chips" and (amount < 1 or amount != int(amount)):
-            return f"amount {amount}, for chips are whole and at least 1"
+            return "chips must be a whole number of at least 1"
         if self.kind == "all-in" and amount:
-            return f"amount {amount}, for all-in has no amount"
+            return "all-in takes no amount"
         return None
 
     @classmethod
@@ -71,7 +73,7 @@ class Size:
         kinds: dict[str, Kind] = {"x": "pot", "r": "raise"}
         number = text[:-1] if text[-1:] in kinds else text
         if not _NUMBER.fullmatch(number):
-            raise SubgameError(f"There is no bet size '{text}'; it must be {_FORMS}.")
+            raise SubgameError(f"'{text}' is not a bet size; a size is {_FORMS}.")
         return cls(kinds.get(text[-1:], "chips"), float(number))
 
     def __str__(self) -> str:
@@ -82,17 +84,19 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class StreetSizes:
-    """The bets of one street. ``raises[k]`` holds the sizes of raise number k + 1, the first raise
-    being number 1; the last entry serves all later raises, and no entry at all means the bets.
+    """The bets of one street.
+
+    ``raises[k]`` holds the sizes of raise number k + 1; its last entry also holds for all later
+    raises. Where ``raises`` is empty, raises have the sizes of the bets.
     """
 
     bets: tuple[Size, ...] = ()
     raises: tuple[tuple[Size, ...], ...] = ()
-    cap: int | None = None  # how many bets and raises this street sees at most
+    cap: int | None = None  # the largest number of bets and raises on this street
 
     def __post_init__(self) -> None:
         if self.cap is not None and self.cap < 0:
-            raise SubgameError(f"A cap of {self.cap} bets and raises is less than none.")
+            raise SubgameError(f"The cap on bets and raises must be at least 0, not {self.cap}.")
 
     def sizes(self, raises: int) -> tuple[Size, ...]:
         """The sizes after this many bets and raises on the street."""
@@ -111,7 +115,7 @@ class StreetSizes:
 
 @dataclass(frozen=True, slots=True)
 class BetSizes:
-    """The bets of a whole hand, street by street; folding, checking and calling are always there.
+    """The bets of a whole hand, street by street. Folding, checking and calling need no mention.
 
     The text is a list of clauses, separated by semicolons or line ends:
 
@@ -122,14 +126,14 @@ class BetSizes:
     | ``river: 1x / raise 3r / raise2 a`` | from the second raise on, all-in alone |
     | ``turn, river: 1x / raise none`` | two streets at once; no raises |
     | ``flop: 1x / cap 2`` | at most two bets and raises on the flop |
-    | ``0.5x 1x a`` | all streets at once, or those that `parse` is told |
+    | ``0.5x 1x a`` | all streets at once, or the `streets` given to `parse` |
     | ``cap 4`` | at most four on each street that has no cap of its own |
     | ``all-in 0.67`` | a size that takes more than 67 % of the stack becomes all-in |
     | ``chip 50`` | totals are multiples of 50 chips (except all-in) |
 
     A clause names streets: preflop, flop, turn, river, postflop (the last three) or all; a clause
-    for one street goes before one for several. A street that no clause names has no bets. What a
-    size means is on `Size`. The first aggressive action of a street is the bet, also before the
+    for one street overrides one for several. A street that no clause names has no bets. `Size`
+    says what a size means. The first aggressive action of a street is the bet, also before the
     flop, where it raises the blind: ``preflop: 2.5r`` opens to 2.5 big blinds.
 
     >>> sizes = BetSizes.parse("flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 3")
@@ -156,31 +160,37 @@ class BetSizes:
 
     def __post_init__(self) -> None:
         if self.cap is not None and self.cap < 0:
-            raise SubgameError(f"A cap of {self.cap} bets and raises is less than none.")
+            raise SubgameError(f"The cap on bets and raises must be at least 0, not {self.cap}.")
         if not 0 < self.all_in <= 1:
             raise SubgameError(
-                f"The share of the stack that becomes all-in is above 0 and at most 1, "
+                f"The share of the stack that becomes all-in must be above 0 and at most 1, "
                 f"not {self.all_in}."
             )
         if self.chip < 1:
-            raise SubgameError(f"The smallest chip is worth at least 1, not {self.chip}.")
+            raise SubgameError(f"The smallest chip must be at least 1, not {self.chip}.")
         for street in STREETS[1:]:
             if any(size.kind == "raise" for size in self.street(street).bets):
-                raise SubgameError(f"The {street} has no bet before the first one to multiply.")
+                raise SubgameError(
+                    f"A size such as 2.5r multiplies a bet, and the first bet on the {street} "
+                    f"has none before it; "
+                    "use a share of the pot (0.5x), chips (250) or all-in (a)."
+                )
 
     @classmethod
     def parse(cls, text: str, streets: str = "all") -> BetSizes:
         """The bet sizes that a text describes (see the class).
 
-        Sizes without the name of a street are for these `streets`.
+        Sizes without the name of a street apply to `streets`.
         """
         return _Parser(text, streets).read()
 
     def street(self, name: str) -> StreetSizes:
-        """The sizes of the street of this name."""
+        """The sizes of one street."""
         by_name = dict(zip(STREETS, (self.preflop, self.flop, self.turn, self.river), strict=True))
         if name not in by_name:
-            raise SubgameError(f"There is no street '{name}'; they are {', '.join(STREETS)}.")
+            raise SubgameError(
+                f"There is no street '{name}'; the streets are {', '.join(STREETS)}."
+            )
         return by_name[name]
 
     def amounts(self, situation: Situation) -> tuple[int, ...]:
@@ -208,7 +218,7 @@ class BetSizes:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Where a player is about to act. Chips are whole."""
+    """The betting where a player is about to act. Chips are whole numbers."""
 
     street: str
     pot: int  # all chips in the middle, those of this street included
@@ -217,12 +227,14 @@ class Situation:
     big_blind: int
     committed: int = 0  # the acting player's chips on this street
     last_raise: int = 0  # by how much the last bet or raise of this street went up
-    raises: int = 0  # bets and raises so far on this street; blinds are none
+    raises: int = 0  # bets and raises so far on this street; blinds do not count
 
     def __post_init__(self) -> None:
         chips = (self.pot, self.to_call, *self.stacks, self.committed, self.last_raise, self.raises)
         if min(chips) < 0 or self.big_blind < 1:
-            raise SubgameError(f"Chips are never negative and the big blind is positive: {self}.")
+            raise SubgameError(
+                f"No number of chips may be negative and the big blind must be at least 1: {self}."
+            )
 
     @property
     def all_in(self) -> int:
@@ -250,7 +262,8 @@ def amounts(sizes: BetSizes, situation: Situation) -> tuple[int, ...]:
 
     A size is rounded to the nearest chip (halves up), lifted to the least legal raise, made all-in
     where it takes more than the `all_in` share of the effective stack, and never exceeds all-in;
-    equal totals are one. Nothing is left where the cap is reached or nobody has chips to raise.
+    equal totals are listed once. The result is empty where the cap is reached or nobody has chips
+    to raise.
     """
     here = sizes.street(situation.street)
     cap = sizes.cap if here.cap is None else here.cap
@@ -305,7 +318,7 @@ class _Parser:
         options: dict[str, float] = {}
         clauses = _split(tokens, ";\n")
         if not any(clauses):
-            raise SubgameError("The bet sizes are empty; write 'none' for none.")
+            raise SubgameError("The bet sizes are empty; write 'none' for no bets.")
         for clause in clauses:
             if any(token == ":" for token, _ in clause):
                 self._street_clause(clause, named)
@@ -327,12 +340,16 @@ class _Parser:
     ) -> None:
         names, *rest = _split(clause, ":")
         if len(rest) > 1:
-            self._fail([token for token in clause if token[0] == ":"][1], "one colon is enough")
+            self._fail(
+                [token for token in clause if token[0] == ":"][1], "a clause has only one colon"
+            )
         if not names:
-            self._fail(clause[0], "the name of a street must stand before the colon")
+            self._fail(clause[0], "the name of a street must come before the colon")
         for token, at in names:
             if token not in _GROUPS:
-                self._fail((token, at), f"there is no street '{token}' ({', '.join(_GROUPS)})")
+                self._fail(
+                    (token, at), f"there is no street '{token}' (streets: {', '.join(_GROUPS)})"
+                )
         sizes = self._sizes(rest[0], clause[-1])
         for name in names:
             self._put(name[0], name, rest[0], sizes, named)
@@ -340,13 +357,13 @@ class _Parser:
     def _sizes_alone(
         self, clause: list[tuple[str, int]], named: dict[str, tuple[int, StreetSizes]]
     ) -> None:
-        """A clause without a colon: sizes for the streets that nobody has to name."""
+        """A clause without a colon: sizes for the default streets."""
         head = clause[0]
         if head[0] in _GROUPS:
             self._fail(head, "a colon must follow the name of a street")
         if head[0] not in ("a", "bet", "none", "/") and not _NUMBER.match(head[0]):
             clauses = "'river: 1x', 'cap 4', 'all-in 0.67' and 'chip 50'"
-            self._fail(head, f"a size is {_FORMS}; other clauses are such as {clauses}")
+            self._fail(head, f"a size is {_FORMS}; other clauses look like {clauses}")
         self._put(self.streets, head, clause, self._sizes(clause, clause[-1]), named)
 
     def _put(
@@ -357,14 +374,14 @@ class _Parser:
         sizes: StreetSizes,
         named: dict[str, tuple[int, StreetSizes]],
     ) -> None:
-        """Give a group of streets its sizes; the fewer streets a clause names, the more it says."""
+        """Give a group of streets its sizes; a clause for fewer streets overrides one for more."""
         streets = _GROUPS[group]
         if streets != ("preflop",):
             self._no_multiple_of_nothing(tokens)
         for street in streets:
             width = named[street][0] if street in named else len(STREETS) + 1
             if width == len(streets):
-                self._fail(token, f"the {street} was already given")
+                self._fail(token, f"the sizes of the {street} were already given")
             if width > len(streets):
                 named[street] = len(streets), sizes
 
@@ -384,21 +401,22 @@ class _Parser:
             elif raised:
                 number = int(raised[1] or 1)
                 if number <= len(raises):
-                    self._fail(head, "raises go up: raise, raise2, raise3 and so on, each once")
+                    order = "raise, raise2, raise3 and so on"
+                    self._fail(head, f"raises must be in order, each once: {order}")
                 if number > 100:
-                    self._fail(head, "no street has so many raises")
+                    self._fail(head, "the number of this raise is too large")
                 before = raises[-1] if raises else bets or ()
                 raises += [before] * (number - 1 - len(raises))
                 raises.append(self._list(rest, head))
             elif bets is not None or raises:
-                self._fail(head, "the bets stand first and once; raises start with 'raise'")
+                self._fail(head, "bets come first and only once; raises start with 'raise'")
             else:
                 bets = self._list(rest if head[0] == "bet" else part, head)
         return StreetSizes(bets or (), tuple(raises), cap)
 
     def _list(self, tokens: list[tuple[str, int]], head: tuple[str, int]) -> tuple[Size, ...]:
         if not tokens:
-            self._fail(head, "sizes must follow; write 'none' for none")
+            self._fail(head, "sizes must follow here; write 'none' for no sizes")
         if [token for token, _ in tokens] == ["none"]:
             return ()
         sizes: list[Size] = []
@@ -407,7 +425,7 @@ class _Parser:
                 size = Size.parse(token[0])
             except SubgameError as error:
                 numeric = _NUMBER.fullmatch(token[0].rstrip("xr"))
-                why = str(error).partition(", for ")[2].rstrip(".") if numeric else ""
+                why = str(error).partition(": ")[2].rstrip(".") if numeric else ""
                 self._fail(token, why or f"a size is {_FORMS}")
             if size in sizes:
                 self._fail(token, "this size was already given")
@@ -419,7 +437,8 @@ class _Parser:
             if part and not _RAISE.fullmatch(part[0][0]):
                 for token in part:
                     if token[0].endswith("r"):
-                        self._fail(token, "only before the flop is there a bet to multiply already")
+                        why = "a multiple of the bet needs a bet before it; only preflop has one"
+                        self._fail(token, why)
 
     def _option(self, clause: list[tuple[str, int]], options: dict[str, float]) -> None:
         name = clause[0][0]
@@ -427,9 +446,9 @@ class _Parser:
             self._fail(clause[0], f"'{name}' was already given")
         options[name] = value = self._number(clause, whole=name != "all-in")
         if name == "all-in" and not 0 < value <= 1:
-            self._fail(clause[1], "the share of the stack is above 0 and at most 1")
+            self._fail(clause[1], "the share of the stack must be above 0 and at most 1")
         if name == "chip" and value < 1:
-            self._fail(clause[1], "the smallest chip is worth at least 1")
+            self._fail(clause[1], "the smallest chip must be at least 1")
 
     def _number(self, part: list[tuple[str, int]], *, whole: bool) -> float:
         pattern = r"\d{1,9}" if whole else _NUMBER

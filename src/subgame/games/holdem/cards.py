@@ -56,7 +56,7 @@ class Deck:
                     f"this order; '{given}' is not."
                 )
         if self.size < 2:
-            raise SubgameError(f"A deck needs at least two cards, and this one has {self.size}.")
+            raise SubgameError(f"A deck needs at least two cards, not {self.size}.")
 
     @property
     def num_ranks(self) -> int:
@@ -93,8 +93,8 @@ class Deck:
     ) -> tuple[int, ...]:
         """Cards from text, in the order written, with any separators or none.
 
-        Case does not matter and ten may be written 10. A card that comes twice is refused, and so
-        is any number of cards that is not among ``counts``, where given.
+        Case does not matter and ten may be written 10. A card that occurs twice is an error, and so
+        is a number of cards that is not in ``counts``, where given.
 
         >>> DECK.parse("qs, JH | 10♥") == DECK.parse("QsJhTh")
         True
@@ -120,9 +120,7 @@ class Deck:
         allowed = None if counts is None else sorted(set(counts))
         if allowed is not None and len(cards) not in allowed:
             wanted = " or ".join(map(str, allowed))
-            raise SubgameError(
-                f"The {what} '{text}' must have {wanted} cards, and it has {len(cards)}."
-            )
+            raise SubgameError(f"The {what} '{text}' must have {wanted} cards, not {len(cards)}.")
         return tuple(cards)
 
     def _why_no_card(self, rank: str, suit: str) -> str | None:
@@ -148,7 +146,7 @@ class Deck:
                     f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
                 )
         if len(set(given)) < len(given):
-            raise SubgameError(f"The cards {given} hold one card twice.")
+            raise SubgameError(f"The cards {given} contain one card twice.")
 
     # Hands.
 
@@ -181,9 +179,7 @@ class Deck:
         a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
         low, high = np.minimum(a, b), np.maximum(a, b)
         if (low < 0).any() or (high >= self.size).any() or (low == high).any():
-            raise SubgameError(
-                f"A hand is two different cards from 0 to {self.size - 1}; these are not all hands."
-            )
+            raise SubgameError(f"A hand is two different cards, each from 0 to {self.size - 1}.")
         return np.asarray(high * (high - 1) // 2 + low)
 
     def parse_hand(self, text: str) -> int:

@@ -5,11 +5,12 @@ equal means a tie. Two numbers are summed over the cards and then looked up:
 
 * ``where``: a set of 52 bits, 13 for each suit. A suit with five or more bits is a flush or a
   straight flush, whose rank is `Tables.flush` of its 13 bits.
-* ``what``: how often each rank occurs, as base-5 digits, the seven low ranks and the six high
-  ones apart, and above them how often each suit occurs. Among the multisets of n ranks, in the
-  order (high half, low half), one has the index ``start[n, high half] + place[low half]``, because
-  the high half says how many cards the low half must have; `Tables.plain` holds its rank. This
-  hash is perfect and minimal: 6,175, 18,395 and 49,205 entries.
+* ``what``: how often each rank occurs, as base-5 digits, and in higher bits how often each suit
+  occurs. The seven low ranks (the low half) and the six high ranks (the high half) have separate
+  codes. The multisets of n ranks are ordered by (high half, low half). The index of one is
+  ``start[n, high half] + place[low half]``, because the high half says how many cards the low half
+  must have. `Tables.plain` holds its rank. This hash is perfect and minimal: 6,175, 18,395 and
+  49,205 entries.
 
 Smaller decks keep these rules: a short deck has fewer straights, and the ace is low in 5432A only.
 """
@@ -30,7 +31,7 @@ from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
 Ints = npt.NDArray[np.int64]
 
 NUM_CLASSES = 7462
-"""How many hands of five cards are different in strength."""
+"""The number of different strengths of five cards."""
 
 CATEGORIES = (
     "high card",
@@ -75,11 +76,13 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
     given = np.asarray(cards)
     if given.ndim == 0 or given.shape[-1] not in _SIZES or given.dtype.kind not in "iu":
         raise SubgameError(
-            "Sets of 5, 6 or 7 cards (integers) can be ranked, along the last axis of an array; "
+            "Cards to rank are integers, 5, 6 or 7 along the last axis of an array; "
             f"this one has the shape {given.shape} and holds {given.dtype}."
         )
     if given.size and (given.min() < 0 or given.max() >= deck.size):
-        raise SubgameError(f"The cards of this deck are 0 to {deck.size - 1}; others were given.")
+        raise SubgameError(
+            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+        )
     where_of, what_of = _keys(deck)
     where, what = where_of[given[..., 0]], what_of[given[..., 0]]
     for i in range(1, given.shape[-1]):
@@ -102,11 +105,13 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
     boards = np.asarray(board if isinstance(board, np.ndarray) else list(board))  # type: ignore[arg-type]
     if boards.ndim == 0 or boards.shape[-1] not in (3, 4, 5) or boards.dtype.kind not in "iu":
         raise SubgameError(
-            "A board with 3, 4 or 5 cards can be ranked; an array of them has the cards along its "
-            f"last axis, and this one has the shape {boards.shape}."
+            "A board to rank has 3, 4 or 5 cards; an array of boards has the cards along its "
+            f"last axis; this one has the shape {boards.shape}."
         )
     if boards.size and (boards.min() < 0 or boards.max() >= deck.size):
-        raise SubgameError(f"The cards of this deck are 0 to {deck.size - 1}; others were given.")
+        raise SubgameError(
+            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+        )
     where_of, what_of = _keys(deck)
     where, what = where_of[boards].sum(-1)[..., None], what_of[boards].sum(-1)[..., None]
     if (np.bitwise_or.reduce(where_of[boards], axis=-1)[..., None] != where).any():

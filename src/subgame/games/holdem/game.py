@@ -58,7 +58,7 @@ _LONG = 60  # a longer text of a range is named by its digest
 class Holdem(Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 
-    The ranges lose the hands that the board blocks; their weights matter up to a factor.
+    Hands that the board blocks are removed from the ranges. Weights matter up to a factor.
     """
 
     rules: NoLimit
@@ -86,7 +86,8 @@ class Holdem(Game):
         object.__setattr__(self, "ranges", (first, second))
         if not self._some_pair():
             raise SubgameError(
-                "The two ranges share a card in every pair of hands, so that no hands can be dealt."
+                "In every pair of hands from the two ranges the hands share a card, so nothing "
+                "can be dealt."
             )
 
     def _check_board(self) -> None:
@@ -143,7 +144,7 @@ class Holdem(Game):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What must be said to make this game; what is left out is as usual."""
+        """The parameters that make this game; those with default values are left out."""
         rules, (mine, yours) = self.rules, self.rules.stacks
         said: dict[str, Any] = {"stack": mine if mine == yours else f"{mine}/{yours}"}
         if self.board:
@@ -180,7 +181,7 @@ class Holdem(Game):
         return f"{' '.join([self._card_names[card] for card in board])} | {betting}"
 
     def infoset_name(self, hand: int, board: Iterable[int], betting: Betting) -> str:
-        """What a player knows who holds this hand: ``AhKh | Qs Jh 2h 8d | r100c/c``."""
+        """What a player with this hand knows: ``AhKh | Qs Jh 2h 8d | r100c/c``."""
         return f"{self._hand_names[hand]} | {self.public_name(board, betting)}"
 
     # Deals.
@@ -232,7 +233,7 @@ class HoldemState(State):
 
     @property
     def _cards_wanted(self) -> int:
-        """How many cards must lie on the board before anything else happens."""
+        """How many cards the board must have before anybody acts."""
         last = self.game.rules.last_street
         return BOARD_CARDS[last if self.betting.is_over else self.betting.street]
 
@@ -335,9 +336,9 @@ def endgame(
     """The rest of a hand: from the flop, turn or river on, the player out of position to act.
 
     ``board`` has 3, 4 or 5 cards; ``pot`` is all the chips in the middle, half from each player;
-    ``stacks`` are behind, one number for both or player 0's and player 1's. ``ranges`` are those of
-    player 0 (out of position) and player 1, as `Range`, its text, or a number for each hand that
-    matters up to a factor. The least bet is ``big_blind`` chips.
+    ``stacks`` are the chips behind: one number for both players, or player 0's and player 1's.
+    ``ranges`` are those of player 0 (out of position) and player 1, as `Range`, its text, or a
+    number for each hand that matters up to a factor. The least bet is ``big_blind`` chips.
     """
     cards = deck.parse(board, what="board") if isinstance(board, str) else tuple(map(int, board))
     deck.mask(cards)
@@ -348,17 +349,20 @@ def endgame(
     both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
     if len(both) != 2 or len(ranges) != 2:
         what = "stacks" if len(both) != 2 else "ranges"
-        raise SubgameError(f"There are two players, so that the {what} must be two.")
+        raise SubgameError(
+            f"There are two players, so two {what} are expected, not "
+            f"{len(both if what == 'stacks' else ranges)}."
+        )
     behind = (_whole(both[0], "stack"), _whole(both[1], "stack"))
     if pot <= 0 or pot % 2:
         raise SubgameError(
-            f"The pot is a positive even number of chips, half of it from each player, not {pot}; "
-            f"an odd chip can be kept by doubling the pot, the stacks and the blind."
+            f"The pot must be a positive even number of chips, half from each player, not {pot}; "
+            f"for an odd pot, double the pot, the stacks and the blind."
         )
     if min(behind) < big_blind:
         raise SubgameError(
-            f"A stack of {min(behind)} chips is below the least bet, {big_blind}; there is nothing "
-            f"to decide."
+            f"A stack of {min(behind)} chips is below the least bet of {big_blind} chips, so "
+            f"there is nothing to decide."
         )
     street = STREETS[BOARD_CARDS.index(len(cards))]
     rules = NoLimit(behind, (0, big_blind), street, pot, last)
@@ -369,7 +373,7 @@ def endgame(
 
 def _whole(number: Any, what: str) -> int:
     if not isinstance(number, int | float | np.integer) or number % 1:  # inf % 1 is nan
-        raise SubgameError(f"Chips are whole: the {what} cannot be {number!r}.")
+        raise SubgameError(f"The {what} must be a whole number of chips, not {number!r}.")
     return int(number)
 
 

@@ -4,8 +4,8 @@ Cards come in **groups**: within a group the order does not matter, between grou
 is the groups ``(3,)``, a flop and a turn ``(3, 1)``, a flop, a turn and a river ``(3, 1, 1)``; a
 hand on a flop is ``(3, 2)``, the board first so that the hand's names follow the board's.
 
-Of all the sets of cards that the permutations of the suits make of one, the **canonical** one has
-the smallest cards in the first place where they differ, each group sorted upwards.
+The permutations of the suits turn a set of cards into others. The **canonical** one among them is
+the smallest in lexicographic order, with each group sorted upwards.
 
     >>> flops = canonical_boards((3,))
     >>> len(flops.cards), int(flops.weights.sum())
@@ -87,7 +87,9 @@ def canonicalise(
             f"the array has the shape {given.shape}."
         )
     if given.size and (given.min() < 0 or given.max() >= deck.size):
-        raise SubgameError(f"The cards of this deck are 0 to {deck.size - 1}; others were given.")
+        raise SubgameError(
+            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+        )
     shape = given.shape[:-1]
     best, permutation = _least(given.reshape(math.prod(shape), given.shape[-1]), groups, deck)
     return _unpack(best, sum(groups)).reshape(given.shape), permutation.reshape(shape)
@@ -111,7 +113,8 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     found: list[Ints] = []
     found_weights: list[Ints] = []
     step = max(1, _CHUNK // count)
-    for start in range(0, len(above.cards), step):  # deals of different boards above never meet
+    # Deals below different boards are never the same.
+    for start in range(0, len(above.cards), step):
         free = (above_bits[start : start + step, None] & added_bits[None, :]) == 0
         board, card = np.nonzero(free)
         cards = np.concatenate([above.cards[start + board], added[card]], axis=1)
@@ -244,11 +247,11 @@ def same_cards(
     ranges: Iterable[npt.NDArray[np.float64]],
     deck: Deck = DECK,
 ) -> Ints:
-    """[card] the lowest card that it is the same as.
+    """[card] the lowest card that each card is equivalent to.
 
-    Two cards of one rank are the same if their suits can make no flush any more, with `to_come`
-    cards yet to be dealt, and the ranges (weights by hand) do not change when the two change
-    places. That is asked of whole suits: all their ranks, or none.
+    Two cards of one rank are the same if no flush is possible in their suits, with `to_come`
+    cards yet to be dealt, and exchanging them leaves the ranges (weights by hand) unchanged. Two
+    suits are the same in all ranks or in none.
 
     >>> same = same_cards(DECK.parse("Qs Jh 2h 8d 3c"), 0, [np.ones(DECK.num_hands)])
     >>> len(set(same.tolist())) - 5, len(set(same_cards((), 5, []).tolist()))

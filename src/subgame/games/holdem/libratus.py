@@ -7,11 +7,11 @@ A file has four lines, each a key and its value:
 | ``-round`` | 2, 3 or 4: flop, turn or river |
 | ``-board`` | the public cards in order, ``7s9h9cTc`` |
 | ``-pot`` | all the chips in the pot, half from each player |
-| ``-reach`` | for each hand how likely it gets there by the blueprint, 2 x 1,326 numbers |
+| ``-reach`` | each hand's probability of reaching the endgame by the blueprint, 2 x 1,326 numbers |
 
 The reach is first that of the player out of position, then that of the button. Their hands are
-2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc: ranks upwards, suits in the order shdc. They are put into our
-order here and nowhere else.
+2s2h, 2s2d, 2s2c, 2s3s, ..., AdAc: ranks upwards, suits in the order shdc. Only this module
+converts them to our order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a"
     lines = _lines(Path(path))
     pot = _whole(path, *lines["-pot"], low=2, high=2 * (STACK - BIG_BLIND))
     if pot % 2:
-        raise _fault(path, lines["-pot"][0], f"the pot of {pot} has no two equal halves")
+        raise _fault(path, lines["-pot"][0], f"the pot must be an even number of chips, not {pot}")
     street = _whole(path, *lines["-round"], low=min(ROUNDS), high=max(ROUNDS))
     number, text = lines["-board"]
     try:
@@ -86,7 +86,7 @@ def _whole(path: str | PathLike[str], number: int, text: str, *, low: int, high:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        reason = f"there should be a whole number from {low} to {high} instead of '{text}'"
+        reason = f"a whole number from {low} to {high} is expected, not '{text}'"
         raise _fault(path, number, reason)
     return value
 
@@ -104,7 +104,7 @@ def _reach(path: str | PathLike[str], number: int, text: str) -> npt.NDArray[np.
         except ValueError:
             theirs[i] = np.nan
         if not 0 <= theirs[i] <= 1:
-            reason = f"'{word}', number {i + 1:,} of -reach, is no probability"
+            reason = f"'{word}', number {i + 1:,} of -reach, is not a probability"
             raise _fault(path, number, reason)
     ours = np.empty((2, DECK.num_hands))
     ours[:, HANDS] = theirs.reshape(2, -1)

@@ -36,17 +36,21 @@ class NoLimit:
     def __post_init__(self) -> None:
         for street in (self.street, self.last):
             if street not in STREETS:
-                raise SubgameError(f"There is no street '{street}'; they are {', '.join(STREETS)}.")
+                raise SubgameError(
+                    f"There is no street '{street}'; the streets are {', '.join(STREETS)}."
+                )
         if self.last == STREETS[0] or STREETS.index(self.street) > self.last_street:
             raise SubgameError(
                 f"A hand that starts on the {self.street} cannot have its last street on the "
                 f"{self.last}; the last one is the flop or later."
             )
         if min(self.stacks) < 0 or (self.street == "preflop" and min(self.stacks) == 0):
-            raise SubgameError(f"The stacks {self.stacks} leave a player nothing to play with.")
+            raise SubgameError(
+                f"Stacks must be at least 0 chips, and above 0 before the flop, not {self.stacks}."
+            )
         if not 0 <= self.blinds[0] <= self.blinds[1] or self.blinds[1] < 1:
             raise SubgameError(
-                f"The blinds are the small one and then the big one, not {self.blinds}."
+                f"The blinds must be the small one and then the big one, not {self.blinds}."
             )
         if self.pot < 0 or self.pot % 2 or (self.pot > 0) == (self.street == "preflop"):
             raise SubgameError(
@@ -120,7 +124,7 @@ class Betting:
 
     @property
     def to_call(self) -> int:
-        """What the acting player must add to stay in, all her chips at most."""
+        """What the acting player must add to stay in: at most all of their chips."""
         if self.is_over:
             return 0
         return max(0, min(max(self.bets) - self.bets[self.player], self.behind[self.player]))
@@ -192,7 +196,8 @@ class Betting:
         match = _RAISE.fullmatch(action)
         if not match:
             raise SubgameError(
-                f"There is no action '{action}'; they are f, c and r with a total, such as r300."
+                f"There is no action '{action}'; the actions are f, c and r with a total, such "
+                f"as r300."
             )
         return self._raise_to(int(match[1]))
 
