@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from watcher import solver
 
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
@@ -183,7 +184,8 @@ class Device:
 
     def __init__(self, engine: TorchRangeEngine, buckets: Buckets, plan: Schedule) -> None:
         self.engine, self.every = engine, all_streets(buckets)
-        self.memories: Any = tuple(engine.memory(p, predictive=plan.predictive) for p in (0, 1))
+        self.run = solver(engine, plan)
+        self.pair: Any = self.run.pair
 
     def cells(self, p: int) -> Iterator[tuple[int, Any, Any, Any, Any]]:
         """Street, bucket of each place, first places, weights of buckets by hands and by boards."""
@@ -199,7 +201,7 @@ class Device:
             chance = np.broadcast_to(found.weight[:, None], of.shape)
             both = np.bincount(of[real], (held * chance)[real], found.count)
             boards = np.bincount(of[real], chance[real], found.count)
-            first = np.zeros(found.count, dtype=np.int64)  # anywhere, of hands she does not hold
+            first = np.zeros(found.count, dtype=np.int64)  # anywhere, of hands that are not held
             first[of[real][::-1]] = np.flatnonzero(real)[::-1]
             yield s, of, first, both, boards
 
@@ -208,9 +210,10 @@ class Device:
         for p in (0, 1):
             for s, of, _, both, boards in self.cells(p):
                 for field in ("regret", "average", "instant"):
-                    blocks = getattr(self.memories[p], field).blocks
-                    if not blocks:
+                    numbers = getattr(self.pair[p], field)
+                    if numbers is None:
                         continue
+                    blocks = numbers.blocks
                     shape = (blocks[s].shape[0], len(both))
                     drawn = 30 * rng.normal(size=shape)
                     if field == "regret":  # one action is liked, or rounding would choose
@@ -243,7 +246,7 @@ class Device:
     def read(self, field: str, p: int) -> Iterator[tuple[int, Any]]:
         """[action, bucket] on each street."""
         for s, _, first, both, boards in self.cells(p):
-            block = getattr(self.memories[p], field).blocks[s]
+            block = getattr(self.pair[p], field).blocks[s]
             if isinstance(block, Bucketed):
                 yield s, block.values.cpu().numpy()
             else:

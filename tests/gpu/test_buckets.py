@@ -28,13 +28,14 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 import numpy_triton  # noqa: E402
 from bucket_oracle import BlurredGame, Cards, Device, Slow  # noqa: E402
+from watcher import Watcher, solver  # noqa: E402
 
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch import buckets as bucketing  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
+from subgame.engines.torch.blocks import from_numpy  # noqa: E402
 from subgame.engines.torch.buckets import Bucketed, Sums  # noqa: E402
-from subgame.engines.torch.doors import Doors  # noqa: E402
-from subgame.engines.torch.offload import Hosted  # noqa: E402
+from subgame.engines.torch.offload import OffloadedBlock  # noqa: E402
 from subgame.engines.torch.torch_ops import TorchOps  # noqa: E402
 
 SCHEDULES = [
@@ -89,7 +90,7 @@ def test_iterations_are_those_of_a_slow_oracle(name: str, schedule: str, device:
     slow, fast = Slow(buckets), Device(engine, buckets, plan)
     fast.write(rng, slow)
     slow.run(plan, FIRST, MANY)
-    engine.iterate(fast.memories, plan.discounts(FIRST, MANY + 1), plan.alternating)
+    fast.run.advance(plan.discounts(FIRST, MANY + 1), FIRST)
     for p in (0, 1):
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             for s, got in fast.read(field, p):
@@ -142,7 +143,7 @@ def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedu
                     getattr(explicit.memories[p], field)[numbers[str(key), a]] = number * by
     explicit.iteration = FIRST - 1
     explicit.advance(MANY)
-    engine.iterate(fast.memories, plan.discounts(FIRST, MANY + 1), plan.alternating)
+    fast.run.advance(plan.discounts(FIRST, MANY + 1), FIRST)
     for p in (0, 1):
         for s, got in fast.read("regret", p):
             checked = 0
@@ -177,8 +178,8 @@ def test_lossless_buckets_lose_nothing(name: str, schedule: str, device: str) ->
     for given in (buckets, None):
         one = Device(TorchRangeEngine(tree, device, buckets=given), buckets, plan)
         one.write(np.random.default_rng(FRESH))
-        one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
-        assert isinstance(one.memories[0].regret.blocks[0], Bucketed) == (given is not None)
+        one.run.advance(plan.discounts(FIRST, 4), FIRST)
+        assert isinstance(one.pair[0].regret.blocks[0], Bucketed) == (given is not None)
         found.append(one)
     for p, field in itertools.product((0, 1), ("regret", "average")):
         for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
@@ -213,7 +214,7 @@ def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
     for buckets in (few, many):
         one = Device(TorchRangeEngine(buckets.tree, "cpu", buckets=buckets), buckets, plan)
         one.write(np.random.default_rng(FRESH))
-        one.engine.iterate(one.memories, plan.discounts(FIRST, 4), plan.alternating)
+        one.run.advance(plan.discounts(FIRST, 4), FIRST)
         found.append(one)
     for p, field in itertools.product((0, 1), ("regret", "average")):
         for (_, a), (_, b) in zip(*(one.read(field, p) for one in found), strict=True):
@@ -224,48 +225,48 @@ def test_suits_may_be_told_apart_or_not(name: str, schedule: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["turn", "nlfh", "suits"])
 def test_the_strategy_is_one_of_the_whole_tree(name: str, device: str) -> None:
-    """What the device says of it, the CPU says of its copy, whose probabilities are float32."""
+    """What the device says of it, the CPU says of its copy."""
     rng, plan, tree = np.random.default_rng([FRESH, 3]), parse("dcfr"), compiled(name)
     buckets = coarse(tree, rng)
     engine = TorchRangeEngine(tree, device, buckets=buckets)
-    memories = (engine.memory(0), engine.memory(1))
-    engine.iterate(memories, plan.discounts(1, 51), plan.alternating)
-    first, second = (engine.behaviour(p, memories[p].average) for p in (0, 1))
-    strategy = sg.Strategy.from_weights(tree, (first, second))  # type: ignore[arg-type]
-    judged = sg.exploitability(tree, strategy)
+    run = solver(engine, plan)
+    run.advance(plan.discounts(1, 51), 1)
+    first, second = (np.asarray(engine.behaviour(p, run.pair[p].average)) for p in (0, 1))
+    strategy = sg.Strategy.from_weights(tree, (first, second))
+    evaluated = sg.exploitability(tree, strategy)
     for p in (0, 1):
-        plan_of = engine.plan(p, memories[p].average)
-        wins = engine.respond(1 - p, plan_of).slots @ tree.players[1 - p].reach
-        assert wins == pytest.approx(judged.per_seat[p], abs=1e-6)
-        again = engine.respond(1 - p, engine.plan(p, strategy.probs[p])).slots
+        plan_of = engine.plan(p, run.pair[p].average)
+        wins = engine.respond(1 - p, plan_of).roots[0] @ tree.players[1 - p].reach
+        assert wins == pytest.approx(evaluated.per_seat[p], abs=1e-6)
+        again = engine.respond(1 - p, engine.plan(p, strategy.probs[p])).roots[0]
         assert again @ tree.players[1 - p].reach == pytest.approx(wins, abs=1e-6)
-    value = engine.values(0, memories[0].average, engine.plan(1, memories[1].average))
+    mine, yours = (regrets.average for regrets in run.pair)
+    value = engine.values(0, mine, engine.plan(1, yours)).roots[0]
     assert value @ tree.players[0].reach == pytest.approx(
         sg.expected_value(tree, strategy), abs=1e-6
     )
-    reach = [engine.slots(side.reach, torch.float64) for side in tree.players]
     plain = engine.stage(tree.streets)
     for p in (0, 1):
-        whole = engine.from_cpu(p, strategy.probs[p])
-        assert not any(isinstance(block, Bucketed) for block in plain.memory(p).regret.blocks)
+        whole, reach = from_numpy(engine, p, strategy.probs[p]), engine.roots(p).double()
+        assert not any(isinstance(block, Bucketed) for block in plain.regrets(p).regret.blocks)
         pairs = zip(
-            engine.reaches(p, memories[p].average, reach[p]),
-            plain.reaches(p, whole, reach[p]),
+            engine.row_reach(p, run.pair[p].average, reach),
+            plain.row_reach(p, whole, reach),
             strict=True,
         )
         for a, b in pairs:
-            torch.testing.assert_close(a, b)
+            torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
 
 
-def test_memories_survive_the_way_to_the_host_and_back() -> None:
+def test_regrets_survive_the_way_to_the_host_and_back() -> None:
     tree, rng = compiled("nlfh"), np.random.default_rng([FRESH, 4])
     engine = TorchRangeEngine(tree, "cpu", buckets=coarse(tree, rng))
-    memory, again = engine.memory(0), engine.memory(0)
-    for block in memory.regret.blocks:
+    regrets, again = engine.regrets(0), engine.regrets(0)
+    for block in regrets.regret.blocks:
         block.copy_(block.clone())
         numbers = block.values if isinstance(block, Bucketed) else block
         numbers.copy_(torch.from_numpy(rng.normal(size=tuple(numbers.shape))))
-    kept = memory.regret.numpy()
+    kept = regrets.regret.numpy()
     again.regret[:] = kept
     assert kept.any()
     np.testing.assert_array_equal(again.regret.numpy(), kept)
@@ -282,66 +283,66 @@ def test_a_best_response_need_not_see_buckets(learner: int) -> None:
     plan, lost = parse(f"cfr-br(responder={responder})"), []
     for buckets in (None, Buckets.lossless(tree)):
         engine = TorchRangeEngine(tree, "cpu", buckets=buckets)
-        one, two = (engine.memory(p, bucketed=p == learner) for p in (0, 1))
+        run = solver(engine, plan)
+        one, two = (engine.regrets(p, bucketed=p == learner) for p in (0, 1))
+        run.pair = (one, two)
         for first, count in ((1, 2), (2, 81)):  # one iteration, then eighty
-            engine.iterate(
-                (one, two), plan.discounts(first, count), plan.alternating, None, responder
-            )
-            against = engine.plan(learner, (one, two)[learner].average)
-            lost.append(engine.respond(responder, against).slots @ tree.players[responder].reach)
+            run.advance(plan.discounts(first, count), first)
+            against = engine.plan(learner, run.pair[learner].average)
+            found = engine.respond(responder, against).roots[0]
+            lost.append(found @ tree.players[responder].reach)
     assert lost[2] == pytest.approx(lost[0], abs=1e-6)
     assert lost[3] == pytest.approx(lost[1], abs=0.05)  # answers that are as good differ
     assert lost[0] > lost[1] + 0.2
-    memories = (engine.memory(0), engine.memory(1))
     with pytest.raises(sg.SubgameError, match="sees hands"):
-        engine.iterate(memories, plan.discounts(1, 2), plan.alternating, None, responder)
+        solver(engine, plan).advance(plan.discounts(1, 2), 1)
 
 
 # Many roots ----------------------------------------------------------------------------------
-@pytest.mark.parametrize("door", [False, True])
-def test_roots_do_not_meet(door: bool) -> None:
+@pytest.mark.parametrize("entering", [False, True])
+def test_roots_do_not_meet(entering: bool) -> None:
     """Buckets below one root are weighed by the reach at that root alone."""
     rng, plan = np.random.default_rng([FRESH, 5]), parse("dcfr")
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "hs")
     tree = compile_range_tree(game)
     engine, roots = TorchRangeEngine(tree, "cpu"), grow(game)[0].leaves
     buckets = Buckets(tree, {"flop": merged(Buckets.lossless(tree), 1, rng)})
-    real = torch.from_numpy(engine.levels[1].hands[0].above >= 0)
-    reach = [torch.from_numpy(rng.random((len(roots), *real.shape))).float() * real for _ in "01"]
+    real = engine.levels[1].hands[0].above >= 0
+    reach = [rng.random((len(roots), *real.shape)) * real for _ in "01"]
 
-    def run(chosen: list[int], start: list[Any]) -> list[Any]:
-        stage = engine.stage(grow(game, [roots[k] for k in chosen]), buckets=buckets)
-        memories = (stage.memory(0), stage.memory(1))
+    def solved(chosen: list[int], start: list[Any]) -> list[Any]:
+        batch = engine.stage(grow(game, [roots[k] for k in chosen]), buckets=buckets)
+        learner = Watcher(batch, 1) if entering else None
+        mine, yours = (each[chosen].reshape(-1, real.shape[1]) for each in reach)
+        run = solver(batch, plan, learner, (mine, yours))
         for p in (0, 1):
-            memories[p].regret.blocks[0].values.copy_(start[p])
-        mine, yours = (each[chosen] for each in reach)
-        gate = Doors("leave", 1, stage.opposing(1, mine), torch.zeros_like(mine)) if door else None
-        stage.run(memories, plan.discounts(FIRST, 3), plan.alternating, (mine, yours), gate)
-        return [memory.regret.blocks[0].values for memory in memories]
+            run.pair[p].regret.blocks[0].values.copy_(start[p])
+        run.advance(plan.discounts(FIRST, 3), FIRST)
+        return [regrets.regret.blocks[0].values for regrets in run.pair]
 
     bets = engine.stage(grow(game, roots), buckets=buckets).levels[0].bets
     start = [
         torch.from_numpy(100 * rng.random((bet.edges, buckets.groupings[1].count))).float()
         for bet in bets
     ]
-    together = run(list(range(len(roots))), start)
-    homes = [bucketing._homes(engine.stage(grow(game, roots)).levels, p)[0] for p in (0, 1)]
+    together = solved(list(range(len(roots))), start)
+    above = [bucketing._roots_above(engine.stage(grow(game, roots)).levels, p)[0] for p in (0, 1)]
     for k in range(len(roots)):
-        some = [torch.from_numpy(np.flatnonzero(home == k)) for home in homes]
-        alone = run([k], [values[at] for values, at in zip(start, some, strict=True)])
+        some = [torch.from_numpy(np.flatnonzero(each == k)) for each in above]
+        alone = solved([k], [values[at] for values, at in zip(start, some, strict=True)])
         for p in (0, 1):
             torch.testing.assert_close(alone[p], together[p][some[p]], rtol=1e-4, atol=1e-2)
 
 
 # Kernels -------------------------------------------------------------------------------------
-@pytest.mark.parametrize("fused", [False, True])
-def test_sums_by_bucket(fused: bool) -> None:
+@pytest.mark.parametrize("triton", [False, True])
+def test_sums_by_bucket(triton: bool) -> None:
     """Of any size: buckets with thousands of places are added up in two steps."""
     rng = np.random.default_rng([FRESH, 6])
     with numpy_triton.installed():
         from subgame.engines.torch.fused import FusedOps
 
-        ops: Any = (FusedOps if fused else TorchOps)(torch.device("cpu"))
+        ops: Any = (FusedOps if triton else TorchOps)(torch.device("cpu"))
         for places, count in ((1, 1), (700, 900), (5000, 2), (9000, 40)):
             of = np.minimum(rng.geometric(min(1, 3 / count), size=places), count) - 1
             of[rng.random(places) < 0.2] = -1
@@ -367,16 +368,15 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
     buckets = coarse(tree, rng)
     with numpy_triton.installed():
         found = []
-        for fused, scratch in ((False, 1 << 30), (True, 1 << 30), (True, 1 << 12)):
+        for triton, scratch in ((False, 1 << 30), (True, 1 << 30), (True, 1 << 12)):
             engine = TorchRangeEngine(
-                tree, "cpu", buckets=buckets, fused=fused, graphs=False, scratch=scratch
+                tree, "cpu", buckets=buckets, triton=triton, graphs=False, scratch=scratch
             )
             one = Device(engine, buckets, plan)
             one.write(np.random.default_rng(FRESH))
-            engine.iterate(one.memories, plan.discounts(FIRST, 2), plan.alternating)
-            judged = [
-                engine.respond(p, engine.plan(1 - p, one.memories[1 - p].average)).slots
-                for p in (0, 1)
+            one.run.advance(plan.discounts(FIRST, 2), FIRST)
+            responses = [
+                engine.respond(p, engine.plan(1 - p, one.pair[1 - p].average)).roots for p in (0, 1)
             ]
             numbers = [
                 got
@@ -384,7 +384,7 @@ def test_kernels_say_what_plain_pytorch_says(name: str, schedule: str) -> None:
                 for field in ("regret", "average")
                 for _, got in one.read(field, p)
             ]
-            found.append(numbers + judged)
+            found.append(numbers + responses)
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-5, atol=2e-3, err_msg=str(FRESH))
@@ -476,31 +476,31 @@ def test_merged_hands_have_no_buckets() -> None:
     ):
         with pytest.raises(sg.SubgameError, match="compile it with merge="):
             refused()
-    TorchRangeEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has hands apart
+    TorchRangeEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has every hand
 
 
-def test_a_quote_knows_of_buckets() -> None:
+def test_an_estimate_knows_of_buckets() -> None:
     """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
     game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
     tree = compile_range_tree(game)
     few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
-    quotes = [
-        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).quote().device
+    estimates = [
+        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).estimate().device
         for each in (None, few, every)
     ]
-    assert quotes[1] < quotes[0] < quotes[2] * 1.5
+    assert estimates[1] < estimates[0] < estimates[2] * 1.5
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
-        TorchRangeEngine(tree, "cpu", memory_limit=quotes[1] / 2, buckets=few)
+        TorchRangeEngine(tree, "cpu", memory_limit=estimates[1] / 2, buckets=few)
     engine = TorchRangeEngine(tree, "cpu", buckets=few, storage="int16")
-    blocks = engine.memory(0, predictive=True).regret.blocks
+    blocks = engine.regrets(0, predictive=True).regret.blocks
     assert blocks[1].values.dtype == torch.float32
     assert keeping.kind_of(blocks[1]) == "float32"
-    plain = engine.quote().device
+    plain = engine.estimate().device
     for options in ({"predictive": True}, {"alternating": False}):
-        assert engine.quote(**options).device > plain
+        assert engine.estimate(**options).device > plain
 
 
-# Homes ---------------------------------------------------------------------------------------
+# Placement -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+", "pcfr+(alternating=false)"])
 def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None:
@@ -509,40 +509,42 @@ def test_buckets_above_what_lies_on_the_host(schedule: str, device: str) -> None
     fine, names = Buckets.lossless(tree), names_of(tree)
     buckets = Buckets(tree, {names[s]: merged(fine, s, rng) for s in (0, 1)})
     found: list[Any] = []
-    homes: tuple[Any, Any] = ("device", "host")
-    for home in homes:
-        engine = TorchRangeEngine(tree, device, buckets=buckets, home=home, graphs=False)
+    placements: tuple[Any, Any] = ("device", "host")
+    for placement in placements:
+        engine = TorchRangeEngine(tree, device, buckets=buckets, placement=placement, graphs=False)
         one = Device(engine, buckets, plan)
         one.write(np.random.default_rng(FRESH))
         for first in (FIRST, FIRST + 2):
-            engine.iterate(one.memories, plan.discounts(first, 3), plan.alternating)
-        strategies = [memory.average.numpy() for memory in one.memories]
+            one.run.advance(plan.discounts(first, 3), first)
+        strategies = [regrets.average.numpy() for regrets in one.pair]
         plans = [
-            engine.plan(p, sigma)
-            for p in (0, 1)
-            for sigma in (one.memories[p].average, strategies[p])
+            engine.plan(p, sigma) for p in (0, 1) for sigma in (one.pair[p].average, strategies[p])
         ]
-        judged = [engine.respond(1 - k // 2, each).slots for k, each in enumerate(plans)]
-        regrets = [memory.regret.numpy() for memory in one.memories]
-        found.append([*strategies, *regrets, *judged])
-    blocks = one.memories[0].regret.blocks
-    assert [type(block) for block in blocks] == [Bucketed, Bucketed, Hosted]
+        responses = [engine.respond(1 - k // 2, each).roots for k, each in enumerate(plans)]
+        numbers = [regrets.regret.numpy() for regrets in one.pair]
+        found.append([*strategies, *numbers, *responses])
+    blocks = one.pair[0].regret.blocks
+    assert [type(block) for block in blocks] == [Bucketed, Bucketed, OffloadedBlock]
     assert len(blocks[-1].pieces) > 1
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b, err_msg=str(FRESH))
-    kept = [*one.memories, *([engine._spare] if engine._spare else [])]
-    parts = {id(part): part for memory in kept for part in memory if part.blocks}.values()
-    quote = engine.quote(predictive=plan.predictive, alternating=plan.alternating)
-    assert quote.host == sum(part.blocks[-1].raw.nbytes for part in parts)
+    kept = [*one.pair, *([engine._spare] if engine._spare else [])]
+    parts = [part for regrets in kept for part in regrets if part is not None]
+    estimate = engine.estimate(predictive=plan.predictive, alternating=plan.alternating)
+    assert estimate.host == sum(part.blocks[-1].raw.nbytes for part in parts)
 
 
 def test_copies_are_of_the_kind_that_is_played() -> None:
-    """Where player 0's memory is copied to the same place again and again."""
+    """Where player 0's regrets are copied to the same place again and again."""
     plan, tree = parse("cfr(alternating=false)"), compiled("turn")
-    engine = TorchRangeEngine(tree, "cpu", buckets=Buckets.lossless(tree, ["turn"]), home="host")
+    engine = TorchRangeEngine(
+        tree, "cpu", buckets=Buckets.lossless(tree, ["turn"]), placement="host"
+    )
     for bucketed in (True, False, True):
-        memories = tuple(engine.memory(p, bucketed=bucketed) for p in (0, 1))
-        engine.iterate(memories, plan.discounts(1, 3), plan.alternating)  # type: ignore[arg-type]
+        run = solver(engine, plan)
+        one, two = (engine.regrets(p, bucketed=bucketed) for p in (0, 1))
+        run.pair = (one, two)
+        run.advance(plan.discounts(1, 3), 1)
         assert engine._spare is not None
         assert isinstance(engine._spare.regret.blocks[0], Bucketed) == bucketed
 
@@ -550,15 +552,15 @@ def test_copies_are_of_the_kind_that_is_played() -> None:
 def test_a_last_street_in_buckets_stays_on_the_device() -> None:
     tree = compiled("turn")
     buckets = Buckets.lossless(tree, ["river"])
-    with pytest.raises(sg.SubgameError, match="has its home on the device"):
-        TorchRangeEngine(tree, "cpu", buckets=buckets, home="host")
-    need = TorchRangeEngine(tree, "cpu", buckets=buckets).quote().device
-    assert TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need).home == "device"
+    with pytest.raises(sg.SubgameError, match="is placed on the device"):
+        TorchRangeEngine(tree, "cpu", buckets=buckets, placement="host")
+    need = TorchRangeEngine(tree, "cpu", buckets=buckets).estimate().device
+    assert TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need).placement == "device"
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
         TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need - 1)
-    outside = TorchRangeEngine(tree, "cpu", home="host")
+    outside = TorchRangeEngine(tree, "cpu", placement="host")
     stage = outside.stage(tree.streets, buckets=buckets)
-    assert (outside.home, stage.home, stage.quote().device) == ("host", "device", need)
-    assert isinstance(stage.memory(0).regret.blocks[-1], Bucketed)
-    with pytest.raises(sg.SubgameError, match="has its home on the device"):
-        outside.stage(tree.streets, buckets=buckets, home="host")
+    assert (outside.placement, stage.placement, stage.estimate().device) == ("host", "device", need)
+    assert isinstance(stage.regrets(0).regret.blocks[-1], Bucketed)
+    with pytest.raises(sg.SubgameError, match="is placed on the device"):
+        outside.stage(tree.streets, buckets=buckets, placement="host")

@@ -34,7 +34,7 @@ pytest.importorskip("numba", reason="the CPU engine needs Numba")
 
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine  # noqa: E402
 from subgame.engines.torch import sums as rows  # noqa: E402
-from subgame.engines.torch.batch import Blocks  # noqa: E402
+from subgame.engines.torch.blocks import Blocks  # noqa: E402
 from subgame.engines.torch.cuda_graph import Tape  # noqa: E402
 from subgame.engines.torch.sequence import Vector  # noqa: E402
 
@@ -441,7 +441,7 @@ def test_measuring_copies_no_holdem_tree(monkeypatch: pytest.MonkeyPatch) -> Non
     run.advance(5)
     want = sg.exploitability(run.tree, run.strategy())
     monkeypatch.setattr(Blocks, "numpy", None)
-    monkeypatch.setattr(TorchRangeEngine, "from_cpu", None)
+    monkeypatch.setattr("subgame.engines.torch.batch.from_numpy", None)
     assert run.measure() == pytest.approx(want, rel=1e-9)
 
 

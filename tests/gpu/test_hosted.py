@@ -20,16 +20,16 @@ from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 import numpy_triton  # noqa: E402
-from watching_door import Watch  # noqa: E402
+from watcher import Watcher, solver  # noqa: E402
 
 from subgame.engines.torch import TorchRangeEngine, pinned  # noqa: E402
-from subgame.engines.torch import memory as quotes  # noqa: E402
+from subgame.engines.torch import memory as memories  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
-from subgame.engines.torch.doors import Doors  # noqa: E402
-from subgame.engines.torch.memory import BUFFERS  # noqa: E402
-from subgame.engines.torch.offload import Ferry, Hosted, Queue  # noqa: E402
+from subgame.engines.torch.blocks import from_numpy  # noqa: E402
+from subgame.engines.torch.memory import BUFFERS, Placement  # noqa: E402
+from subgame.engines.torch.offload import OffloadedBlock, Offloader, Queue  # noqa: E402
 from subgame.engines.torch.storage import Storage  # noqa: E402
-from subgame.engines.torch.torch_ops import Mind  # noqa: E402
+from subgame.engines.torch.torch_ops import StreetNumbers  # noqa: E402
 
 TWELVE = Deck("JQKA", "chs")
 WIDE = sg.holdem.endgame("Qs Kh Ac", 4, 6, ("*", "*:0.7,AA"), "all: a / cap 1", deck=TWELVE)
@@ -45,7 +45,8 @@ SCHEDULES = [
     "cfr-br(responder=1)",
 ]
 CASES = [*((name, -1) for name in SCHEDULES), ("dcfr", 1), ("cfr+(alternating=false)", 0)]
-"""Each schedule, with a door before the one or the other player or none."""
+"""Each schedule, with a learner that lets the one or the other player in, or none."""
+PLACEMENTS: list[Placement] = ["device", "host"]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
@@ -54,16 +55,18 @@ def wide() -> RangeTree:
     return compile_range_tree(WIDE)
 
 
-def started(sweeps: Any, schedule: str, seed: int = 5) -> Any:
-    """Memories with numbers in them, the same wherever they lie."""
-    plan, rng = parse(schedule), np.random.default_rng(seed)
-    memories = tuple(sweeps.memory(p, predictive=plan.predictive) for p in (0, 1))
-    for memory in memories:
-        for part in memory:
-            for block in part.blocks:
-                drawn = torch.from_numpy(rng.random(tuple(block.shape), dtype=np.float32))
-                block.copy_(drawn.to(sweeps.device))
-    return memories
+def drawn_into(run: Any, seed: int = 5) -> Any:
+    """Numbers in all that is kept, the same wherever it lies."""
+    rng = np.random.default_rng(seed)
+    for part in (part for regrets in run.pair for part in regrets if part is not None):
+        for block in part.blocks:
+            drawn = torch.from_numpy(rng.random(tuple(block.shape), dtype=np.float32))
+            block.copy_(drawn.to(run.engine.device))
+    return run
+
+
+def started(engine: Any, schedule: str, learner: Any = None, reach: Any = (None, None)) -> Any:
+    return drawn_into(solver(engine, parse(schedule), learner, reach))
 
 
 def every(block: Any) -> Any:
@@ -72,34 +75,39 @@ def every(block: Any) -> Any:
 
 def assert_same(one: Any, other: Any) -> None:
     for p in (0, 1):
-        for a, b in zip(one[p], other[p], strict=True):
+        for a, b in zip(one.pair[p], other.pair[p], strict=True):
+            if a is None:
+                continue
             for mine, yours in zip(a.blocks, b.blocks, strict=True):
                 np.testing.assert_array_equal(every(mine), every(yours))
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("schedule", "door"), CASES)
+@pytest.mark.parametrize(("schedule", "enterer"), CASES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_home_changes_no_bit(
-    wide: RangeTree, kind: Storage, schedule: str, door: int, device: str
+def test_where_numbers_lie_changes_no_bit(
+    wide: RangeTree, kind: Storage, schedule: str, enterer: int, device: str
 ) -> None:
     plan, sides, seen = parse(schedule), [], []
-    homes: tuple[Any, Any] = ("device", "host")
-    for home in homes:
-        engine = TorchRangeEngine(wide, device, storage=kind, home=home)
-        memories = started(engine, schedule)
-        watch = Watch(wide, door) if door >= 0 else None
+    for placement in PLACEMENTS:
+        graphs = None if enterer < 0 else False
+        engine = TorchRangeEngine(wide, device, storage=kind, placement=placement, graphs=graphs)
+        learner = Watcher(engine, enterer) if enterer >= 0 else None
+        run = started(engine, schedule, learner)
         for first in (11, 13):  # as solvers do, some at a time
-            discounts = plan.discounts(first, 3)
-            engine.iterate(memories, discounts, plan.alternating, watch, plan.responder)
-        sides.append(memories)
-        judged = [engine.respond(1 - p, engine.plan(p, memories[p].average)).slots for p in (0, 1)]
-        mine, yours = (memory.average for memory in memories)
-        judged.append(engine.values(0, mine, engine.plan(1, yours)))
-        seen.append([*judged, *(watch.seen if watch else [])])
-    assert len(sides[1][0].regret.blocks[-1].pieces) >= 3
-    assert isinstance(sides[1][0].average.blocks[-1], Hosted)
-    assert not isinstance(sides[1][0].average.blocks[0], Hosted)
+            run.advance(plan.discounts(first, 3), 1)
+        sides.append(run)
+        mine, yours = (regrets.average for regrets in run.pair)
+        found = [engine.respond(1, engine.plan(0, mine)), engine.respond(0, engine.plan(1, yours))]
+        found.append(engine.values(0, mine, engine.plan(1, yours)))
+        strategies = [np.asarray(engine.behaviour(p, run.pair[p].average)) for p in (0, 1)]
+        rates = engine.rates(plan.discounts(15, 1), 15)[0]
+        strategies += [np.asarray(engine.current(p, run.pair[p], rates)) for p in (0, 1)]
+        watched = learner.seen if learner else []
+        seen.append([*(response.roots for response in found), *strategies, *watched])
+    assert len(sides[1].pair[0].regret.blocks[-1].pieces) >= 3
+    assert isinstance(sides[1].pair[0].average.blocks[-1], OffloadedBlock)
+    assert not isinstance(sides[1].pair[0].average.blocks[0], OffloadedBlock)
     assert_same(*sides)
     for a, b in zip(*seen, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -110,12 +118,10 @@ def test_every_board_a_slice(name: str) -> None:
     """The smallest pieces there are, of one board, with players who hold different hands."""
     tree = compile_range_tree(GAMES[name])
     sides = []
-    homes: tuple[Any, Any] = ("device", "host")
-    for home in homes:
-        engine = TorchRangeEngine(tree, "cpu", scratch=1, home=home)
-        memories = started(engine, "pdcfr+")
-        engine.iterate(memories, parse("pdcfr+").discounts(11, 4), True)
-        sides.append(memories)
+    for placement in PLACEMENTS:
+        engine = TorchRangeEngine(tree, "cpu", scratch=1, placement=placement)
+        sides.append(started(engine, "pdcfr+"))
+        sides[-1].advance(parse("pdcfr+").discounts(11, 4), 1)
     assert engine.boards == 1
     assert_same(*sides)
 
@@ -124,78 +130,71 @@ def test_every_board_a_slice(name: str) -> None:
 def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
     """Strides and ends of pieces are what kernels are told: no address lies outside of them."""
     tree = compile_range_tree(GAMES["suits"])
-    sides = []
+    sides, found = [], []
     with numpy_triton.installed():
-        homes: tuple[Any, Any] = ("device", "host")
-        for home in homes:
+        for placement in PLACEMENTS:
             engine = TorchRangeEngine(
-                tree, "cpu", storage=kind, fused=True, graphs=False, home=home
+                tree, "cpu", storage=kind, triton=True, graphs=False, placement=placement
             )
-            memories = started(engine, "pcfr+")
-            engine.iterate(memories, parse("pcfr+").discounts(11, 2), True)
-            best = engine.respond(0, engine.plan(1, memories[1].average)).slots
-            sides.append((*memories, best))
-    assert_same(*(side[:2] for side in sides))
-    np.testing.assert_array_equal(sides[0][2], sides[1][2])
+            run = started(engine, "pcfr+")
+            run.advance(parse("pcfr+").discounts(11, 2), 1)
+            found.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
+            sides.append(run)
+    assert_same(*sides)
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stages_with_gadgets_before_their_roots(kind: Storage) -> None:
+def test_batches_of_subgames_with_a_learner(kind: Storage) -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: 1x / cap 1; flop: 1x / cap 1", "JQKA", "chs")
     engine, streets = (
         TorchRangeEngine(compile_range_tree(game), "cpu"),
         grow(game, grow(game)[0].leaves),
     )
-    plan, sides, rng = parse("dcfr"), [], np.random.default_rng(2)
-    homes: tuple[Any, Any] = ("device", "host")
-    shape = (len(streets[0].roots), engine.levels[-1].units, engine.levels[-1].hands[0].wide)
-    ours, alternative = (torch.from_numpy(rng.random(shape)) for _ in range(2))
-    for home in homes:
-        stage = engine.stage(streets, storage=kind, home=home)
-        assert stage.stage(streets).home == home  # as here
-        weight = stage.opposing(1, ours)
-        door = Doors("leave", 1, weight, alternative)
-        memories = started(stage, "dcfr")
-        stage.run(memories, plan.discounts(11, 4), plan.alternating, (ours, weight), door)
-        paid = stage.judge(1, None, memories[0].average, ours)
-        sides.append(
-            (
-                *memories,
-                [
-                    paid,
-                    door.regret,
-                    *stage.worths(1, memories[0].average, ours),
-                    *stage.reaches(0, memories[0].average, ours),
-                ],
-            )
-        )
-    assert len(memories[0].regret.blocks[0].pieces) > 1
-    assert_same(*(side[:2] for side in sides))
-    for a, b in zip(sides[0][2], sides[1][2], strict=True):
+    plan, sides, seen, rng = parse("dcfr"), [], [], np.random.default_rng(2)
+    boards, hands = engine.levels[-1].units, engine.levels[-1].hands[0].wide
+    ours = rng.random((len(streets[0].roots) * boards, hands))
+    for placement in PLACEMENTS:
+        batch = engine.stage(streets, storage=kind, placement=placement)
+        assert batch.stage(streets).placement == placement  # as here
+        learner = Watcher(batch, 1)
+        run = started(batch, "dcfr", learner, (ours, None))
+        run.advance(plan.discounts(11, 4), 1)
+        sides.append(run)
+        average, reach = run.pair[0].average, run.reach[0]
+        found = [
+            torch.from_numpy(batch.respond(1, batch.plan(0, average, ours)).roots),
+            *batch.row_values(1, average, reach),
+            *batch.row_reach(0, average, reach),
+        ]
+        seen.append([*found, *map(torch.tensor, learner.seen)])
+    assert len(sides[1].pair[0].regret.blocks[0].pieces) > 1
+    assert_same(*sides)
+    for a, b in zip(*seen, strict=True):
         assert torch.equal(a, b)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
     inside, outside = (
-        TorchRangeEngine(wide, "cpu", storage=kind, home=home) for home in get_args(quotes.Home)
+        TorchRangeEngine(wide, "cpu", storage=kind, placement=placement) for placement in PLACEMENTS
     )
     probs = sg.Strategy.random(wide, seed=1).probs
     for p in (0, 1):
-        a, b = inside.memory(p), outside.memory(p)
-        a.average.read(probs[p])
-        b.average.read(probs[p])
+        a, b = inside.regrets(p), outside.regrets(p)
+        a.average[:] = probs[p]
+        b.average[:] = probs[p]
         np.testing.assert_array_equal(a.average.numpy(), b.average.numpy())
         assert keeping.kind_of(b.average.blocks[-1]) == kind
         kept = np.asarray(a.average)  # as a checkpoint does
         a.regret[:], b.regret[:] = kept, kept
         np.testing.assert_array_equal(np.asarray(a.regret), np.asarray(b.regret))
-        made = outside.from_cpu(p, probs[p])  # in float32: what is judged is not rounded
+        made = from_numpy(outside, p, probs[p])  # in float32: what is evaluated is not rounded
         assert keeping.kind_of(made.blocks[-1]) == "float32"
-        np.testing.assert_array_equal(made.numpy(), inside.from_cpu(p, probs[p]).numpy())
+        np.testing.assert_array_equal(made.numpy(), from_numpy(inside, p, probs[p]).numpy())
         plans = [one.plan(1 - p, probs[1 - p]) for one in (inside, outside)]
         np.testing.assert_array_equal(
-            inside.values(p, probs[p], plans[0]), outside.values(p, probs[p], plans[1])
+            inside.values(p, probs[p], plans[0]).roots, outside.values(p, probs[p], plans[1]).roots
         )
 
 
@@ -203,7 +202,7 @@ def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
 def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
     shape, device = (4, 70, 32), torch.device("cpu")
     values = torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
-    plain, block = keeping.blank(kind, shape, device), Hosted(kind, shape, 32, device)
+    plain, block = keeping.blank(kind, shape, device), OffloadedBlock(kind, shape, 32, device)
     assert block.pieces == [slice(0, 32), slice(32, 64), slice(64, 70)]
     for one in (plain, block):
         one[:] = values
@@ -223,7 +222,7 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
         one[2:4] += whole[0:2]
     same(other[:], plain[:].float())
     same(block[:], whole)  # as before
-    uneven = Hosted("float32", shape, 7, device).copy_(block)
+    uneven = OffloadedBlock("float32", shape, 7, device).copy_(block)
     same(uneven[:], whole)
     same(block.copy_(plain)[:], plain[:].float())
     block.landed[0] = object()
@@ -232,47 +231,48 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
 
 
 # Memory --------------------------------------------------------------------------------------
-def test_a_quote_says_what_is_taken(wide: RangeTree) -> None:
+def test_an_estimate_says_what_is_taken(wide: RangeTree) -> None:
     """In host memory to the byte; of buffers on the device as well."""
     for kind in KINDS:
         for schedule in ("dcfr", "pcfr+(alternating=false)"):
             plan = parse(schedule)
-            engine = TorchRangeEngine(wide, "cpu", storage=kind, home="host")
+            engine = TorchRangeEngine(wide, "cpu", storage=kind, placement="host")
             options = {"predictive": plan.predictive, "alternating": plan.alternating}
-            quote = engine.quote(**options)
-            assert quote.home == "host"
-            assert "in host memory, from where" in str(quote)
-            memories = started(engine, schedule)
-            engine.iterate(memories, plan.discounts(11, 3), plan.alternating)
-            engine.respond(0, engine.plan(1, memories[1].average))
-            kept = [*memories, *([engine._spare] if engine._spare else [])]
-            parts = [part for memory in kept for part in memory if part.blocks]
-            if engine._spare:  # its average is that of the memory itself
-                parts = list({id(part): part for part in parts}.values())
-            assert quote.host == sum(part.blocks[-1].raw.nbytes for part in parts)
-            staged = engine._needs().staging(engine.boards, predictive=plan.predictive)
-            assert len(engine.ferry.slabs) == BUFFERS
-            assert {len(slab) for slab in engine.ferry.slabs} == {staged}
+            estimate = engine.estimate(**options)
+            assert estimate.placement == "host"
+            assert "in host memory, from where" in str(estimate)
+            run = started(engine, schedule)
+            run.advance(plan.discounts(11, 3), 1)
+            engine.respond(0, engine.plan(1, run.pair[1].average))
+            kept = [*run.pair, *([engine._spare] if engine._spare else [])]
+            parts = [part for regrets in kept for part in regrets if part is not None]
+            assert estimate.host == sum(part.blocks[-1].raw.nbytes for part in parts)
+            staged = engine.needs.staging(engine.boards, predictive=plan.predictive)
+            assert len(engine.offloader.slabs) == BUFFERS
+            assert {len(slab) for slab in engine.offloader.slabs} == {staged}
             above = 0
             for part in parts:
                 for block in part.blocks[:-1]:
                     actions, units, hands = block.shape
                     above += keeping.stored_bytes(kind, actions, units * hands)
             tables = sum(frame.tables for frame in engine.frames)
-            assert quote.device > above + tables + BUFFERS * staged
-            inside = TorchRangeEngine(wide, "cpu", storage=kind, home="device").quote(**options)
-            assert (inside.home, inside.host) == ("device", 0)
-            assert str(inside).endswith("on the device")
+            assert estimate.device > above + tables + BUFFERS * staged
+            inside = TorchRangeEngine(wide, "cpu", storage=kind, placement="device")
+            said = inside.estimate(**options)
+            assert (said.placement, said.host) == ("device", 0)
+            assert str(said).endswith("on the device")
 
 
 def test_a_limit_is_kept_by_going_out_of_core(
     wide: RangeTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotes, "PIECES", 2)
+    monkeypatch.setattr(memories, "PIECES", 2)
     inside = TorchRangeEngine(wide, "cpu", storage="bfloat16")
-    assert inside.home == "device"
-    need = inside.quote().device
-    assert TorchRangeEngine(wide, "cpu", storage="bfloat16", memory_limit=need).home == "device"
+    assert inside.placement == "device"
+    need = inside.estimate().device
+    assert (
+        TorchRangeEngine(wide, "cpu", storage="bfloat16", memory_limit=need).placement == "device"
+    )
     seen = set()
     for limit in np.linspace(need - 1, need / 9, 20):
         try:
@@ -281,42 +281,41 @@ def test_a_limit_is_kept_by_going_out_of_core(
             assert "needs at least" in str(error)  # noqa: PT017
             assert "with regrets and averages in host memory" in str(error)  # noqa: PT017
             continue
-        assert engine.home == "host"
-        assert engine.quote().device <= limit
+        assert engine.placement == "host"
+        assert engine.estimate().device <= limit
         if engine.boards > 1:
-            assert engine.quote(predictive=True).device <= limit
+            assert engine.estimate(predictive=True).device <= limit
         seen.add(engine.boards)
     assert {1, 32} < seen
     with pytest.raises(sg.MemoryLimitError, match="needs about"):
-        TorchRangeEngine(wide, "cpu", home="device", memory_limit="1KB")
+        TorchRangeEngine(wide, "cpu", placement="device", memory_limit="1KB")
     stage = TorchRangeEngine(wide, "cpu").stage(
         wide.streets, memory_limit=need
     )  # float32 needs more
-    assert stage.home == "host"
-    assert stage.quote().device <= need
+    assert stage.placement == "host"
+    assert stage.estimate().device <= need
 
 
 def test_what_fits_neither_is_refused(wide: RangeTree, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert quotes.available() > 1 << 20
-    monkeypatch.setattr(quotes, "available", lambda: 1000.0)
+    assert memories.available() > 1 << 20
+    monkeypatch.setattr(memories, "available", lambda: 1000.0)
     TorchRangeEngine(wide, "cpu")
     with pytest.raises(sg.MemoryLimitError, match=r"of host memory beside .* and 1000 B are there"):
-        TorchRangeEngine(wide, "cpu", home="host")
+        TorchRangeEngine(wide, "cpu", placement="host")
 
 
 def test_refusals_are_sentences(wide: RangeTree) -> None:
     with pytest.raises(sg.SubgameError, match="on the 'device' or the 'host', not 'disk'"):
-        TorchRangeEngine(wide, "cpu", home="disk")  # type: ignore[arg-type]
+        TorchRangeEngine(wide, "cpu", placement="disk")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="on the 'device' or the 'host', not 'disk'"):
-        TorchRangeEngine(wide, "cpu").stage(wide.streets, home="disk")  # type: ignore[arg-type]
+        TorchRangeEngine(wide, "cpu").stage(wide.streets, placement="disk")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="number of bytes"):
         TorchRangeEngine(wide, "cpu", memory_limit=-1)
-    one = TorchRangeEngine(wide, "cpu", home="host")
-    other = TorchRangeEngine(wide, "cpu", home="host", scratch=1)
+    one = TorchRangeEngine(wide, "cpu", placement="host")
+    other = TorchRangeEngine(wide, "cpu", placement="host", scratch=1)
     assert one.boards != other.boards
-    reach = one.slots(wide.players[1].reach, torch.float64)
     with pytest.raises(sg.SubgameError, match="cut differently"):
-        one.judge(0, one.blank(0), other.blank(1), reach)
+        one.values(0, one.blank(0), one.plan(1, other.blank(1)))
 
 
 class Cudart:
@@ -380,8 +379,8 @@ class Clocked(Queue):
         self.step([source], [into])
 
 
-class Log(Ferry):
-    """A ferry whose streams are clocked, and the steps they took."""
+class Log(Offloader):
+    """An off-loader whose streams are clocked, and the steps they took."""
 
     def __init__(self, device: Any) -> None:
         super().__init__(device)
@@ -427,11 +426,11 @@ def touch(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> bool:
 
 
 def raced(tree: RangeTree, schedule: str, kind: Storage = "float32") -> tuple[Log, int]:
-    engine, plan = TorchRangeEngine(tree, "cpu", storage=kind, home="host"), parse(schedule)
-    engine.ferry = log = Log(engine.device)
-    memories = started(engine, schedule)
-    engine.iterate(memories, plan.discounts(11, 3), plan.alternating, None, plan.responder)
-    engine.respond(0, engine.plan(1, memories[1].average))
+    engine, plan = TorchRangeEngine(tree, "cpu", storage=kind, placement="host"), parse(schedule)
+    engine.offloader = log = Log(engine.device)
+    run = started(engine, schedule)
+    run.advance(plan.discounts(11, 3), 1)
+    engine.respond(0, engine.plan(1, run.pair[1].average))
     return log, log.races()
 
 
@@ -465,16 +464,16 @@ def test_a_wait_that_is_left_out_is_noticed(broken: str, monkeypatch: pytest.Mon
     assert raced(compile_range_tree(GAMES["nlfh"]), "dcfr")[1] > 0
 
 
-def test_who_breaks_off_leaves_the_ferry_in_order() -> None:
+def test_who_breaks_off_leaves_the_offloader_in_order() -> None:
     device = torch.device("cpu")
-    ferry, block = Ferry(device), Hosted("float32", (2, 9, 32), 2, device)
+    offloader, block = Offloader(device), OffloadedBlock("float32", (2, 9, 32), 2, device)
     block[:] = torch.arange(2 * 9 * 32.0).view(2, 9, 32)
     places: Any = [SimpleNamespace(units=units) for units in block.pieces]
-    mind, none = Mind(block), Mind(None)
-    trip: Any = ferry.carry(places, mind, none, learns=True)
+    kept, none = StreetNumbers(block), StreetNumbers(None)
+    trip: Any = offloader.carry(places, kept, none, learns=True)
     next(trip)[1].weights.zero_()
     trip.close()
-    again: Any = ferry.carry(places, mind, none, learns=False)
+    again: Any = offloader.carry(places, kept, none, learns=False)
     got = [own.weights.clone() for _, own, _ in again]
     assert torch.equal(torch.cat(got, 1), block[:])
     assert torch.equal(block[:], torch.arange(2 * 9 * 32.0).view(2, 9, 32))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,13 @@ import numpy_triton  # noqa: E402
 
 from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
 from subgame.bench.gpu import check  # noqa: E402
-from subgame.engines.torch.batch import DeviceMemory, Sweeps  # noqa: E402
+from subgame.engines.contract import Mode, Regrets  # noqa: E402
+from subgame.engines.torch.batch import RangeBatch  # noqa: E402
 from subgame.engines.torch.layout import SEGMENT, Hands, Level, betting  # noqa: E402
+from subgame.engines.torch.memory import Needs  # noqa: E402
 from subgame.engines.torch.storage import Storage  # noqa: E402
-from subgame.engines.torch.torch_ops import BEST, LEARN, Place, Tables  # noqa: E402
+from subgame.engines.torch.torch_ops import Place, Tables  # noqa: E402
+from subgame.engines.torch.traversal import Sweep  # noqa: E402
 from subgame.games import holdem  # noqa: E402
 from subgame.tree.ranges.betting_tree import grow  # noqa: E402
 
@@ -68,7 +72,7 @@ class Large:
 WHOLE = [Large(1, 1344, 0), Large(1755, 1184, 1344), Large(63193, 1152, 1184)]
 
 
-def imagined(bets: str, storage: Storage) -> Sweeps:
+def imagined(bets: str, storage: Storage) -> RangeBatch:
     """Turn hold'em in full, on a device without memory."""
     from subgame.engines.torch.fused import FusedOps
 
@@ -121,7 +125,9 @@ def imagined(bets: str, storage: Storage) -> Sweeps:
         places.append(Place(level, (tables, tables), torch.empty(size.units, device="meta"), every))
         levels.append(level)
     ops = Ops(torch.device("meta"))
-    return Sweeps(levels, places, ops, scratch=48 << 30, graphs=False, storage=storage)
+    needs = Needs([level.frame for level in levels], storage, 48 << 30, True, False)
+    tree: Any = SimpleNamespace(deals=1.0)
+    return RangeBatch(tree, levels, places, ops, needs)
 
 
 @pytest.mark.usefixtures("triton")
@@ -131,16 +137,16 @@ def imagined(bets: str, storage: Storage) -> Sweeps:
 def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     """More than 2^32 numbers a block: the first and last programs of every kernel, both ways."""
     numpy_triton.Kernel.corners = True
-    sweeps = imagined(bets, storage)
-    one, two = sweeps.memory(0), sweeps.memory(1)
+    engine = imagined(bets, storage)
+    pair = engine.regrets(0), engine.regrets(1)
     rates = torch.zeros(4)
     seen = numpy_triton.Pointer.farthest = [0]
-    slots = [torch.zeros((1, 1, 1326), device="meta") for _ in (0, 1)]
-    for p, (mine, theirs) in enumerate(((one, two), (two, one))):
-        sweeps.sweep(p, LEARN, mine, theirs, rates, rates, (slots[0], slots[1]))
+    reach = torch.zeros((1, 1, 1326), device="meta")
+    for p, (mine, theirs) in enumerate((pair, pair[::-1])):
+        engine.traverse(Sweep(p, Mode.LEARN, mine, theirs, rates, rates, reach, reach))
         farthest = mine.regret.blocks[-1].shape
         assert seen[0] >= (farthest[0] - 1) * farthest[1] * farthest[2]
         assert seen[0] > 2**31
-    still = DeviceMemory(one.average, one.instant, one.instant)
+    still = Regrets(pair[0].average, None, None)
     double = rates.double()
-    sweeps.sweep(1, BEST, still, still, double, double, (None, slots[0].double()))
+    engine.traverse(Sweep(1, Mode.BEST, still, still, double, double, None, reach.double()))

@@ -14,7 +14,8 @@ from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-from subgame.bench.gpu.measure import Spot  # noqa: E402
+from watcher import solver  # noqa: E402
+
 from subgame.engines.rounding import TOP  # noqa: E402
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
@@ -115,14 +116,13 @@ def compiled(name: str) -> RangeTree:
 
 def stepped(engine: TorchRangeEngine, schedule: str, count: int) -> Any:
     plan, rng = parse(schedule), np.random.default_rng(5)
-    memories = tuple(engine.memory(p, predictive=plan.predictive) for p in (0, 1))
-    for memory in memories:
-        for part in memory:
-            for s, block in enumerate(part.blocks):
-                block.copy_(torch.from_numpy(rng.random(tuple(block.shape), dtype=np.float32)))
-                assert part.blocks[s] is block
-    engine.iterate(memories, plan.discounts(11, count + 1), plan.alternating, None, plan.responder)  # type: ignore[arg-type]
-    return memories
+    run = solver(engine, plan)
+    for part in (part for regrets in run.pair for part in regrets if part is not None):
+        for s, block in enumerate(part.blocks):
+            block.copy_(torch.from_numpy(rng.random(tuple(block.shape), dtype=np.float32)))
+            assert part.blocks[s] is block
+    run.advance(plan.discounts(11, count + 1), 1)
+    return run.pair
 
 
 @pytest.mark.parametrize("schedule", ["dcfr", "cfr", "pcfr+", "cfr-br(responder=0)"])
@@ -180,13 +180,18 @@ def test_rounding_to_the_nearest_would_lose_what_is_added() -> None:
 def test_games_are_solved_in_sixteen_bits() -> None:
     """As far as in float32, where rounding to the nearest would have stalled."""
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 300, bets="all: 1x a / cap 1")
-    plan, gaps, engine = parse("dcfr"), {}, TorchRangeEngine(compile_range_tree(game), "cpu")
+    plan, gaps, tree = parse("dcfr"), {}, compile_range_tree(game)
     kinds: list[Storage] = ["float32", *SHORT]
     for kind in kinds:
-        spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
-        memories = (spot.sweeps.memory(0), spot.sweeps.memory(1))
-        spot.run(memories, plan, 1, 80)
-        gaps[kind] = float(spot.gaps(memories)[0])  # % of the pot
+        engine = TorchRangeEngine(tree, "cpu", storage=kind)
+        run = solver(engine, plan)
+        run.advance(plan.discounts(1, 81), 1)
+        won = [
+            engine.respond(1 - p, engine.plan(p, run.pair[p].average)).roots[0]
+            @ tree.players[1 - p].reach
+            for p in (0, 1)
+        ]
+        gaps[kind] = sum(won) / 2  # % of the pot
     assert gaps["float32"] < 0.3
     for kind in SHORT:
         assert gaps[kind] == pytest.approx(gaps["float32"], rel=0.1)
@@ -194,19 +199,22 @@ def test_games_are_solved_in_sixteen_bits() -> None:
 
 @pytest.mark.parametrize("kind", SHORT)
 def test_strategies_come_and_go(kind: Storage) -> None:
-    """A stage stores as its engine does; what is judged is not rounded on the way."""
+    """A batch stores as its engine does; what is evaluated is not rounded on the way."""
     tree = compiled("turn")
     engine, single = TorchRangeEngine(tree, "cpu", storage=kind), TorchRangeEngine(tree, "cpu")
     assert engine.stage(tree.streets).storage == kind
     assert engine.stage(tree.streets, storage="float32").storage == "float32"
-    assert engine.quote().device < single.quote().device
+    assert engine.estimate().device < single.estimate().device
     probs = sg.Strategy.random(tree, seed=1).probs
     for p in (0, 1):
-        a, b = (one.values(p, probs[p], one.plan(1 - p, probs[1 - p])) for one in (single, engine))
+        a, b = (
+            one.values(p, probs[p], one.plan(1 - p, probs[1 - p])).roots for one in (single, engine)
+        )
         np.testing.assert_array_equal(a, b)
-        memory = engine.memory(p)
-        memory.average.read(probs[p])
-        back = engine.behaviour(p, memory.average)
-        given = single.from_cpu(p, probs[p]).numpy()  # without what is nobody's
-        assert np.abs(back - given).max() < 2.0**-8 * given.max()
-        assert keeping.kind_of(memory.average.blocks[0]) == kind
+        average = engine.regrets(p).average
+        assert average is not None
+        average[:] = probs[p]
+        back = np.asarray(engine.behaviour(p, average))
+        given = np.asarray(single.behaviour(p, probs[p]))  # without what is nobody's
+        assert np.abs(back - given).max() < 2.0**-7
+        assert keeping.kind_of(average.blocks[0]) == kind

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from watching_door import Watch
+from watcher import Watcher, solver
 
 import subgame as sg
 from holdem_games import GAMES
@@ -27,6 +27,7 @@ from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch.blocks import from_numpy  # noqa: E402
 from subgame.engines.torch.layout import Level, frames, lay_out  # noqa: E402
 from subgame.games.holdem.cards import Deck  # noqa: E402
 
@@ -54,17 +55,8 @@ def reference(tree: RangeTree) -> Any:
     return TorchRangeEngine(tree, "cpu")
 
 
-def start(engine: Any, field: str, memory: Any, values: Any) -> None:
-    """Write into a memory of either engine, in the layout of the CPU's."""
-    if isinstance(engine, NumbaRangeEngine):
-        getattr(memory, field)[:] = values
-    else:
-        getattr(memory, field).read(values)
-
-
-def kept(engine: Any, memory: Any, field: str) -> Any:
-    found = getattr(memory, field)
-    return found if isinstance(engine, NumbaRangeEngine) else found.numpy()
+def kept(cfr: Any, p: int, field: str) -> Any:
+    return np.asarray(getattr(cfr.pair[p], field))
 
 
 def cpu_places(level: Level, p: int) -> Iterator[tuple[Any, Any]]:
@@ -97,16 +89,16 @@ def test_any_strategy_is_worth_what_the_cpu_engine_says(
     cpu, gpu = reference(tree), TorchRangeEngine(tree, device, scratch=scratch)
     probs = sg.Strategy.random(tree, seed=5).probs
     for p in (0, 1):
-        mine, hers = cpu.plan(1 - p, probs[1 - p]), gpu.plan(1 - p, probs[1 - p])
-        want, got = cpu.values(p, probs[p], mine), gpu.values(p, probs[p], hers)
+        mine, theirs = cpu.plan(1 - p, probs[1 - p]), gpu.plan(1 - p, probs[1 - p])
+        want, got = cpu.values(p, probs[p], mine).roots, gpu.values(p, probs[p], theirs).roots
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
-        best, found = cpu.respond(p, mine).slots, gpu.respond(p, hers).slots
+        best, found = cpu.respond(p, mine).roots, gpu.respond(p, theirs).roots
         np.testing.assert_allclose(found, best, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("board", ["QsJh7h8d9c", "QsJh7h8d", "QsQh7h"])
-def test_a_merged_tree_is_solved_with_its_hands_apart(board: str, device: str) -> None:
+def test_a_merged_tree_is_solved_with_every_hand(board: str, device: str) -> None:
     """What the tree's own engine does, in the tree's own layout."""
     deck = Deck("789TJQ", "cdhs")
     game = sg.holdem.endgame(board, 20, 60, bets="all: 1x", deck=deck)
@@ -114,29 +106,26 @@ def test_a_merged_tree_is_solved_with_its_hands_apart(board: str, device: str) -
     tree = compile_range_tree(game, merge=True)
     assert tree.merged
     cpu, gpu = reference(tree), TorchRangeEngine(tree, device)
-    rng, discounts = np.random.default_rng(3), parse("dcfr").discounts(11, 2)
-    memories: Any = [tuple(one.memory(p) for p in (0, 1)) for one in (cpu, gpu)]
+    rng, plan = np.random.default_rng(3), parse("dcfr")
+    runs = [solver(one, plan) for one in (cpu, gpu)]
     for p in (0, 1):
         for field in ("regret", "average"):
             drawn = rng.random(tree.stored(p), dtype=np.float32)
-            for one, memory in zip((cpu, gpu), memories, strict=True):
-                start(one, field, memory[p], drawn)
-    for one, memory in zip((cpu, gpu), memories, strict=True):
-        one.iterate(memory, discounts, True)
+            for run in runs:
+                getattr(run.pair[p], field)[:] = drawn
+    for run in runs:
+        run.advance(plan.discounts(11, 2), 11)
     real = [np.zeros(tree.stored(p), dtype=bool) for p in (0, 1)]
     for p in (0, 1):
-        assert gpu.apart is not None
-        real[p][gpu.apart.where[p][gpu.apart.where[p] >= 0]] = True
+        assert gpu.unmerged is not None
+        real[p][gpu.unmerged.where[p][gpu.unmerged.where[p] >= 0]] = True
         for field in ("regret", "average"):
-            want, got = (
-                kept(one, m[p], field)[real[p]] for one, m in zip((cpu, gpu), memories, strict=True)
-            )
+            want, got = (kept(run, p, field)[real[p]] for run in runs)
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
-        plans = [
-            one.plan(1 - p, kept(one, m[1 - p], "average"))
-            for one, m in zip((cpu, gpu), memories, strict=True)
-        ]
-        best, found = cpu.respond(p, plans[0]).slots, gpu.respond(p, plans[1]).slots
+        best, found = (
+            run.engine.respond(p, run.engine.plan(1 - p, kept(run, 1 - p, "average"))).roots
+            for run in runs
+        )
         np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-6)
 
 
@@ -150,39 +139,37 @@ def test_every_schedule_takes_the_steps_of_the_cpu_engine(
     tree, plan = compiled(name), parse(schedule)
     cpu, gpu = reference(tree), TorchRangeEngine(tree, device)
     rng = np.random.default_rng(3)
-    theirs: Any = tuple(cpu.memory(p, predictive=plan.predictive) for p in (0, 1))
-    ours: Any = tuple(gpu.memory(p, predictive=plan.predictive) for p in (0, 1))
+    runs = [solver(one, plan) for one in (cpu, gpu)]
+    fields = ("regret", "average", *(["instant"] if plan.predictive else []))
     for p in (0, 1):
-        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
+        for field in fields:
             drawn = rng.normal(size=tree.stored(p)).astype(np.float32)
-            drawn = drawn if field == "instant" else np.abs(drawn)
-            start(cpu, field, theirs[p], drawn)
-            start(gpu, field, ours[p], drawn)
-    discounts = plan.discounts(11, 2)
-    for one, memories in ((cpu, theirs), (gpu, ours)):
-        one.iterate(memories, discounts, plan.alternating, None, plan.responder)
+            for run in runs:
+                getattr(run.pair[p], field)[:] = drawn if field == "instant" else np.abs(drawn)
+    for run in runs:
+        run.advance(plan.discounts(11, 2), 11)
     for p in (0, 1):
         real = hands(gpu, p)
-        for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
-            got, want = kept(gpu, ours[p], field), kept(cpu, theirs[p], field)
-            np.testing.assert_allclose(got[real], want[real], rtol=2e-5, atol=2e-5, err_msg=field)
+        for field in fields:
+            want, got = (kept(run, p, field)[real] for run in runs)
+            np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=field)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("schedule", ["cfr", "dcfr"])
 @pytest.mark.parametrize("player", [0, 1])
-def test_a_door_sees_what_it_sees_on_the_cpu(player: int, schedule: str, device: str) -> None:
+def test_a_learner_sees_what_it_sees_on_the_cpu(player: int, schedule: str, device: str) -> None:
     tree, plan = compiled("turn"), parse(schedule)
-    doors = []
-    for one in (reference(tree), TorchRangeEngine(tree, device)):
-        door = Watch(tree, player)
-        memories = (one.memory(0), one.memory(1))
+    learners = []
+    for one in (reference(tree), TorchRangeEngine(tree, device, graphs=False)):
+        learner = Watcher(one, player)
+        run = solver(one, plan, learner)
         for p in (0, 1):
             drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
-            start(one, "regret", memories[p], drawn)
-        one.iterate(memories, plan.discounts(11, 4), plan.alternating, door)
-        doors.append(door)
-    for want, got in zip(doors[0].seen, doors[1].seen, strict=True):
+            run.pair[p].regret[:] = drawn
+        run.advance(plan.discounts(11, 4), 11)
+        learners.append(learner)
+    for want, got in zip(learners[0].seen, learners[1].seen, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
@@ -192,14 +179,14 @@ def test_strategies_survive_the_way_to_the_device_and_back(
     most: int, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Boards with equally many hands go together, or some of them at a time."""
-    monkeypatch.setattr("subgame.engines.torch.ranges.MOVED", most)
+    monkeypatch.setattr("subgame.engines.torch.blocks.MOVED", most)
     for name in GAMES:
         tree = compiled(name)
         gpu = TorchRangeEngine(tree, device)
         for p in (0, 1):
             real = hands(gpu, p)
             drawn = np.random.default_rng(p).random(tree.stored(p), dtype=np.float32)
-            made = gpu.from_cpu(p, drawn)
+            made = from_numpy(gpu, p, drawn)
             for level, block in zip(gpu.levels, made.blocks, strict=True):
                 for e, (places, some) in enumerate(cpu_places(level, p)):
                     want = np.where(some, drawn[places], 0)
@@ -210,27 +197,29 @@ def test_strategies_survive_the_way_to_the_device_and_back(
             assert not back[~real].any()
 
 
-def test_memories_can_be_kept_like_those_of_the_cpu_engine() -> None:
+def test_regrets_can_be_kept_like_those_of_the_cpu_engine() -> None:
     """A checkpoint asks for arrays and writes into them whole."""
     engine = TorchRangeEngine(compiled("turn"), "cpu")
-    memory, again = engine.memory(0), engine.memory(0)
-    memory.regret.read(np.random.default_rng(0).random(len(memory.regret), dtype=np.float32))
+    regrets, again = (engine.regrets(0, predictive=True) for _ in range(2))
+    size = len(regrets.regret)
+    regrets.regret.read(np.random.default_rng(0).random(size, dtype=np.float32))
     for name in ("regret", "average", "instant"):
-        kept = np.asarray(getattr(memory, name))
-        assert kept.shape == getattr(again, name).shape
-        getattr(again, name)[:] = kept
-        np.testing.assert_array_equal(np.asarray(getattr(again, name)), kept)
-    assert memory.regret.numpy().any()
+        found = np.asarray(getattr(regrets, name))
+        assert found.shape == getattr(again, name).shape
+        getattr(again, name)[:] = found
+        np.testing.assert_array_equal(np.asarray(getattr(again, name)), found)
+    assert regrets.regret.numpy().any()
+    assert engine.regrets(0).instant is None
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_solved_game_has_its_value(device: str) -> None:
     tree = compiled("turn")
     plan, gpu = parse("pdcfr+"), TorchRangeEngine(tree, device)
-    memories = (gpu.memory(0, predictive=True), gpu.memory(1, predictive=True))
-    gpu.iterate(memories, plan.discounts(1, 301), plan.alternating)
-    first, second = (gpu.behaviour(p, memories[p].average) for p in (0, 1))
-    strategy = sg.Strategy.from_weights(tree, (first, second))  # type: ignore[arg-type]
+    run = solver(gpu, plan)
+    run.advance(plan.discounts(1, 301), 1)
+    first, second = (np.asarray(gpu.behaviour(p, run.pair[p].average)) for p in (0, 1))
+    strategy = sg.Strategy.from_weights(tree, (first, second))
     assert sg.exploitability(tree, strategy) < 1e-3
 
 
@@ -240,10 +229,10 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     tree = compiled("turn")
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
     plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
-    memories = (gpu.memory(0), gpu.memory(1))
-    gpu.iterate(memories, plan.discounts(1, 401), plan.alternating, None, plan.responder)
-    against = gpu.plan(learner, memories[learner].average)
-    wins = gpu.respond(1 - learner, against).slots @ tree.players[1 - learner].reach
+    run = solver(gpu, plan)
+    run.advance(plan.discounts(1, 401), 1)
+    against = gpu.plan(learner, run.pair[learner].average)
+    wins = gpu.respond(1 - learner, against).roots[0] @ tree.players[1 - learner].reach
     assert -1e-3 < wins + (exact if learner == 0 else -exact) < 0.1
 
 
@@ -256,13 +245,13 @@ def test_what_players_share_goes_to_the_device_once() -> None:
 
 
 @pytest.mark.parametrize("name", [*sorted(GAMES), "a real turn"])
-def test_a_quote_knows_how_large_tables_are(name: str) -> None:
+def test_an_estimate_knows_how_large_tables_are(name: str) -> None:
     real = sg.holdem.endgame("QsJh2h8d", 100, 300, bets="all: a")
     tree = compile_range_tree(GAMES.get(name, real))
-    for quoted, level in zip(frames(tree), lay_out(tree), strict=True):
+    for estimated, level in zip(frames(tree), lay_out(tree), strict=True):
         found = level.frame
-        assert quoted._replace(tables=0, bets=found.bets) == found._replace(tables=0)
-        assert found.tables <= quoted.tables <= (found.tables if name == "a real turn" else 1e9)
+        assert estimated._replace(tables=0, bets=found.bets) == found._replace(tables=0)
+        assert found.tables <= estimated.tables <= (found.tables if name == "a real turn" else 1e9)
 
 
 def test_refusals_are_sentences() -> None:
@@ -274,7 +263,7 @@ def test_refusals_are_sentences() -> None:
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchRangeEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="without sampling"):
-        TorchRangeEngine(tree, "cpu").sample()
+        TorchRangeEngine(tree, "cpu").sample(None, None, "", None)  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="hold'em trees"):
         TorchRangeEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
 

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Mode
 from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Kept
-from subgame.engines.torch.torch_ops import LEARN, RESPOND, Mind, Place
+from subgame.engines.torch.torch_ops import Place, StreetNumbers
 from subgame.errors import SubgameError
 from subgame.tree.ranges.buckets import Buckets, check_apart
 from subgame.tree.ranges.tree import RangeTree
@@ -104,16 +105,16 @@ class Seats:
 
 
 class Shares:
-    """One player's buckets on one street: the shapes of her blocks, and how hands are weighed."""
+    """One player's buckets on one street: the shapes of blocks, and how hands are weighed."""
 
-    def __init__(self, seats: Seats, chance: Tensor, homes: Ints, roots: int) -> None:
+    def __init__(self, seats: Seats, chance: Tensor, roots_above: Ints, roots: int) -> None:
         torch, device = load_torch(), seats.device
-        self.seats, self.edges = seats, len(homes)
+        self.seats, self.edges = seats, len(roots_above)
         shape = (1 + roots, *seats.of.shape)
         self.weight = torch.zeros(shape, device=device)
         """[1 + root, unit, h] chance of the board alone, and with the hand's own at each root."""
         self.weight[:] = chance[:, None] * seats.real
-        self.by_root = torch.from_numpy(1 + homes.astype(np.int32)).to(device)
+        self.by_root = torch.from_numpy(1 + roots_above.astype(np.int32)).to(device)
         self.by_board = torch.zeros_like(self.by_root)
         self.gained = torch.zeros((2, self.edges, seats.count), device=device)
         """What an iteration adds to regrets and average, while its boards are gone through."""
@@ -138,16 +139,16 @@ class Shares:
         found = sums.of(ops, block.flatten(1), self.weight[:, units].flatten(1), row)
         self.gained[k][:, sums.where] += found  # each bucket is there once
 
-    def learn(self, mind: Mind, rates: Tensor) -> None:
+    def learn(self, numbers: StreetNumbers, rates: Tensor) -> None:
         """An iteration's end: all boards have been gone through."""
         regret, total = self.gained
-        assert isinstance(mind.weights, Bucketed)
-        w = mind.weights.values
+        assert isinstance(numbers.weights, Bucketed)
+        w = numbers.weights.values
         w.mul_(load_torch().where(w > 0, rates[0], rates[1])).add_(regret)
-        if mind.average is not None:
-            mind.average.values.mul_(rates[2]).add_(total)
-        if mind.instant is not None:
-            mind.instant.values.copy_(regret)
+        if numbers.average is not None:
+            numbers.average.values.mul_(rates[2]).add_(total)
+        if numbers.instant is not None:
+            numbers.instant.values.copy_(regret)
 
 
 class Bucketed(Kept):
@@ -241,22 +242,30 @@ class BucketOps:
             units = slice(begin + some.start, begin + some.stop)
             yield Place(place.level, (one, two), place.weight[some], units), some
 
-    def _spread(self, mind: Mind, rates: Tensor, some: slice) -> Tensor:
+    def _spread(self, numbers: StreetNumbers, rates: Tensor, some: slice) -> Tensor:
         """[action, u, h] weights that are played in proportion; predictions are in them."""
-        assert isinstance(mind.weights, Bucketed)
-        w = mind.weights.values
-        if mind.instant is not None:
-            w = w * load_torch().where(w > 0, rates[0], rates[1]) + mind.instant.values
-        return mind.weights.spread(w, some)
+        assert isinstance(numbers.weights, Bucketed)
+        w = numbers.weights.values
+        if numbers.instant is not None:
+            w = w * load_torch().where(w > 0, rates[0], rates[1]) + numbers.instant.values
+        return numbers.weights.spread(w, some)
 
     def descend(
-        self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
+        self,
+        place: Place,
+        p: int,
+        numbers: StreetNumbers,
+        rates: Tensor,
+        above: Tensor,
+        lanes: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        if not isinstance(mind.weights, Bucketed):
-            return self.inner.descend(place, p, mind, rates, above, lanes)  # type: ignore[no-any-return]
+        if not isinstance(numbers.weights, Bucketed):
+            return self.inner.descend(place, p, numbers, rates, above, lanes)  # type: ignore[no-any-return]
         made = [
-            self.inner.descend(piece, p, Mind(self._spread(mind, rates, some)), rates, above, lanes)
-            for piece, some in self._pieces(place, mind.weights, 1)
+            self.inner.descend(
+                piece, p, StreetNumbers(self._spread(numbers, rates, some)), rates, above, lanes
+            )
+            for piece, some in self._pieces(place, numbers.weights, 1)
         ]
         if len(made) == 1:
             return made[0]  # type: ignore[no-any-return]
@@ -268,27 +277,27 @@ class BucketOps:
         place: Place,
         p: int,
         mode: int,
-        mind: Mind,
+        numbers: StreetNumbers,
         rates: Tensor,
         above: Tensor | None,
         paid: tuple[Tensor, Any, Tensor | None],
         into: Tensor,
     ) -> None:
-        block = mind.weights
+        block = numbers.weights
         if not isinstance(block, Bucketed):
-            self.inner.settle(place, p, mode, mind, rates, above, paid, into)
+            self.inner.settle(place, p, mode, numbers, rates, above, paid, into)
             return
-        if mode == RESPOND:
+        if mode == Mode.RESPOND:
             raise SubgameError(
                 "A best response sees hands, not buckets: give its player "
-                "memory(p, bucketed=False)."
+                "regrets(p, bucketed=False)."
             )
-        shares, learns, whole = block.shares, mode == LEARN, place.level.units
-        averages = learns and mind.average is not None
+        shares, learns, whole = block.shares, mode == Mode.LEARN, place.level.units
+        averages = learns and numbers.average is not None
         if learns and place.units.start == 0:
             shares.gained.zero_()
         for piece, some in self._pieces(place, block, 1 + averages):
-            spread = self._spread(mind, rates, some)
+            spread = self._spread(numbers, rates, some)
             total = load_torch().zeros_like(spread) if averages else None
             here = tuple(_cut(part, some) for part in paid)
             # With nothing kept of what was there, regrets and averages are this iteration's.
@@ -296,7 +305,7 @@ class BucketOps:
                 piece,
                 p,
                 mode,
-                Mind(spread, total),
+                StreetNumbers(spread, total),
                 self.none if learns else rates,
                 above,
                 here,
@@ -306,7 +315,7 @@ class BucketOps:
                 if found is not None:
                     shares.gain(self.inner, k, found, piece.units)
         if learns and place.units.stop == whole and not self.inner.rehearsing:
-            shares.learn(mind, rates)
+            shares.learn(numbers, rates)
 
 
 def _cut(paid: Any, some: slice) -> Any:
@@ -334,7 +343,7 @@ def counted(buckets: Buckets | None, streets: int) -> dict[int, int]:
 def seat(
     buckets: Buckets, levels: list[Level], places: list[Place], device: Any
 ) -> dict[tuple[int, int], Shares]:
-    """Per street and player what `buckets` make of her; streets are the last ones of their tree."""
+    """Per street and player how `buckets` group hands; streets are the last ones of their tree."""
     torch = load_torch()
     top = len(buckets.tree.streets) - len(levels)
     out: dict[tuple[int, int], Shares] = {}
@@ -354,7 +363,7 @@ def seat(
             else:
                 seats = Seats(_places(buckets, s + top, p, level), root, grouping.count, device)
             chance = torch.from_numpy(grouping.weight).to(device, torch.float32)
-            out[s, p] = Shares(seats, chance, _homes(levels, p)[s], levels[0].bets[p].roots)
+            out[s, p] = Shares(seats, chance, _roots_above(levels, p)[s], levels[0].bets[p].roots)
     return out
 
 
@@ -369,15 +378,15 @@ def _places(buckets: Buckets, s: int, p: int, level: Level) -> NDArray[np.int32]
     return found
 
 
-def _homes(levels: list[Level], p: int) -> list[Ints]:
+def _roots_above(levels: list[Level], p: int) -> list[Ints]:
     """Per street and action of player `p`: the root of the first street that it lies below."""
     here = list(range(levels[0].bets[p].roots))
     out = []
     for level in levels:
         bet = level.bets[p]
-        home = here + [-1] * bet.edges
+        root = here + [-1] * bet.edges
         for node in bet.infosets:
-            home[node.first : node.first + node.actions] = [home[node.parent]] * node.actions
-        out.append(np.array(home[bet.roots :], dtype=np.int64))
-        here = [home[row] for row in bet.leaves]
+            root[node.first : node.first + node.actions] = [root[node.parent]] * node.actions
+        out.append(np.array(root[bet.roots :], dtype=np.int64))
+        here = [root[row] for row in bet.leaves]
     return out

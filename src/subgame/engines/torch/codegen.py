@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Mode
 from subgame.engines.rounding import LEAST, MIX, TOP
 from subgame.engines.torch.layout import Betting, End, Infoset
 from subgame.engines.torch.storage import AVERAGE, FACTORS, REGRET
-from subgame.engines.torch.torch_ops import BEST, FOLLOW, LEARN, RESPOND, TINY
+from subgame.engines.torch.torch_ops import TINY
 
 LOOK = 2
 """Decisions whose numbers are read ahead."""
@@ -50,7 +51,7 @@ line = met + unit * CARDS
 first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
 second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
 held = tl.load(same + at, mask=ok, other=WIDE_O).to(tl.int64)
-hers = lanes + unit * WIDE_O + held"""
+theirs = lanes + unit * WIDE_O + held"""
 """Where a hand finds what folds need: sums over all hands and over those with a card of its own,
 and the opponent's reach with the same hand, which the two sums take out twice."""
 
@@ -208,7 +209,7 @@ class Script:
                     f"tl.load({x} + k{j} * MS, mask=ok, other=0.0)"
                     for x in ("line + (CARDS - 1)", "first", "second")
                 )
-                own = f"tl.load(hers + k{j} * XS, mask=held < WIDE_O, other=0.0)"
+                own = f"tl.load(theirs + k{j} * XS, mask=held < WIDE_O, other=0.0)"
                 won = f"({' - '.join(sums)} + {own})"
             terms.append(f"tl.load(chips + {j}).to(DT) * {won}")
         for j, leaf in enumerate(self.bet.leaves):
@@ -257,11 +258,11 @@ class Script:
 
     def settle(self, mode: int, average: bool) -> str:
         """Values up; regrets and average on the way."""
-        used = {"weights": mode != BEST, "average": average, "instant": self.foreseen}
+        used = {"weights": mode != Mode.BEST, "average": average, "instant": self.foreseen}
         self.start(tuple(name for name, is_used in used.items() if is_used), reach=average)
-        if self.storage == "int16" and mode in (LEARN, RESPOND):
+        if self.storage == "int16" and mode in (Mode.LEARN, Mode.RESPOND):
             self.put("real = tl.load(above + at, mask=ok, other=-1) >= 0")
-        if self.storage != "float32" and mode == LEARN:
+        if self.storage != "float32" and mode == Mode.LEARN:
             self.put("seed = tl.load(rates + 3).to(tl.int32).to(tl.uint32)")
             self.put(f"key = (at + FIRST).to(tl.uint32) + seed * {FACTORS['seed']}")
             self.put(f"key += tl.load(table + 1).to(tl.uint32) * {FACTORS['action']}")
@@ -278,20 +279,20 @@ class Script:
         for i in self.below.get(parent, []):
             place = self.order.index(i)
             for ahead in self.order[place : place + 1 + LOOK]:
-                if mode == BEST:
+                if mode == Mode.BEST:
                     self._read_ends(ahead)
                 else:
                     self.read(ahead, average, ends=True)
             node = self.bet.infosets[i]
             rows = range(node.first, node.first + node.actions)
-            if mode != BEST:
+            if mode != Mode.BEST:
                 self.match(node)
             for row in rows:
                 if average:
                     self.put(f"r{row} = r{parent} * s{row}")
                     self.keep("average", row, f"a{row} * kept + r{row}", AVERAGE)
                 self._visit(row, mode, average)
-            if mode in (LEARN, FOLLOW):
+            if mode in (Mode.LEARN, Mode.EVALUATE):
                 self.put(f"m{i} = " + " + ".join(f"s{row} * v{row}" for row in rows))
             else:
                 self.put(f"m{i} = v{node.first}")
@@ -310,14 +311,14 @@ class Script:
     def _update(self, i: int, mode: int) -> None:
         node = self.bet.infosets[i]
         rows = range(node.first, node.first + node.actions)
-        if mode == LEARN:
+        if mode == Mode.LEARN:
             for row in rows:
                 self.put(f"g{row} = v{row} - m{i}")
                 self.put(f"w{row} = w{row} * tl.where(w{row} > 0, positive, negative) + g{row}")
                 self.keep("weights", row, f"w{row}", REGRET)
                 if self.foreseen:
                     self.keep("instant", row, f"g{row}", None)
-        elif mode == RESPOND:
+        elif mode == Mode.RESPOND:
             self.put("left = tl.full((BLOCK,), 1.0, DT)")
             for row in rows:
                 self.put(f"chosen = tl.where(m{i} > v{row}, 0.0, left)")
@@ -328,12 +329,12 @@ class Script:
 def parts(bet: Betting) -> list[Part]:
     """A street's roots, grouped by the shape of the betting below them."""
     found: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
-    home = list(range(bet.roots)) + [-1] * bet.edges  # the root above each row
+    root_of = list(range(bet.roots)) + [-1] * bet.edges  # the root above each row
     for node in bet.infosets:
         for k in range(node.actions):
-            home[node.first + k] = home[node.parent]
+            root_of[node.first + k] = root_of[node.parent]
     for root in range(bet.roots):
-        rows = [row for row in range(bet.roots, bet.rows) if home[row] == root]
+        rows = [row for row in range(bet.roots, bet.rows) if root_of[row] == root]
         first = rows[0] if rows else bet.roots
         assert rows == list(range(first, first + len(rows)))
         local = {root: 0} | {row: 1 + k for k, row in enumerate(rows)}

@@ -1,7 +1,8 @@
-"""`Tape`: an iteration recorded as a CUDA graph, so that its many small kernels start at once."""
+"""`RecordedGraph`: an iteration as a CUDA graph, so that its many small kernels start at once."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,43 @@ from typing import Any
 from subgame.engines.torch.runtime import load_torch
 
 Tensor = Any
+
+
+class RecordedGraph:
+    """One iteration, recorded: it reads and writes the same arrays every time.
+
+    It belongs to a `key`, which owns these arrays. The graph does not keep its key alive, so that a
+    solve that is over gives its memory back; a graph whose key is gone is never replayed.
+    """
+
+    def __init__(self, key: object, rates: Tensor) -> None:
+        self._key = weakref.ref(key)
+        self.rates = rates.clone()
+        """[2, 4] where the recorded iteration reads its rates."""
+        self.warm = False
+        self.graph: Any = None
+
+    def belongs_to(self, key: object) -> bool:
+        return self._key() is key
+
+    def run(self, turn: Callable[[Tensor], None], rates: Tensor) -> None:
+        """The first time plainly, which compiles what is to be compiled; then as a graph."""
+        self.rates.copy_(rates)
+        if not self.warm:
+            turn(self.rates)
+            self.warm = True
+            return
+        if self.graph is None:
+            self.graph = self.record(turn)
+        self.graph.replay()
+
+    def record(self, turn: Callable[[Tensor], None]) -> Any:
+        """What `turn` does, without doing it."""
+        torch = load_torch()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.device(self.rates.device), torch.cuda.graph(graph):
+            turn(self.rates)
+        return graph
 
 
 @dataclass

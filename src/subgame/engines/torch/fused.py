@@ -1,6 +1,6 @@
 """Sweeps by fused kernels: a launch per street and operation, whatever the betting.
 
-`FusedOps` has the methods of `TorchOps`; working arrays are float32 to learn and float64 to judge.
+`FusedOps` has the methods of `TorchOps`; it learns in float32 and evaluates in float64.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+from subgame.engines.contract import Mode
 from subgame.engines.torch import codegen
 from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
-from subgame.engines.torch.torch_ops import BEST, Mind, Place, Tensor
+from subgame.engines.torch.torch_ops import Place, StreetNumbers, Tensor
 
 BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
@@ -105,17 +106,27 @@ class FusedOps:
         return self.torch.from_numpy(array).to(self.device)
 
     def descend(
-        self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
+        self,
+        place: Place,
+        p: int,
+        numbers: StreetNumbers,
+        rates: Tensor,
+        above: Tensor,
+        lanes: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        """Player `p`'s reach in her lanes, and at her leaves."""
+        """Player `p`'s reach in the lanes, and at the leaves."""
         level, dtype = place.level, above.dtype
         bet, wide = level.bets[p], level.hands[p].wide
         shape = (place.boards, wide)
         leaves = self._empty((len(bet.leaves), *shape), dtype)
         out = self._empty((max(1, len(bet.lanes)), *shape), dtype) if lanes else leaves
-        size, kind, foreseen = place.boards * wide, kind_of(mind.weights), mind.instant is not None
-        weights, scales = _data(mind.weights)
-        instant, instant_scales = _data(mind.instant) if foreseen else (weights, scales)
+        size, kind, foreseen = (
+            place.boards * wide,
+            kind_of(numbers.weights),
+            numbers.instant is not None,
+        )
+        weights, scales = _data(numbers.weights)
+        instant, instant_scales = _data(numbers.instant) if foreseen else (weights, scales)
         for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen, kind):
             self._launch(
                 kernel,
@@ -146,8 +157,8 @@ class FusedOps:
     def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Any]:
         """Player `p`'s values at showdowns, before chips; of folds, sums per card and the lanes."""
         bet, hands = place.level.bets[1 - p], place.level.hands
-        wide, own, hers = hands[p].wide, place.tables[p], place.tables[1 - p]
-        many, (_, cards, depth) = len(bet.lanes), hers.lists.shape
+        wide, own, theirs = hands[p].wide, place.tables[p], place.tables[1 - p]
+        many, (_, cards, depth) = len(bet.lanes), theirs.lists.shape
         shown = self._empty((max(1, bet.shown), place.boards, wide), lanes.dtype)
         met = self._empty((max(1, many - bet.folded), place.boards, cards), lanes.dtype)
         if many:
@@ -157,7 +168,7 @@ class FusedOps:
                 lanes,
                 shown,
                 met,
-                hers.lists,
+                theirs.lists,
                 own.bounds,
                 own.spots,
                 many,
@@ -181,7 +192,7 @@ class FusedOps:
         place: Place,
         p: int,
         mode: int,
-        mind: Mind,
+        numbers: StreetNumbers,
         rates: Tensor,
         above: Tensor | None,
         paid: tuple[Tensor, Any, Tensor | None],
@@ -191,13 +202,16 @@ class FusedOps:
         level = place.level
         wide, size = level.hands[p].wide, place.boards * level.hands[p].wide
         shown, (met, lanes), below = paid
-        average, foreseen = mode != BEST and mind.average is not None, mind.instant is not None
+        average, foreseen = (
+            mode != Mode.BEST and numbers.average is not None,
+            numbers.instant is not None,
+        )
         if average and above is None:
             raise AssertionError("An average is kept along a reach.")
-        none, own, kind = into, place.tables[p], kind_of(mind.weights)
-        weights, scales = (none, none) if mind.weights is None else _data(mind.weights)
-        averages = _data(mind.average) if average else (none, none)
-        instants = _data(mind.instant) if foreseen else (none, none)
+        none, own, kind = into, place.tables[p], kind_of(numbers.weights)
+        weights, scales = (none, none) if numbers.weights is None else _data(numbers.weights)
+        averages = _data(numbers.average) if average else (none, none)
+        instants = _data(numbers.instant) if foreseen else (none, none)
         below = none if below is None else below
         above = none if above is None else above
         key = ("settle", mode, average)

@@ -43,10 +43,10 @@ class Infoset(NamedTuple):
 
 
 class End(NamedTuple):
-    """What is paid into one of our rows from a lane of the opponent's."""
+    """What is paid into one of the player's rows from a lane of the opponent's."""
 
     row: int
-    lane: int  # among her lanes with a showdown, or with a fold
+    lane: int  # among the opponent's lanes with a showdown, or with a fold
     showdown: bool
     scale: float
 
@@ -59,15 +59,15 @@ class Betting:
     rows: int
     infosets: list[Infoset]
     lanes: list[int]
-    """Her rows that end the hand: those with a showdown first, those with a fold last."""
+    """Rows that end the hand: those with a showdown first, those with a fold last."""
     shown: int
     """Lanes ``[:shown]`` have a showdown."""
     folded: int
     """Lanes ``[folded:]`` have a fold."""
     ends: list[End]
-    """What the *opponent's* lanes pay her."""
+    """What the *opponent's* lanes pay the player."""
     leaves: list[int]
-    """Her row at each way out of the street."""
+    """The row at each way out of the street."""
 
     @property
     def edges(self) -> int:
@@ -121,10 +121,10 @@ class Hands:
     below: Small  # [u, hand of the unit above] its place here; -1: none
     orbit: Small  # [u, h, o] hands that suits exchange with it; -1: no more
     cards: Small  # [u, h, 2]
-    lists: Small  # [u, card, d] her hands with a card, by rank, from d = 1 on; else `wide`
+    lists: Small  # [u, card, d] hands with a card, by rank, from d = 1 on; else `wide`
     bounds: Small  # [u, h, 2] the opponent's hands that are weaker, and not stronger
     spots: Small  # [u, h, 4] the same per card, in the opponent's `lists`
-    same: Small  # [u, h] the opponent's place of the same hand; her `wide`: none
+    same: Small  # [u, h] the opponent's place of the same hand; the opponent's `wide`: none
 
     def tables(self) -> list[NDArray[Any]]:
         """What kernels read of it."""
@@ -311,17 +311,17 @@ class _Builder:
         pairs, depth = _as_one(self.cards.astype(np.int16)), min(self.size, self.depth - 1)
         for some in self.batches:
             mine = _Rows(self, some, p)
-            hers = mine if self.alike else _Rows(self, some, o)
+            theirs = mine if self.alike else _Rows(self, some, o)
             place = mine.read(b.above, up)
             above[some] = np.where(mine.real, self.parent[some, None] * (up or wide) + place, -1)
             if up:
                 below[some] = self._scattered(place, up, -1)
             cards[some] = pairs.take(mine.hand)[..., None].view(np.int16)
             lists[some, : self.size, 1 : depth + 1] = self._lists(mine.hand, wide)[..., :depth]
-            bounds[some] = self._bounds(mine, hers)
-            spots[some] = self._spots(mine, hers)
+            bounds[some] = self._bounds(mine, theirs)
+            spots[some] = self._spots(mine, theirs)
             known = mine.read(b.same, wide)
-            same[some] = np.where(mine.real & (known < hers.held), known, self.widths[o])
+            same[some] = np.where(mine.real & (known < theirs.held), known, self.widths[o])
             self._orbits(orbit[some], mine)
         ids = 2 * self.units + p
         return Hands(
@@ -356,20 +356,20 @@ class _Builder:
         return found
 
     @staticmethod
-    def _bounds(mine: _Rows, hers: _Rows) -> Small:
+    def _bounds(mine: _Rows, theirs: _Rows) -> Small:
         """[u, h, 2] the opponent's hands that are weaker, and not stronger."""
-        boards, groups = hers.starts.shape
+        boards, groups = theirs.starts.shape
         table = np.zeros((boards, groups, 2), np.int16)  # the last group is no hands
-        table[:, :-1, 0], table[:, :-1, 1] = hers.starts[:, :-1], hers.starts[:, 1:]
+        table[:, :-1, 0], table[:, :-1, 1] = theirs.starts[:, :-1], theirs.starts[:, 1:]
         at = np.arange(boards)[:, None] * groups + mine.group
         found: Small = _as_one(table).take(at)[..., None].view(np.int16)
         return found
 
-    def _spots(self, mine: _Rows, hers: _Rows) -> Small:
+    def _spots(self, mine: _Rows, theirs: _Rows) -> Small:
         """[u, h, 4] for both cards: where sums over weaker, and not stronger, hands are read."""
-        boards, groups = hers.starts.shape
+        boards, groups = theirs.starts.shape
         bins = groups * boards * self.size
-        low, high = (np.bincount(cells.ravel(), minlength=bins) for cells in hers.cells)
+        low, high = (np.bincount(cells.ravel(), minlength=bins) for cells in theirs.cells)
         met = (low + high).astype(np.int16).reshape(groups, -1)  # [group, (unit, card)]
         table = np.zeros((*met.shape, 2), np.int16)
         total = np.tile(np.arange(self.size) * self.depth, boards).astype(np.int16)

@@ -1,8 +1,8 @@
 """What solving takes, before any of it is taken, and where regrets and averages will lie.
 
-They lie on the device as long as all of it fits there. Otherwise those of the last street have
-their *home* in host memory (`offload`), and some boards at a time come to the device: few enough to
-keep within the limit. A street in buckets (`buckets`) is small, and stays on the device.
+They lie on the device as long as all of it fits there. Otherwise those of the last street lie in
+host memory (`offload`), and some boards at a time come to the device: few enough to keep within the
+limit. A street in buckets (`buckets`) is small, and stays on the device.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from subgame.engines.torch.buckets import LONGEST
 from subgame.engines.torch.layout import SEGMENT, Frame
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 
-Home = Literal["device", "host"]
-HOMES = ("device", "host")
+Placement = Literal["device", "host"]
+PLACEMENTS = ("device", "host")
 BUFFERS = 3
 """Slices on the device at once: one comes, one is worked on, one goes."""
 PIECES = 32
@@ -26,18 +26,18 @@ PIECES = 32
 have no work to hide behind."""
 
 
-class Quote(NamedTuple):
-    """Bytes that solving and judging take, tables included."""
+class MemoryEstimate(NamedTuple):
+    """Bytes that solving and evaluating take, tables included."""
 
     device: int
     host: int
-    home: Home
+    placement: Placement
     """Where regrets and averages of the last street lie."""
     boards: int
-    """Boards of the last street on the device at once, where their home is the host; else 0."""
+    """Boards of the last street on the device at once, where they lie on the host; else 0."""
 
     def __str__(self) -> str:
-        if self.home == "device":
+        if self.placement == "device":
             return f"{human_bytes(self.device)} on the device"
         return (
             f"{human_bytes(self.device)} on the device and {human_bytes(self.host)} in host memory"
@@ -45,17 +45,17 @@ class Quote(NamedTuple):
         )
 
 
-def check_home(home: str | None) -> None:
-    """Refuse what is no home."""
-    if home is not None and home not in HOMES:
+def check_placement(placement: str | None) -> None:
+    """Refuse what is neither."""
+    if placement is not None and placement not in PLACEMENTS:
         raise SubgameError(
-            f"Regrets and averages have their home on the 'device' or the 'host', not '{home}'."
+            f"Regrets and averages are placed on the 'device' or the 'host', not '{placement}'."
         )
 
 
-def slice_of(frame: Frame, p: int, size: int, scratch: int, fused: bool) -> int:
+def slice_of(frame: Frame, p: int, size: int, scratch: int, triton: bool) -> int:
     """How many boards of the last street player `p` sweeps at once."""
-    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, fused) * size)))
+    return max(1, min(frame.units, scratch // max(1, _per_board(frame, p, triton) * size)))
 
 
 def aligned(boards: int, kind: str) -> int:
@@ -65,14 +65,14 @@ def aligned(boards: int, kind: str) -> int:
     return boards
 
 
-def _per_board(frame: Frame, p: int, fused: bool) -> int:
+def _per_board(frame: Frame, p: int, triton: bool) -> int:
     """Numbers on one board besides those that are kept: lanes, and what they pay."""
-    hers, mine = frame.bets[1 - p], frame.bets[p]
-    folded = len(hers.lanes) - hers.folded
-    lanes = len(hers.lanes) * frame.wide[1 - p] + hers.shown * frame.wide[p]
-    if fused:
+    theirs, mine = frame.bets[1 - p], frame.bets[p]
+    folded = len(theirs.lanes) - theirs.folded
+    lanes = len(theirs.lanes) * frame.wide[1 - p] + theirs.shown * frame.wide[p]
+    if triton:
         return lanes + folded * frame.cards
-    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * hers.rows * frame.wide[1 - p]
+    return lanes + (folded + 3 * mine.rows) * frame.wide[p] + 2 * theirs.rows * frame.wide[1 - p]
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,27 @@ class Needs:
     frames: list[Frame]
     storage: str
     scratch: int
-    fused: bool
+    triton: bool
     graphs: bool
     buckets: dict[int, int] = field(default_factory=dict)
     """How many there are, by street."""
 
     @property
     def stays(self) -> bool:
-        """Whether the last street is in buckets, and so at home on the device."""
+        """Whether the last street is in buckets, and so stays on the device."""
         return len(self.frames) - 1 in self.buckets
 
-    def quote(
-        self, home: Home, boards: int = 0, *, predictive: bool = False, alternating: bool = True
-    ) -> Quote:
-        """With this home, and so many boards at a time from the host.
+    def estimate(
+        self,
+        placement: Placement,
+        boards: int = 0,
+        *,
+        predictive: bool = False,
+        alternating: bool = True,
+    ) -> MemoryEstimate:
+        """With this placement, and so many boards at a time from the host.
 
-        A recorded iteration keeps its working arrays; the judge needs its own, in float64, beside.
+        A recorded iteration keeps its working arrays; evaluation needs its own, in float64, beside.
         Players who learn at the same time answer a copy of what player 0 had.
         """
         parts = 3 if predictive else 2
@@ -108,9 +113,9 @@ class Needs:
                 if s in self.buckets:
                     always, meanwhile = self._shared(s, p, copies[p])
                     device, spread = device + always, max(spread, meanwhile)
-                elif home == "host" and s == len(self.frames) - 1:
+                elif placement == "host" and s == len(self.frames) - 1:
                     shape = (frame.bets[p].edges, frame.units, frame.wide[p])
-                    host += copies[p] * hosted_bytes(self.storage, shape, boards)
+                    host += copies[p] * offloaded_bytes(self.storage, shape, boards)
                 else:
                     hands = frame.units * frame.wide[p]
                     each = keeping.stored_bytes(self.storage, frame.bets[p].edges, hands)
@@ -119,10 +124,10 @@ class Needs:
             size * max(self._working(p, size, boards) for p in (0, 1)) for size in (4, 8)
         )
         device += max(single, double) + spread
-        if home == "host":
+        if placement == "host":
             staged = BUFFERS * self.staging(boards, predictive=predictive)
-            return Quote(device + staged, host, home, boards)
-        return Quote(device + (single + spread if self.graphs else 0), 0, home, 0)
+            return MemoryEstimate(device + staged, host, placement, boards)
+        return MemoryEstimate(device + (single + spread if self.graphs else 0), 0, placement, 0)
 
     def _shared(self, s: int, p: int, copies: int) -> tuple[int, int]:
         """Bytes that a bucketed street of player `p` keeps, and those it works with meanwhile."""
@@ -139,12 +144,12 @@ class Needs:
         """Numbers that half an iteration of player `p` works with, all of them at once."""
         o, total = 1 - p, 0
         for s, frame in enumerate(self.frames):
-            mine, hers, last = frame.bets[p], frame.bets[o], s == len(self.frames) - 1
-            cut = boards or slice_of(frame, p, size, self.scratch, self.fused)
-            each = _per_board(frame, p, self.fused)
+            mine, theirs, last = frame.bets[p], frame.bets[o], s == len(self.frames) - 1
+            cut = boards or slice_of(frame, p, size, self.scratch, self.triton)
+            each = _per_board(frame, p, self.triton)
             total += (cut if last else frame.units) * each
             total += mine.roots * frame.units * frame.wide[p]
-            total += frame.units * frame.wide[o] * len(hers.leaves)  # her reach there
+            total += frame.units * frame.wide[o] * len(theirs.leaves)  # their reach there
             total += frame.units * frame.wide[p] * len(mine.leaves) * 2  # ours, and values
             if s > 0:  # boards of the way up, in segments
                 above = self.frames[s - 1]
@@ -153,34 +158,36 @@ class Needs:
         return total
 
     def staging(self, boards: int, *, predictive: bool) -> int:
-        """Bytes of one slice on the device: what learns or, in float32, is judged."""
-        frame, learn, judge = self.frames[-1], [], 0
+        """Bytes of one slice on the device: what learns or, in float32, is evaluated."""
+        frame, learn, evaluation = self.frames[-1], [], 0
         for p in (0, 1):
             shape = (frame.bets[p].edges, min(boards, frame.units), frame.wide[p])
             learn.append(keeping.padded_bytes(self.storage, shape))
-            judge += keeping.padded_bytes("float32", shape)
+            evaluation += keeping.padded_bytes("float32", shape)
         mine, theirs = (3, 2) if predictive else (2, 1)
-        return max(judge, *(mine * learn[p] + theirs * learn[1 - p] for p in (0, 1)))
+        return max(evaluation, *(mine * learn[p] + theirs * learn[1 - p] for p in (0, 1)))
 
-    def plan(self, home: Home | None, limit: float, what: str, device: Any) -> Quote:
+    def plan(
+        self, placement: Placement | None, limit: float, what: str, device: Any
+    ) -> MemoryEstimate:
         """Where numbers will lie if there are `limit` bytes on the device; refused if nowhere.
 
-        A home that is asked for is kept to; None is the device if all fits there, else the host.
-        Buckets of the last street have no other than the device.
+        None is the device if all fits there, else the host.
+        Buckets of the last street are on the device.
         """
-        check_home(home)
+        check_placement(placement)
         if self.stays:
-            if home == "host":
-                raise SubgameError("A last street in buckets has its home on the device alone.")
-            home = "device"
-        inside = self.quote("device")
-        if home == "device" or (home is None and inside.device <= limit):
+            if placement == "host":
+                raise SubgameError("A last street in buckets is placed on the device alone.")
+            placement = "device"
+        inside = self.estimate("device")
+        if placement == "device" or (placement is None and inside.device <= limit):
             found = inside
         else:
             found = self._fitting(limit)
         if found.device > limit:
             needs, kept = "needs about", ""
-            if found.home == "host":
+            if found.placement == "host":
                 needs, kept = "needs at least", ", with regrets and averages in host memory"
             raise MemoryLimitError(
                 f"{what} {needs} {human_bytes(found.device)} on {device}{kept}, and "
@@ -193,18 +200,18 @@ class Needs:
             )
         return found
 
-    def _fitting(self, limit: float) -> Quote:
+    def _fitting(self, limit: float) -> MemoryEstimate:
         """As many boards at a time as fit, with predictions or without; at least the fewest."""
         frame = self.frames[-1]
-        most = min(slice_of(frame, p, 8, self.scratch, self.fused) for p in (0, 1))
+        most = min(slice_of(frame, p, 8, self.scratch, self.triton) for p in (0, 1))
         boards = aligned(min(most, -(-frame.units // PIECES)), self.storage)
         least = aligned(1, self.storage)
-        while boards > least and self.quote("host", boards, predictive=True).device > limit:
+        while boards > least and self.estimate("host", boards, predictive=True).device > limit:
             boards = max(least, aligned(boards // 2, self.storage))
-        return self.quote("host", boards)
+        return self.estimate("host", boards)
 
 
-def hosted_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
+def offloaded_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
     """Bytes of a block in host memory, cut after so many boards."""
     actions, units, wide = shape
     whole, rest = divmod(units, boards)

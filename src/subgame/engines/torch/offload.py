@@ -1,10 +1,10 @@
 """Regrets and averages that lie in host memory, and how slices of them come to the device.
 
-A `Hosted` block is cut into *pieces* of some boards, each ``[action, unit, hand]`` in one stretch
-of bytes, which are on the device only while they are worked on. A `Ferry` brings them there and
-back through a few buffers: while one piece is worked on, the next one comes and the last one goes,
-by streams of their own. Only the copies between streams are ordered, each by what it has to wait
-for: the bytes it reads, and whoever still uses the place it writes to.
+An `OffloadedBlock` is cut into *pieces* of some boards, each ``[action, unit, hand]`` in one
+stretch of bytes, which are on the device only while they are worked on. An `Offloader` brings them
+there and back through a few buffers: while one piece is worked on, the next one comes and the last
+one goes, by streams of their own. Only the copies between streams are ordered, each by what it has
+to wait for: the bytes it reads, and whoever still uses the place it writes to.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from subgame.engines.torch import storage as keeping
-from subgame.engines.torch.memory import BUFFERS, hosted_bytes
+from subgame.engines.torch.memory import BUFFERS, offloaded_bytes
 from subgame.engines.torch.pinned import host_bytes
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Kept, Scaled
-from subgame.engines.torch.torch_ops import Mind, Place
+from subgame.engines.torch.torch_ops import Place, StreetNumbers
 from subgame.errors import SubgameError
 
 Tensor = Any
 Shape = tuple[int, int, int]
 
 
-class Hosted(Kept):
+class OffloadedBlock(Kept):
     """A block ``[action, unit, hand]`` in host memory, cut after every `boards` units.
 
     It is read and written by actions like a tensor on the device, slowly: sweeps take its pieces.
@@ -34,7 +34,7 @@ class Hosted(Kept):
         self.kind, self.shape, self.boards, self.device = kind, shape, boards, device
         units = shape[1]
         self.pieces = [slice(at, min(at + boards, units)) for at in range(0, units, boards)]
-        self.raw = host_bytes(hosted_bytes(kind, shape, boards), device)
+        self.raw = host_bytes(offloaded_bytes(kind, shape, boards), device)
         self.landed: list[Any] = [None] * len(self.pieces)
         """Events: when each piece was back."""
 
@@ -101,21 +101,28 @@ class Hosted(Kept):
         keeping.laid(self.kind, self.shape_of(k), raw).copy_(values)
         self.bytes_of(k).copy_(raw)
 
-    def copy_(self, other: Block) -> Hosted:
+    def copy_(self, other: Block) -> OffloadedBlock:
         """Overwrite all of it."""
-        if isinstance(other, Hosted) and (other.kind, other.boards) == (self.kind, self.boards):
+        if isinstance(other, OffloadedBlock) and (other.kind, other.boards) == (
+            self.kind,
+            self.boards,
+        ):
             self._rest()
             self.raw.copy_(other.raw)
             return self
         for units in self.pieces:
-            some = other.peek(units) if isinstance(other, Hosted) else keeping.cut(other, units)
+            some = (
+                other.peek(units)
+                if isinstance(other, OffloadedBlock)
+                else keeping.cut(other, units)
+            )
             self.put(units, some)
         return self
 
-    def clone(self) -> Hosted:
-        return Hosted(self.kind, self.shape, self.boards, self.device).copy_(self)
+    def clone(self) -> OffloadedBlock:
+        return OffloadedBlock(self.kind, self.shape, self.boards, self.device).copy_(self)
 
-    def zero_(self) -> Hosted:
+    def zero_(self) -> OffloadedBlock:
         self._rest()
         self.raw.zero_()
         return self
@@ -126,20 +133,22 @@ class Hosted(Kept):
 
 def whole_or_pieces(block: Block) -> list[slice]:
     """The boards of a block that can be written at once."""
-    return block.pieces if isinstance(block, Hosted) else [slice(0, block.shape[1])]
+    return block.pieces if isinstance(block, OffloadedBlock) else [slice(0, block.shape[1])]
 
 
 def put(block: Block, units: slice, values: Tensor) -> None:
     """Overwrite one of these."""
-    if isinstance(block, Hosted):
+    if isinstance(block, OffloadedBlock):
         block.put(units, values)
     else:
         block.copy_(values)
 
 
-def cuts(minds: Sequence[Mind]) -> list[slice] | None:
-    """How the blocks of some minds are cut; None where all of them lie on the device."""
-    found = [block.pieces for mind in minds for block in mind if isinstance(block, Hosted)]
+def cuts(sides: Sequence[StreetNumbers]) -> list[slice] | None:
+    """How the blocks of some sides are cut; None where all of them lie on the device."""
+    found = [
+        block.pieces for numbers in sides for block in numbers if isinstance(block, OffloadedBlock)
+    ]
     if any(pieces != found[0] for pieces in found):
         raise SubgameError(
             "Regrets and averages in host memory are cut differently here; make both players' by "
@@ -171,7 +180,7 @@ class Queue:
             into.copy_(source, non_blocking=True)
 
 
-class Ferry:
+class Offloader:
     """Brings pieces of blocks to a device and back, beside the work on others."""
 
     def __init__(self, device: Any) -> None:
@@ -209,22 +218,22 @@ class Ferry:
         self._free = [self._here().mark()] * BUFFERS
 
     def carry(
-        self, places: list[Place], mine: Mind, theirs: Mind, *, learns: bool
-    ) -> Iterator[tuple[Place, Mind, Mind]]:
-        """Both minds on one place after another; what is `mine` goes back where it `learns`.
+        self, places: list[Place], mine: StreetNumbers, theirs: StreetNumbers, *, learns: bool
+    ) -> Iterator[tuple[Place, StreetNumbers, StreetNumbers]]:
+        """Both sides on one place after another; what is `mine` goes back where it `learns`.
 
         A piece is worked on until the next one is asked for.
         """
         blocks, (inward, outward) = [*mine, *theirs], self._in_and_out()
-        hosted = [block for block in blocks if isinstance(block, Hosted)]
-        self.reserve(sum(len(block.bytes_of(0)) for block in hosted))
+        offloaded = [block for block in blocks if isinstance(block, OffloadedBlock)]
+        self.reserve(sum(len(block.bytes_of(0)) for block in offloaded))
         came: list[Any] = []
 
         def fetch(k: int) -> None:
             slab = (self._turn + k) % BUFFERS
             inward.wait(self._free[slab])
             for block, raw in self._spread(blocks, slab, k):
-                if isinstance(block, Hosted):
+                if isinstance(block, OffloadedBlock):
                     inward.wait(block.landed[k])
                     inward.copy(raw, block.bytes_of(k))
             came.append(inward.mark())
@@ -238,24 +247,24 @@ class Ferry:
             spread = self._spread(blocks, slab, k)
             there = [
                 keeping.laid(block.kind, block.shape_of(k), raw)
-                if isinstance(block, Hosted)
+                if isinstance(block, OffloadedBlock)
                 else None
                 if block is None
                 else keeping.cut(block, place.units)
                 for block, raw in spread
             ]
             try:
-                yield place, Mind(*there[: len(mine)]), Mind(*there[len(mine) :])
+                yield place, StreetNumbers(*there[: len(mine)]), StreetNumbers(*there[len(mine) :])
             finally:  # also where somebody breaks off
                 self._free[slab] = here.mark()
             if learns:
                 outward.wait(self._free[slab])
                 for block, raw in spread[: len(mine)]:
-                    if isinstance(block, Hosted):
+                    if isinstance(block, OffloadedBlock):
                         outward.copy(block.bytes_of(k), raw)
                 self._free[slab] = back = outward.mark()
                 for block in mine:
-                    if isinstance(block, Hosted):
+                    if isinstance(block, OffloadedBlock):
                         block.landed[k] = back
         self._turn += len(places)
 
@@ -263,7 +272,7 @@ class Ferry:
         """Each block, with the bytes on the device where its piece `k` goes."""
         out, at = [], 0
         for block in blocks:
-            size = len(block.bytes_of(k)) if isinstance(block, Hosted) else 0
+            size = len(block.bytes_of(k)) if isinstance(block, OffloadedBlock) else 0
             out.append((block, self.slabs[slab][at : at + size]))
             at += size
         return out

@@ -8,30 +8,34 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from subgame.engines.contract import Mode
 from subgame.engines.torch import storage
 from subgame.engines.torch.layout import Betting, Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import AVERAGE, REGRET, Block, Chance
 
 Tensor = Any
-LEARN, FOLLOW, BEST, RESPOND = 0, 1, 2, 3
-"""What the sweeping player does: CFR; play a strategy; best-respond; best-respond from now on."""
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 CELLS = 1 << 26
 """Numbers that per-card sums may take at a time."""
 
 
-class Mind(NamedTuple):
-    """What one player plays and remembers on one street, each ``[action, unit, hand]``."""
+class StreetNumbers(NamedTuple):
+    """What one player plays and keeps on one street, each ``[action, unit, hand]``.
+
+    `weights` are regrets, or any numbers that are played in proportion.
+    """
 
     weights: Block | None
     average: Block | None = None
     instant: Block | None = None
 
-    def cut(self, units: slice) -> Mind:
+    def cut(self, units: slice) -> StreetNumbers:
         """Some boards of it."""
-        return Mind(*(None if block is None else storage.cut(block, units) for block in self))
+        return StreetNumbers(
+            *(None if block is None else storage.cut(block, units) for block in self)
+        )
 
 
 class Tables(NamedTuple):
@@ -79,17 +83,17 @@ class TorchOps:
         found = above.flatten(1)[:, index.clamp(min=0)]
         return found * (index >= 0)
 
-    def _strategy(self, mind: Mind, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
+    def _strategy(self, numbers: StreetNumbers, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
         """[action, u, h] regret matching; with a prediction, on regrets carried on."""
-        w = storage.load(mind.weights, rows, dtype)
-        if mind.instant is not None:
-            last = storage.load(mind.instant, rows, dtype)
+        w = storage.load(numbers.weights, rows, dtype)
+        if numbers.instant is not None:
+            last = storage.load(numbers.instant, rows, dtype)
             w = w * self.torch.where(w > 0, rates[0], rates[1]) + last
         w = w.clamp(min=TINY)
         return w / w.sum(0)
 
     def reach(
-        self, bet: Betting, mind: Mind, rates: Tensor, entry: Tensor
+        self, bet: Betting, numbers: StreetNumbers, rates: Tensor, entry: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Reach and strategy of every row."""
         shape = (bet.rows, *entry.shape[1:])
@@ -99,16 +103,22 @@ class TorchOps:
         for node in bet.infosets:
             rows = slice(node.first, node.first + node.actions)
             edges = slice(rows.start - bet.roots, rows.stop - bet.roots)
-            sigma[rows] = self._strategy(mind, edges, rates, entry.dtype)
+            sigma[rows] = self._strategy(numbers, edges, rates, entry.dtype)
             reach[rows] = reach[node.parent] * sigma[rows]
         return reach, sigma
 
     def descend(
-        self, place: Place, p: int, mind: Mind, rates: Tensor, above: Tensor, lanes: bool = True
+        self,
+        place: Place,
+        p: int,
+        numbers: StreetNumbers,
+        rates: Tensor,
+        above: Tensor,
+        lanes: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        """Player `p`'s reach in her lanes (if they are wanted), and at her leaves."""
+        """Player `p`'s reach in the lanes (if they are wanted), and at the leaves."""
         bet = place.level.bets[p]
-        reach, _ = self.reach(bet, mind, rates.to(above.dtype), self.enter(place, p, above))
+        reach, _ = self.reach(bet, numbers, rates.to(above.dtype), self.enter(place, p, above))
         return reach[bet.lanes if lanes else []], reach[bet.leaves]
 
     def terminals(self, place: Place, p: int, lanes: Tensor) -> tuple[Tensor, Tensor]:
@@ -161,7 +171,7 @@ class TorchOps:
         place: Place,
         p: int,
         mode: int,
-        mind: Mind,
+        numbers: StreetNumbers,
         rates: Tensor,
         above: Tensor | None,
         paid: tuple[Tensor, Tensor, Tensor | None],
@@ -171,14 +181,14 @@ class TorchOps:
 
         `paid` are values at showdowns, after folds, and at the leaves.
         """
-        into.copy_(self.climb(place, p, mode, mind, rates, above, paid)[: len(into)])
+        into.copy_(self.climb(place, p, mode, numbers, rates, above, paid)[: len(into)])
 
     def climb(
         self,
         place: Place,
         p: int,
         mode: int,
-        mind: Mind,
+        numbers: StreetNumbers,
         rates: Tensor,
         above: Tensor | None,
         paid: tuple[Tensor, Tensor, Tensor | None],
@@ -190,17 +200,17 @@ class TorchOps:
         own = place.tables[p].above
         chance = Chance(rates, place.units.start * own.shape[1], own)
         sigma = shown.new_empty(0)
-        if mode != BEST:
+        if mode != Mode.BEST:
             entry = (
                 shown.new_zeros((bet.roots, *shown.shape[1:]))
                 if above is None
                 else self.enter(place, p, above)
             )
-            reach, sigma = self.reach(bet, mind, rates, entry)
-            if mind.average is not None:
+            reach, sigma = self.reach(bet, numbers, rates, entry)
+            if numbers.average is not None:
                 every = slice(0, bet.edges)
-                old = storage.load(mind.average, every, shown.dtype)
-                chance.keep(mind.average, every, old * rates[2] + reach[bet.roots :], AVERAGE)
+                old = storage.load(numbers.average, every, shown.dtype)
+                chance.keep(numbers.average, every, old * rates[2] + reach[bet.roots :], AVERAGE)
         value = shown.new_zeros((bet.rows, place.boards, place.level.hands[p].wide))
         for end in bet.ends:
             value[end.row] += end.scale * (shown if end.showdown else folded)[end.lane]
@@ -210,21 +220,21 @@ class TorchOps:
         for node in reversed(bet.infosets):
             rows = slice(node.first, node.first + node.actions)
             edges = slice(rows.start - bet.roots, rows.stop - bet.roots)
-            if mode in (LEARN, FOLLOW):
+            if mode in (Mode.LEARN, Mode.EVALUATE):
                 best = (sigma[rows] * value[rows]).sum(0)
             else:
                 best = value[rows].amax(0)
             value[node.parent] += best
-            if mode == LEARN:
-                gain, old = value[rows] - best, storage.load(mind.weights, edges, shown.dtype)
+            if mode == Mode.LEARN:
+                gain, old = value[rows] - best, storage.load(numbers.weights, edges, shown.dtype)
                 new = old * torch.where(old > 0, rates[0], rates[1]) + gain
-                chance.keep(mind.weights, edges, new, REGRET)
-                if mind.instant is not None:
-                    chance.keep(mind.instant, edges, gain, None)
-            elif mode == RESPOND:
+                chance.keep(numbers.weights, edges, new, REGRET)
+                if numbers.instant is not None:
+                    chance.keep(numbers.instant, edges, gain, None)
+            elif mode == Mode.RESPOND:
                 chosen = value[rows] >= best
                 first = (chosen & (chosen.cumsum(0) == 1)).to(shown.dtype)
-                chance.keep(mind.weights, edges, first, None)
+                chance.keep(numbers.weights, edges, first, None)
         return value
 
     def rise(self, above: Place, place: Place, p: int, result: Tensor) -> Tensor:
@@ -271,9 +281,10 @@ class TorchOps:
 
 
 def _unblocked(own: Tables, x: Tensor, ends: Tensor) -> Tensor:
-    """Sums over all hands but those that share a card with each of ours.
+    """Sums over all hands but those that share a card with each of the player's.
 
-    `x` is her reach with a 0 after it, `ends` its sums by card; what has both cards went twice.
+    `x` is the opponent's reach with a 0 after it, `ends` its sums by card; what has both cards
+    went twice.
     """
     met = _pick(ends, own.cards.flatten(1)).unflatten(2, (-1, 2)).sum(3)
     return x.sum(2, keepdim=True) - met + _pick(x, own.same)

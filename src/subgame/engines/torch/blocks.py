@@ -1,0 +1,235 @@
+"""`Blocks`: one player's numbers on a device, to and from the layout of `Strategy`."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.contract import Regrets
+from subgame.engines.torch import offload
+from subgame.engines.torch import storage as keeping
+from subgame.engines.torch.layout import Betting, Level, stretches
+from subgame.engines.torch.runtime import load_torch
+from subgame.engines.torch.storage import Block
+from subgame.engines.torch.torch_ops import TINY, StreetNumbers
+from subgame.tree.ranges.betting_tree import LANES
+
+if TYPE_CHECKING:
+    from subgame.engines.torch.batch import RangeBatch
+
+Stored = NDArray[np.float32]
+Tensor = Any
+MOVED = 1 << 26
+"""Numbers that go to or from the device at once."""
+
+
+class Blocks:
+    """Numbers of one player's actions: a block ``[action, board, hand]`` per street.
+
+    ``np.asarray(blocks)`` has the layout of `Strategy`; ``blocks[:] = values`` overwrites them.
+    """
+
+    blocks: list[Block]
+
+    def __init__(self, engine: RangeBatch, p: int, blocks: list[Block]) -> None:
+        self.engine, self.player, self.blocks = engine, p, blocks
+
+    @property
+    def weights(self) -> Blocks:
+        """What kernels are given: they play in proportion to positive numbers."""
+        return self
+
+    def numpy(self) -> Stored:
+        """In the layout of `Strategy`."""
+        return to_numpy(self.engine, self.player, self.blocks)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.numpy().astype(dtype or np.float32, copy=False)
+
+    def read(self, values: NDArray[Any]) -> None:
+        """Overwrite from that layout."""
+        for s, block in enumerate(self.blocks):
+            for units in offload.whole_or_pieces(block):
+                some = street_from_numpy(self.engine, self.player, s, values, units)
+                offload.put(block, units, some)
+
+    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
+        """``blocks[:] = values`` reads them, as arrays do."""
+        assert every == slice(None)
+        self.read(values)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Of `numpy`."""
+        return (len(self),)
+
+    def copy(self) -> Stored:
+        return self.numpy()
+
+    def clone(self) -> Blocks:
+        return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
+
+    def like(self, other: Blocks) -> bool:
+        """Whether both are kept in the same way, in buckets or not."""
+        return list(map(type, self.blocks)) == list(map(type, other.blocks))
+
+    def copy_(self, other: Blocks) -> Blocks:
+        for block, given in zip(self.blocks, other.blocks, strict=True):
+            block.copy_(given)
+        return self
+
+    def __len__(self) -> int:
+        return self.engine.stored(self.player)
+
+
+class Behaviour(Blocks):
+    """The behaviour strategy of an average: a view, which changes as the average does.
+
+    Kernels play in proportion to the average itself. Probabilities are made only where they are
+    read: an evaluation takes no memory for them.
+    """
+
+    def __init__(self, average: Blocks) -> None:
+        self.engine, self.player, self._average = average.engine, average.player, average
+
+    @property
+    def weights(self) -> Blocks:
+        return self._average
+
+    @cached_property
+    def blocks(self) -> list[Block]:  # type: ignore[override]
+        """Probabilities in float32, on the device as long as regrets are."""
+        return matched(self.engine, self.player, self._average).blocks
+
+    def numpy(self) -> Stored:
+        return to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+
+
+def on_street(regrets: Regrets, s: int) -> StreetNumbers:
+    """What a player plays and keeps on one street."""
+    average, instant = regrets.average, regrets.instant
+    return StreetNumbers(
+        regrets.regret.weights.blocks[s],
+        None if average is None else average.blocks[s],
+        None if instant is None else instant.blocks[s],
+    )
+
+
+# Regret matching -----------------------------------------------------------------------------
+def match(bet: Betting, weights: Tensor) -> Tensor:
+    """[action, u, h] probabilities: positive weights in proportion, all alike where none is."""
+    out = weights.clamp(min=0)
+    for node in bet.infosets:
+        edges = slice(node.first - bet.roots, node.first - bet.roots + node.actions)
+        total = out[edges].sum(0)
+        shares = out[edges] / total.clamp(min=TINY)
+        out[edges] = load_torch().where(total > TINY, shares, 1 / node.actions)
+    return out
+
+
+def matched(
+    engine: RangeBatch,
+    p: int,
+    weights: Blocks,
+    instant: Blocks | None = None,
+    rates: Tensor | None = None,
+) -> Blocks:
+    """Probabilities from weights, or from regrets that are predicted with the help of `rates`."""
+    out = engine.blank(p, "float32", bucketed=False)
+    for s, (level, block) in enumerate(zip(engine.levels, out.blocks, strict=True)):
+        for units in _pieces(block):
+            w = keeping.peek(weights.blocks[s], units).to(engine.device)
+            if instant is not None and rates is not None:
+                last = keeping.peek(instant.blocks[s], units).to(engine.device)
+                w = w * engine.torch.where(w > 0, rates[0], rates[1]) + last
+            found = match(level.bets[p], w)
+            if isinstance(block, offload.OffloadedBlock):
+                block.put(units, found)
+            else:
+                block[:, units] = found
+    return out
+
+
+def _pieces(block: Block) -> list[slice]:
+    """Boards of a block that are worked on at once."""
+    if isinstance(block, offload.OffloadedBlock):
+        return block.pieces
+    actions, units, wide = block.shape
+    step = max(1, MOVED // max(1, actions * wide))
+    return [slice(at, min(at + step, units)) for at in range(0, units, step)]
+
+
+# The layout of `Strategy` --------------------------------------------------------------------
+def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool = False) -> Stored:
+    """Blocks in the layout of `Strategy`; as probabilities, where they are `matching`."""
+    out = np.zeros(stored(engine.levels, p), dtype=np.float32)
+    for level, block in zip(engine.levels, blocks, strict=True):
+        edges = level.bets[p].edges
+        for units, start, tiles, held in stretches(level, p, MOVED):
+            shape = (len(held), tiles, edges, LANES)
+            some = keeping.peek(block, units)[..., : tiles * LANES]
+            some = match(level.bets[p], some) if matching else some
+            some = some.unflatten(2, (tiles, LANES)).permute(1, 2, 0, 3).contiguous()
+            into = out[start : start + math.prod(shape)].reshape(shape)
+            load_torch().from_numpy(into).copy_(some)
+            padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
+            if padding.any():
+                into[:, -1].transpose(0, 2, 1)[padding] = 0
+    plain = engine.unmerged
+    return plain.gather(p, out, engine.stored(p)) if plain else out
+
+
+def street_from_numpy(
+    engine: RangeBatch, p: int, s: int, values: NDArray[Any], within: slice | None = None
+) -> Tensor:
+    """[action, unit, hand] float32 on street `s`, from the layout of `Strategy`.
+
+    On all boards, or `within` some.
+    """
+    level, torch = engine.levels[s], engine.torch
+    values = engine.unmerged.spread(p, values) if engine.unmerged else values
+    within = within or slice(0, level.units)
+    edges, wide = level.bets[p].edges, level.hands[p].wide
+    made = torch.zeros((edges, within.stop - within.start, wide), device=engine.device)
+    for units, start, tiles, held in stretches(level, p, MOVED, within):
+        shape = (len(held), tiles, edges, LANES)
+        some = np.array(values[start : start + math.prod(shape)], np.float32).reshape(shape)
+        padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
+        if padding.any():
+            some[:, -1].transpose(0, 2, 1)[padding] = 0
+        put = torch.from_numpy(some).to(engine.device).permute(2, 0, 1, 3)
+        here = slice(units.start - within.start, units.stop - within.start)
+        made[:, here, : tiles * LANES] = put.flatten(2)
+    return made
+
+
+def from_numpy(engine: RangeBatch, p: int, values: NDArray[Any]) -> Blocks:
+    """Blocks in float32, from the layout of `Strategy`."""
+    if engine.boards:
+        made = engine.blank(p, "float32", bucketed=False)
+        made.read(values)
+        return made
+    streets = range(len(engine.levels))
+    return Blocks(engine, p, [street_from_numpy(engine, p, s, values) for s in streets])
+
+
+def stored(levels: list[Level], p: int) -> int:
+    """Numbers of player `p` in that layout."""
+    return sum(int(_sizes(level, p).sum()) for level in levels)
+
+
+def store_at(levels: list[Level], p: int) -> list[NDArray[np.int64]]:
+    """Per street [board] where its numbers start: streets and boards one after another."""
+    sizes = [_sizes(level, p) for level in levels]
+    ends = np.cumsum(np.concatenate(sizes))
+    starts = ends - np.concatenate(sizes)
+    return np.split(starts, np.cumsum([len(size) for size in sizes])[:-1])
+
+
+def _sizes(level: Level, p: int) -> NDArray[np.int64]:
+    """[board] numbers kept there; hands are padded to whole tiles."""
+    return -(-level.hands[p].held // LANES) * LANES * level.bets[p].edges
