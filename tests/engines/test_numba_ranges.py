@@ -11,8 +11,8 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.contract import Mode, Regrets
 from subgame.engines.numba import ranges as module
-from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.numba.range_tiles import TINY
+from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem
 from subgame.solve.cfr import Cfr

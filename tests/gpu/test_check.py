@@ -22,7 +22,7 @@ from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
 from subgame.tree.ranges.buckets import Buckets
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 pytest.importorskip("numba", reason="the CPU engine needs Numba")

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from subgame.refine.doors import Door
 
 import subgame as sg
 from helpers import SMALL, tree_of
 from holdem_games import GAMES
 from subgame.engines.factory import engine
-from subgame.refine.doors import Door
 from subgame.refine.gadgets import gadget_form
 from subgame.refine.payoffs import Trunk
 from subgame.solve.cfr import Cfr

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from subgame.refine.doors import Door
 
 import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
 from subgame.papers import reproduce
-from subgame.refine.doors import Door
 from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry, technique
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
