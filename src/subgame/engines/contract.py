@@ -180,7 +180,8 @@ class RangeEngine(Engine, Protocol):
 
     Roots are ways into the first street on each of its boards: ``[way * boards + board, hand]``.
     Inside, arrays are ``[row, board, hand]`` of one street: a row per way into it, then one per own
-    action (see `subgame.tree.ranges.betting_tree`). Hands are in the order of each board.
+    action (see `subgame.tree.ranges.betting_tree`). Hands are in the order of each board. Numbers
+    are float64, and may be given as NumPy's.
     """
 
     def stage(self, streets: list[Any]) -> RangeEngine:

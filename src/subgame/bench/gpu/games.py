@@ -121,9 +121,9 @@ def by_hand(tree: SequenceTree, p: int, hers: Floats, sigma: Floats | None) -> F
     side, entries = tree.players[p], tree.entries
     value = np.zeros(side.num_sequences)
     if p == 0:
-        np.add.at(value, entries.row, entries.value * theirs[entries.col])
+        np.add.at(value, entries.row, entries.value * hers[entries.col])
     else:
-        np.add.at(value, entries.col, -entries.value * theirs[entries.row])
+        np.add.at(value, entries.col, -entries.value * hers[entries.row])
     for i in range(len(side.names) - 1, -1, -1):
         below = value[side.sequences(i)]
         got = below.max() if sigma is None else below @ sigma[side.sequences(i)]

@@ -37,7 +37,8 @@ from subgame.errors import SubgameError
 from subgame.tree.compile import parse_bytes
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.buckets import Buckets
-from subgame.tree.ranges.merging import Apart
+from subgame.tree.ranges.merging import Unmerged
+from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ class RangeBatch(Traversals):
 
     fused = False
     """The loop of `subgame.solve.cfr.Cfr` runs above it, recorded as a CUDA graph by `repeat`."""
-    unmerged: Apart | None = None
+    unmerged: Unmerged | None = None
     """Where hands of the tree are merged by suit symmetry: the same tree with every hand."""
 
     def __init__(
@@ -143,8 +144,9 @@ class RangeBatch(Traversals):
         there = sum(frame.tables for frame in needs.frames)  # made already
         free = room(self.device, there) if limit is None else limit
         plan = needs.plan(placement, free, "This batch of subgames", self.device)
+        whole = self.unmerged.tree if self.unmerged else self.tree
         return RangeBatch(
-            self.tree,
+            stage_tree(whole, streets),
             levels,
             places,
             self.ops.inner if isinstance(self.ops, BucketOps) else self.ops,
@@ -361,26 +363,31 @@ class RangeBatch(Traversals):
         return self._outside(p, self.traverse(job))
 
     # Inside ----------------------------------------------------------------------------------
-    def row_reach(self, p: int, sigma: Numbers, reach: Tensor) -> list[Tensor]:
+    def row_reach(self, p: int, sigma: Numbers, reach: Any) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
-        entry = self._inside(p, reach)
-        rates = self.torch.ones(4, dtype=reach.dtype, device=self.device)
+        kind = self.torch.float64
+        entry = self._inside(p, self._tensor(reach, kind))
+        rates = self.torch.ones(4, dtype=kind, device=self.device)
         for place, block in zip(self.places, blocks, strict=True):
             bet, numbers = place.level.bets[p], StreetNumbers(block)
             out.append(plain.reach(bet, numbers, rates, plain.enter(place, p, entry))[0])
             entry = out[-1][bet.leaves]
         return out
 
-    def row_values(self, p: int, opponent_sigma: Numbers, reach: Tensor) -> list[Tensor]:
-        """Per street [row, board, hand]: what each row is worth to a best response, in float64.
+    def row_values(
+        self, p: int, opponent_sigma: Numbers, reach: Any, sigma: Numbers | None = None
+    ) -> list[Tensor]:
+        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
         `reach` is the opponent's, ``[root, infoset]``. Boards are not cut into slices.
         """
         plain, o, kind = TorchOps(self.device), 1 - p, self.torch.float64
         rates = self.torch.ones(4, dtype=kind, device=self.device)
         blocks = self.blocks(o, opponent_sigma).blocks
-        entry, lanes = self._inside(o, reach.to(kind)), []
+        mine = None if sigma is None else self.blocks(p, sigma).blocks
+        mode = Mode.BEST if mine is None else Mode.EVALUATE
+        entry, lanes = self._inside(o, self._tensor(reach, kind)), []
         for place, block in zip(self.places, blocks, strict=True):
             lane, entry = plain.descend(place, o, StreetNumbers(block), rates, entry)
             lanes.append(lane)
@@ -389,23 +396,25 @@ class RangeBatch(Traversals):
         for s in range(len(self.places) - 1, -1, -1):
             place = self.places[s]
             shown, folded = plain.terminals(place, p, lanes[s])
-            paid, none = (shown, folded, below), StreetNumbers(None)
-            out.append(plain.climb(place, p, Mode.BEST, none, rates, None, paid))
+            paid, own = (shown, folded, below), StreetNumbers(None if mine is None else mine[s])
+            out.append(plain.climb(place, p, mode, own, rates, None, paid))
             if s > 0:
                 result = out[-1][: place.level.bets[p].roots]
                 below = plain.rise(self.places[s - 1], place, p, result)
         return [rows / self.tree.deals for rows in reversed(out)]
 
-    def enter(self, p: int, above: Tensor, street: int) -> Tensor:
+    def enter(self, p: int, above: Any, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
-        return TorchOps(self.device).enter(self.places[street], p, above)
+        given = self._tensor(above, self.torch.float64)
+        return TorchOps(self.device).enter(self.places[street], p, given)
 
-    def opposing(self, p: int, reach: Tensor, street: int) -> Tensor:
+    def opposing(self, p: int, reach: Any, street: int) -> Tensor:
         """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """
-        found = TorchOps(self.device).opposing(self.places[street], p, reach)
+        given = self._tensor(reach, self.torch.float64)
+        found = TorchOps(self.device).opposing(self.places[street], p, given)
         return found / self.tree.deals
 
 

@@ -180,7 +180,7 @@ def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool 
             if padding.any():
                 into[:, -1].transpose(0, 2, 1)[padding] = 0
     plain = engine.unmerged
-    return plain.gather(p, out, engine.stored(p)) if plain else out
+    return plain.gather(p, out) if plain else out
 
 
 def street_from_numpy(

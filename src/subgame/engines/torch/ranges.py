@@ -28,7 +28,7 @@ from subgame.engines.torch.torch_ops import Place, Tables, TorchOps
 from subgame.errors import SubgameError
 from subgame.tree.compile import parse_bytes
 from subgame.tree.ranges.buckets import Buckets
-from subgame.tree.ranges.merging import apart
+from subgame.tree.ranges.merging import unmerged as unmerged_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class TorchRangeEngine(RangeBatch):
         keeping.check_kind(storage)
         check_tree(buckets, tree)
         where = pick_device(device)
-        unmerged = apart(tree) if tree.merged else None
+        unmerged = unmerged_tree(tree) if tree.merged else None
         plain = unmerged.tree if unmerged else tree
         cuda = where.type == "cuda"
         triton = cuda and has_triton() if triton is None else triton

@@ -144,9 +144,9 @@ class RangeExpansion:
         if not groups:
             return
         p, o, run = self.p, 1 - self.p, part.run
-        ours = run.row_reach(p, part.sigma[p], run.array(part.reach[p]))
-        values = run.row_values(o, part.sigma[p], run.array(part.reach[p]))
-        theirs = run.row_reach(o, part.sigma[o], run.array(part.reach[o]))
+        ours = run.row_reach(p, part.sigma[p], part.reach[p])
+        values = run.row_values(o, part.sigma[p], part.reach[p])
+        theirs = run.row_reach(o, part.sigma[o], part.reach[o])
         carried = self._carried(part, ours, values)
         for s, spots in groups.items():
             street, xp = part.streets[s], namespace(values[s])
@@ -174,11 +174,11 @@ class RangeExpansion:
         entry, tree = part.carried, cast(RangeTree, part.run.tree)
         for s, street in enumerate(part.streets):
             if s > 0:
-                entry = as_numpy(run.enter(o, run.array(entry), s))
+                entry = as_numpy(run.enter(o, entry, s))
                 if not gadget.split:  # in units of the whole: a board is only one of many
                     entry = entry / tree.units.dealt[s].weight[:, None]
             carried = np.zeros(values[s].shape)
-            carried[: len(street.roots)] = entry
+            carried[: len(street.roots), :, : entry.shape[2]] = entry
             for j, parent in enumerate(street.parent[o] if gadget.gifts != "none" else ()):
                 here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
                 reach = reliable(
@@ -256,7 +256,7 @@ class RangeExpansion:
     ) -> Floats:
         """[way, board, hand] the opponent's reach of bets that an expensive solve has added."""
         o = 1 - self.p
-        reached = stage.row_reach(o, sigma, stage.array(flat(reach)))[0]
+        reached = stage.row_reach(o, sigma, flat(reach))[0]
         first = {home: j for j, home in reversed(list(enumerate(street.home[o])))}
         taken = [
             street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
