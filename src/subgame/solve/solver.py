@@ -23,6 +23,7 @@ from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -181,13 +182,16 @@ class Run:
 
     def strategy(self) -> Strategy:
         """The same for everybody."""
-        weights = [np.maximum(np.asarray(p), 0) for p in self.played()]  # regrets may be below 0
+        first, second = (np.array(p) if self._last else np.asarray(p) for p in self.played())
         notes = {
             "schedule": str(self.schedule),
             "iterations": str(self.iteration),
             "seed": str(self.seed),
         }
-        return Strategy.from_weights(self.tree, weights, notes)
+        if isinstance(self.tree, RangeTree):  # its engines play in proportion, to regrets as well
+            weights = (np.maximum(first, 0), np.maximum(second, 0))
+            return Strategy.from_weights(self.tree, weights, notes)
+        return Strategy(self.tree, (first, second), notes)
 
     def judge(self, played: tuple[Any, Any]) -> Exploitability:
         """How good a strategy is in the game that is solved."""
