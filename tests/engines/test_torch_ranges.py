@@ -38,7 +38,7 @@ class Shy:
         return self.reach
 
     def observe(self, values: Any, discounts: Any) -> None:
-        self.reach[...] = self.reach * (0.7 + 0.2 * (values > 0)) / (1 + 0.01 * discounts[1, 3])
+        self.reach[...] = self.reach * (0.7 + 0.2 * (values > 1e-3)) / (1 + 0.01 * discounts[1, 3])
 
 
 def solver(engine: Any, plan: Schedule, **options: Any) -> Cfr:

@@ -374,7 +374,7 @@ class RangeBatch(Traversals):
         return out
 
     def row_values(self, p: int, opponent_sigma: Numbers, reach: Tensor) -> list[Tensor]:
-        """Per street [row, board, hand]: what each row is worth to a best response, in float64.
+        """Per street [row, board, hand]: the value of each row to a best response, in float64.
 
         `reach` is the opponent's, ``[root, infoset]``. Boards are not cut into slices.
         """
