@@ -142,10 +142,17 @@ class Run:
         storage: str = "float32",
         learner: Callable[[Engine], Learner | None] | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
+        on: Engine | None = None,
+        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
     ) -> None:
-        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes."""
+        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes.
+
+        `on` is the engine to run on, instead of the tree's own on a device. `finish` makes the
+        strategy of what is played, where that is not one of the tree itself.
+        """
+        self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
-        self.engine = engine(tree, threads, device, storage)
+        self.engine = engine(tree, threads, device, storage) if on is None else on
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
@@ -184,6 +191,8 @@ class Run:
 
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
         """What is `played`, as a `Strategy`."""
+        if self.finish is not None:
+            return self.finish(played or self.played())
         first, second = (np.asarray(p) for p in played or self.played())
         notes = {
             "schedule": str(self.schedule),

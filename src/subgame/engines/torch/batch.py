@@ -409,6 +409,12 @@ class RangeBatch(Traversals):
         given = self._tensor(above, self.torch.float64)
         return TorchOps(self.device).enter(self.places[street], p, given)
 
+    def rise(self, p: int, values: Any, street: int) -> Tensor:
+        """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
+        given = self._tensor(values, self.torch.float64)
+        above, here = self.places[street - 1 : street + 1]
+        return TorchOps(self.device).rise(above, here, p, given)
+
     def opposing(self, p: int, reach: Any, street: int) -> Tensor:
         """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 
