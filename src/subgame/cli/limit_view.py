@@ -27,6 +27,7 @@ from subgame.cli.line import PLACE, Line
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
+    from subgame.refine.depth.limit import DepthLimited
     from subgame.refine.depth.solve import LimitedSolution
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
@@ -43,6 +44,14 @@ LIMIT = (
 """Options with the same meaning in ``subgame train``."""
 SHOWN = 6
 """Number of infosets above the limit that are shown."""
+
+
+def sequence_limit(solved: LimitedSolution) -> DepthLimited:
+    """The depth-limited tree of a solution, which the command makes of sequence trees alone."""
+    from subgame.refine.depth.limit import DepthLimited
+
+    assert isinstance(solved.limited, DepthLimited)
+    return solved.limited
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,10 @@ class Found:
         tree, probs = limit.tree, list(limit.blueprint.probs)
         for p, each in zip(limit.players, solved, strict=True):
             probs[p] = each.strategy.probs[p]
-        notes = {"schedule": solved[0].result.schedule, "limited": str(solved[0].limited.game)}
+        notes = {
+            "schedule": solved[0].result.schedule,
+            "limited": str(sequence_limit(solved[0]).game),
+        }
         strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
         meter.update("Evaluating the solution in the whole game")
         before, after = (sg.exploitability(tree, s) for s in (limit.blueprint, strategy))
@@ -96,7 +108,7 @@ class Found:
         """(player, infoset, action probabilities) of the infosets above the limit."""
         sides = self.limit.tree.players
         for p, each in zip(self.limit.players, self.solved, strict=True):
-            for name in each.limited.players[p].names:
+            for name in sequence_limit(each).players[p].names:
                 if name in sides[p].index:
                     row = self.strategy.row(p, sides[p].index[name])
                     yield p, f"player {p}: {name}" if name in sides[1 - p].index else name, row
@@ -115,7 +127,7 @@ class Found:
             },
             "schedule": self.solved[0].result.schedule,
             "infosets": limit.tree.num_infosets,
-            "infosets_limited": [each.limited.num_infosets for each in self.solved],
+            "infosets_limited": [sequence_limit(each).num_infosets for each in self.solved],
             "standard_error": self.error,
             "strategy": {name: row for _, name, row in self.above()},
             "exploitability_before": self.before.mean,
@@ -196,7 +208,7 @@ def _summary(found: Found, leaves: str) -> Table:
         names = offered.names if offered is not None else ("blueprint",)
         listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
         add(f"continuations of player {1 - p}", f"{len(names):,}", one_line(listed))
-    sizes = " and ".join(f"{each.limited.num_infosets:,}" for each in found.solved)
+    sizes = " and ".join(f"{sequence_limit(each).num_infosets:,}" for each in found.solved)
     add("infosets", sizes, f"instead of {found.limit.tree.num_infosets:,}")
     error = f"{found.error:.3g}" if found.error else "0"
     blurs = [getattr(found.limit.values[p], "data_error", 0.0) for p in found.limit.players]

@@ -23,6 +23,8 @@ from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game, State
+from subgame.refine.decompose_ranges import RangeCompact, cfr_d_ranges
+from subgame.refine.depth.ranges import check_limit
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import Technique, solve_gadget
@@ -34,6 +36,7 @@ from subgame.solve.solver import Limits
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import FRONTIER, walk
@@ -214,7 +217,7 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
 
 
 def cfr_d(
-    game: Game,
+    game: Game | PublicTree,
     *,
     at: str | Callable[[State], bool],
     iterations: int = 1000,
@@ -222,9 +225,10 @@ def cfr_d(
     schedule: Schedule | str | None = None,
     subgame_schedule: Schedule | str | None = None,
     keep_subgames: bool = True,
+    device: str | None = None,
     progress: Callable[[int, int], None] | None = None,
     watch: Callable[[int, Callable[[], Compact]], None] | None = None,
-) -> Compact:
+) -> Compact | RangeCompact:
     """CFR-D (Burch et al. 2014): solve a game while holding its trunk and one subgame's strategy.
 
     On each of `iterations` the subgames are solved one after the other under the current trunk
@@ -233,10 +237,39 @@ def cfr_d(
     ``keep_subgames=False`` the subgames' rules are compiled anew each time as well, so that peak
     memory is really that of the trunk and one subgame; that is slow. `watch` is called after each
     iteration with a function that gives the result so far.
+
+    The trunk of a hold'em tree is its first street, so `at` is such as ``"before the turn"``. All
+    boards and ways out of it are solved together, on any `device`.
     """
     plan = parse(schedule) if schedule is not None else CFR()
     inner = parse(subgame_schedule) if subgame_schedule is not None else CFR()
+    if isinstance(game, RangeTree):
+        check_limit(game, at)
+        return cfr_d_ranges(game, iterations, subgame_iterations, plan, inner, device, progress)
+    if isinstance(game, PublicTree):
+        histories = histories_of(game)
+        if histories is None:
+            raise SubgameError(f"{game!r} keeps no histories, so it cannot be cut.")
+        game = histories.game
     trunk = trunk_of(game, at)
+    return _cfr_d(
+        trunk, iterations, subgame_iterations, plan, inner, keep_subgames, (progress, watch)
+    )
+
+
+def _cfr_d(
+    trunk: SequenceTree,
+    counts: tuple[int, int],
+    plan: Schedule,
+    inner: Schedule,
+    keep_subgames: bool,
+    told: tuple[
+        Callable[[int, int], None] | None,
+        Callable[[int, Callable[[], Compact]], None] | None,
+    ],
+) -> Compact:
+    """CFR-D on a sequence tree."""
+    (progress, watch), (iterations, subgame_iterations) = told, counts
     roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
     pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
     kept: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))] * len(roots.names)

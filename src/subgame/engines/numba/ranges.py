@@ -353,10 +353,10 @@ class NumbaRangeEngine:
         place, wide = self._above(p, street), self._wide(p, street - 1)
         real = place >= 0
         paid = np.asarray(values, dtype=np.float64) * b.weight[first:last, None]
-        out = np.zeros((len(paid), int(first - up) * wide))
-        for k, each in enumerate(paid[:, :, : place.shape[1]]):
-            out[k] = np.bincount(place[real], each[real], out.shape[1])
-        out = out.reshape(len(paid), -1, wide)
+        size = int(first - up) * wide
+        out: Floats = np.stack(
+            [np.bincount(place[real], each[real], size) for each in paid[:, :, : place.shape[1]]]
+        ).reshape(len(paid), -1, wide)
         for u in range(int(up), int(first)):  # hands that suits exchange have the mean of theirs
             at, many = int(b.orbit_at[2 * u + p]), int(b.orbits[2 * u + p])
             for orbit in range(at, at + many):

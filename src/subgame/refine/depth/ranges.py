@@ -104,24 +104,18 @@ class RangeLimit:
             weights = self.inner(self.blueprint.probs[p], p).copy()
             if p != self.player and len(self.continuations) > 1:
                 self._mix(weights, played[p])
-            self._write_street(weights, as_numpy(played[p]), p)
+            below = weights[-cast(RangeTree, self.batch.tree).stored(p) :]
+            weights = self.street.over(self.plain.tree, p, played[p], below)
             made = self.plain.tree.normalise(p, weights)
             self.within.embed(p, self.plain.gather(p, made), probs[p])
         return Strategy(self.whole, (probs[0], probs[1]))
-
-    def _write_street(self, weights: NDArray[Any], sigma: Floats, p: int) -> None:
-        street, side = self.plain.tree.streets[0], self.plain.tree.players[p]
-        past = len(street.roots)
-        for j, (first, names) in enumerate(zip(street.first[p], street.actions[p], strict=True)):
-            rows = sigma[first - past : first - past + len(names)]
-            weights[side.street_cells(0, j)] = rows.T
 
     def _mix(self, weights: NDArray[Any], sigma: Any) -> None:
         """Below the limit: continuations by how likely each is chosen with each hand."""
         o, run, batch = 1 - self.player, self.run, self.batch
         side = self.street.sides[o]
         ones = self.street.array(np.ones((side.roots, len(self.plain.tree.players[o].slots))))
-        reach = self.street._descend(o, sigma, ones)[side.actions :]
+        reach = self.street.descend(o, sigma, ones)[side.actions :]
         count = len(self.continuations)
         share = as_numpy(reach).reshape(-1, count, reach.shape[1])
         mixed: list[Any] = [0.0] * len(self.plain.tree.streets[1:])
@@ -157,18 +151,23 @@ def limited_ranges(
     part = cut_range_tree(tree, "root")[0] if within is None else within
     if not isinstance(part, RangeSubgame):
         raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
-    streets = part.tree.streets
+    check_limit(part.tree, at)
+    given = continuations or Continuations.of(blueprint, 1 - player)
+    if given.player == player:
+        raise SubgameError(f"The continuations are player {player}'s own; the opponent chooses.")
+    return RangeLimit(tree, blueprint, player, given, part, unmerged(part.tree), device)
+
+
+def check_limit(tree: RangeTree, at: object) -> None:
+    """Refuse a depth limit of a hold'em tree that is not the end of its first street."""
+    streets = tree.streets
     if len(streets) < 2:
-        raise SubgameError(f"{part!r} has only one street, so no depth limit lies in it.")
+        raise SubgameError(f"{tree!r} has only one street, so no depth limit lies in it.")
     wanted = f"before the {STREETS[streets[1].index]}"
     if at is not None and at != wanted:
         raise SubgameError(
             f"A depth limit of hold'em lies at the end of the first street, '{wanted}', not {at!r}."
         )
-    given = continuations or Continuations.of(blueprint, 1 - player)
-    if given.player == player:
-        raise SubgameError(f"The continuations are player {player}'s own; the opponent chooses.")
-    return RangeLimit(tree, blueprint, player, given, part, unmerged(part.tree), device)
 
 
 def solve_ranges(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,9 @@ from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
+from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class LeafTable:
-    """Values at the leaves of a street. Axes: k = continuation, h and j = hands of both players."""
-
-    values: Array  # [k, leaf, h, j] what the opponent wins with h from us with j, in chips
-    opponent: int
-
-    def __len__(self) -> int:
-        return int(self.values.shape[0])
-
-    def first(self, count: int) -> LeafTable:
-        """With the first few continuations alone."""
-        return LeafTable(self.values[:count], self.opponent)
 
 
 class Decision(NamedTuple):
@@ -48,7 +34,7 @@ class Decision(NamedTuple):
     stop: int
 
 
-class _Side:
+class Side:
     """One player's rows of a street: ways in, own actions, and choices at the leaves."""
 
     def __init__(self, street: Street, p: int, choices: int) -> None:
@@ -76,6 +62,80 @@ class _Side:
         ]
 
 
+class Leaves(Protocol):
+    """What lies below the leaves of a street."""
+
+    @property
+    def opponent(self) -> int:
+        """Who chooses among continuations there; -1: nobody."""
+
+    def __len__(self) -> int:
+        """How many continuations there are."""
+
+    def pay(
+        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
+    ) -> None:
+        """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTable:
+    """Values at the leaves of a street. Axes: k = continuation, h and j = hands of both players."""
+
+    values: Array  # [k, leaf, h, j] what the opponent wins with h from us with j, in chips
+    opponent: int
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def first(self, count: int) -> LeafTable:
+        """With the first few continuations alone."""
+        return LeafTable(self.values[:count], self.opponent)
+
+    def won(self, ours: Array, deals: float) -> Array:
+        """[k, leaf, h] what each continuation wins the opponent, from our reach [leaf, j]."""
+        return (self.values @ _like(ours, self.values)[None, :, :, None])[..., 0] / deals
+
+    def pay(
+        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
+    ) -> None:
+        """See `Leaves.pay`."""
+        count, leaves, table = len(self), len(side.leaves), self.values
+        if p == self.opponent:
+            won = self.won(theirs[other.leaves], deals)
+            for k in range(count):
+                for l, row in enumerate(side.leaves):
+                    value[side.actions + l * count + k if count > 1 else row] += won[k, l]
+            return
+        chosen = theirs[other.leaves][:, None]
+        if count > 1:
+            chosen = theirs[other.actions :].reshape(leaves, count, -1)
+        for k in range(count):
+            lost = (_like(chosen[:, k, None, :], table) @ table[k])[:, 0] / deals
+            for l, row in enumerate(side.leaves):
+                value[row] -= lost[l]
+
+
+class GivenLeaves:
+    """Values at the leaves that somebody else finds, anew on every iteration."""
+
+    opponent = -1
+
+    def __init__(self) -> None:
+        self.values: list[Array] = [None, None]
+        """[player][leaf, hand] in the units of the engine."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def pay(
+        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
+    ) -> None:
+        """See `Leaves.pay`."""
+        for l, row in enumerate(side.leaves):
+            value[row] += self.values[p][l]
+
+
 class StreetEngine:
     """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
 
@@ -84,13 +144,14 @@ class StreetEngine:
 
     fused = False
 
-    def __init__(self, run: RangeEngine, street: Street, leaves: LeafTable) -> None:
+    def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
         if any(ending.folded < 0 for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
         self.run, self.street, self.leaves = run, street, leaves
-        o = leaves.opponent
-        self.sides = tuple(_Side(street, p, len(leaves) if p == o else 1) for p in (0, 1))
-        self.deals = run.tree.deals  # type: ignore[attr-defined]
+        self.sides = tuple(
+            Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
+        )
+        self.deals = cast(RangeTree, run.tree).deals
 
     @property
     def tree(self) -> PublicTree:
@@ -138,12 +199,12 @@ class StreetEngine:
         reach: tuple[Array, Array],
     ) -> Array:
         """One traversal for player `p`; gives the values [root, infoset]."""
-        their_reach = self._descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
+        their_reach = self.descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
         value = self._paid(p, their_reach)
         side, past = self.sides[p], self.sides[p].roots
         sigma = None if mode == Mode.BEST else self._matched(p, mine, rates)
         if sigma is not None and mine.average is not None:
-            own = self._descend(p, sigma, reach[p])
+            own = self.descend(p, sigma, reach[p])
             mine.average[...] = mine.average * rates[2] + own[past:]
         xp = namespace(value)
         for parent, first, stop in reversed(side.decisions):
@@ -176,7 +237,7 @@ class StreetEngine:
             out[here] = regret_matching(weights[here], 0)
         return out
 
-    def _descend(self, p: int, sigma: Array, reach: Array) -> Array:
+    def descend(self, p: int, sigma: Array, reach: Array) -> Array:
         """[row, hand] player `p`'s reach."""
         side = self.sides[p]
         out = self._zeros(p, side.rows, sigma)
@@ -187,33 +248,29 @@ class StreetEngine:
 
     def _paid(self, p: int, theirs: Array) -> Array:
         """[row, hand] player `p`'s values where the street ends, from the opponent's reach."""
-        side, other, table = self.sides[p], self.sides[1 - p], self.leaves.values
+        side, other = self.sides[p], self.sides[1 - p]
         value = self._zeros(p, side.rows, theirs)
         if side.endings:
             met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0]
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
-        count, leaves = len(self.leaves), len(side.leaves)
-        if p == self.leaves.opponent:
-            ours = _like(theirs[other.leaves], table)
-            won = (table @ ours[None, :, :, None])[..., 0] / self.deals
-            if count > 1:
-                rows = side.actions + np.arange(leaves * count).reshape(leaves, count)
-                for k in range(count):
-                    value[rows[:, k]] += won[k]
-            else:
-                for l, row in enumerate(side.leaves):
-                    value[row] += won[0, l]
-            return value
-        if count > 1:
-            chosen = theirs[other.actions :].reshape(leaves, count, -1)
-        else:
-            chosen = theirs[other.leaves][:, None]
-        for k in range(count):
-            lost = (_like(chosen[:, k, None, :], table) @ table[k])[:, 0] / self.deals
-            for l, row in enumerate(side.leaves):
-                value[row] -= lost[l]
+        self.leaves.pay(p, side, other, theirs, value, self.deals)
         return value
+
+    def over(self, tree: RangeTree, p: int, sigma: Array, below: NDArray[Any]) -> NDArray[Any]:
+        """[q] a strategy of the street over a tree that has it first; `below` are the last numbers.
+
+        A batch of the tree's last streets keeps the end of the tree's numbers.
+        """
+        out = np.zeros(tree.stored(p), np.float32)
+        out[len(out) - len(below) :] = below
+        rows, side, past = as_numpy(sigma), tree.players[p], self.sides[p].roots
+        for j, (first, names) in enumerate(
+            zip(self.street.first[p], self.street.actions[p], strict=True)
+        ):
+            here = rows[first - past : first - past + len(names)]
+            out[side.street_cells(0, j)] = here.T
+        return out
 
     # Strategies and evaluation -----------------------------------------------------------------
     def current(self, p: int, regrets: Regrets, rates: Array) -> Array:

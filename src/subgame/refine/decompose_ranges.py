@@ -1,0 +1,152 @@
+"""CFR-D on hold'em: the first street is the trunk, all that follows it is one batch of subgames."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import as_numpy
+from subgame.engines.contract import Mode, RangeEngine
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.refine.depth.street import GivenLeaves, StreetEngine
+from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.learners import normalise
+from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.solve.cfr import Cfr
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits, complete
+from subgame.tree.ranges.merging import unmerged
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+TRACE = 1e-12
+"""Reach that is left where the trunk never comes, see `decompose`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RangeCompact:
+    """A hold'em strategy kept as its first street and the values at the roots of what follows."""
+
+    tree: RangeTree
+    """The whole game, with every hand for itself."""
+    trunk: tuple[Floats, Floats]  # [own action, hand] both players' strategies of the first street
+    values: tuple[Floats, Floats]  # [way, board, hand] counterfactual values, unnormalised
+    notes: dict[str, Any] = field(default_factory=dict)
+    device: str | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is kept."""
+        return sum(each.nbytes for each in (*self.trunk, *self.values))
+
+    def whole(
+        self,
+        tree: RangeTree,
+        *,
+        technique: Gadget | None = None,
+        schedule: Schedule | str | None = None,
+        iterations: int | None = None,
+        gap: float | None = None,
+    ) -> Strategy:
+        """Reconstruct every subgame behind the re-solving gadget; a strategy over `tree`."""
+        limits = Limits.to_gap(iterations, None, gap)
+        how = Technique.of(technique or Resolve(), self.tree, schedule, limits)
+        if not isinstance(how.schedule, Schedule):
+            raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
+        run = cast(RangeEngine, engine(self.tree, device=self.device))
+        batch = run.stage(self.tree.streets[1:])
+        street = StreetEngine(run, self.tree.streets[0], GivenLeaves())
+        entry = [_entry(run, street, p, street.array(self.trunk[p])) for p in (0, 1)]
+        plain = unmerged(tree)
+        probs = []
+        for p in (0, 1):
+            weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
+            kept = normalise(self.values[1 - p], weight)
+            ours, theirs, weight, kept = (_flat(e) for e in (entry[p], entry[1 - p], weight, kept))
+            inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
+            solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
+            complete(solve, how.limits)
+            below = np.asarray(solve.played()[p])
+            probs.append(plain.gather(p, street.over(self.tree, p, self.trunk[p], below)))
+        return Strategy(tree, (probs[0], probs[1]))
+
+
+def cfr_d_ranges(
+    tree: RangeTree,
+    iterations: int,
+    subgame_iterations: int,
+    plan: Schedule,
+    inner: Schedule,
+    device: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RangeCompact:
+    """CFR-D (Burch et al. 2014) with the first street as trunk; see `decompose.cfr_d`."""
+    if len(tree.streets) < 2:
+        raise SubgameError(f"{tree!r} has one street, so there is nothing to decompose.")
+    tree, began = unmerged(tree).tree, time.perf_counter()
+    run = cast(RangeEngine, engine(tree, device=device))
+    batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
+    street = StreetEngine(run, tree.streets[0], leaves)
+    one, two = (street.regrets(p, predictive=plan.predictive) for p in (0, 1))
+    pair = (one, two)
+    reach, total = (street.roots(0), street.roots(1)), 0.0
+    kept: list[Any] = [0.0, 0.0]
+    for t in range(1, iterations + 1):
+        rates = street.rates(plan.discounts(t, 2), t)
+        entry = [_entry(run, street, p, street.current(p, pair[p], rates[0])) for p in (0, 1)]
+        values = _solved(batch, entry, inner, subgame_iterations)
+        keep = float(plan.discounts(t, 1)[0, 2])
+        total = total * keep + 1
+        for p in (0, 1):
+            kept[p] = kept[p] * keep + values[p]
+            leaves.values[p] = street.array(as_numpy(run.rise(p, values[p], 1))[:, 0])
+        before = street.snapshot(pair[0])
+        for p, theirs in enumerate((pair[1], before)):
+            street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
+        if progress is not None:
+            progress(t, iterations)
+    trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]
+    notes = {
+        "schedule": str(plan),
+        "iterations": iterations,
+        "subgame_schedule": str(inner),
+        "subgame_iterations": subgame_iterations,
+        "seconds": time.perf_counter() - began,
+    }
+    first, second = (np.asarray(each / total) for each in kept)
+    return RangeCompact(tree, (trunk[0], trunk[1]), (first, second), notes, device)
+
+
+def _entry(run: RangeEngine, street: StreetEngine, p: int, sigma: Any) -> Floats:
+    """[way, board, hand] player `p`'s reach into the subgames by a strategy of the trunk."""
+    rows = street.descend(p, sigma, street.roots(p))[street.sides[p].leaves]
+    return as_numpy(run.enter(p, rows[:, None], 1))
+
+
+def _flat(values: Floats) -> Floats:
+    return values.reshape(-1, values.shape[2])
+
+
+def _solved(
+    batch: RangeEngine, entry: list[Floats], schedule: Schedule, iterations: int
+) -> tuple[Floats, Floats]:
+    """[way, board, hand] both players' values in fresh solutions of all subgames."""
+    held = [as_numpy(batch.roots(p)) for p in (0, 1)]
+    one, two = (np.maximum(_flat(entry[p]), TRACE) * held[p] for p in (0, 1))
+    cfr = Cfr(
+        batch, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+    )
+    cfr.advance(schedule.discounts(1, iterations + 1), 1)
+    sigma = [batch.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
+    plans = [batch.plan(p, sigma[p], _flat(entry[p])) for p in (0, 1)]
+    first, second = (
+        batch.values(p, sigma[p], plans[1 - p]).roots.reshape(entry[p].shape) for p in (0, 1)
+    )
+    return first, second
