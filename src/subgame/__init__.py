@@ -9,11 +9,18 @@
 Six nouns: `Game` (rules), `PublicTree` (a game compiled to arrays), `Strategy` (probabilities
 laid over a tree), `Schedule` (a CFR variant as data), `Gadget` (what stands at the root of a
 subgame) and `Agent` (something that acts).
+
+The verbs take any tree and any device: `compile`, `solve`, `exploitability`, `best_response`,
+`refine`, `nest`, `translate`, `depth_limited`, `cfr_d`. The rest is reached by module, such as
+`subgame.refine.depth.continuations`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from subgame import games
+from subgame._verbs import callable_package
 from subgame.errors import MemoryLimitError, SubgameError
 from subgame.games import holdem
 from subgame.games.base import CHANCE, TERMINAL, Game, State
@@ -39,6 +46,7 @@ from subgame.refine.gadgets import (
     Distributional,
     Estimate,
     Gadget,
+    GadgetInputs,
     Maxmargin,
     ReachEstimateDistributional,
     ReachMaxmargin,
@@ -49,7 +57,8 @@ from subgame.refine.gadgets import (
 from subgame.refine.nested.mappings import ActionMapping
 from subgame.refine.nested.nest import Nested, nest
 from subgame.refine.nested.translation import translate
-from subgame.refine.refine import Refinement, blueprint, refine
+from subgame.refine.refine import Refinement, blueprint
+from subgame.refine.refine import refine as _refine
 from subgame.refine.subgame import Subgame, combine, cut
 from subgame.solve.endgame import Endgame
 from subgame.solve.evaluate import (
@@ -74,86 +83,60 @@ from subgame.solve.schedule import (
     PDCFRPlus,
     Schedule,
 )
-from subgame.solve.solver import solve
+from subgame.solve.solver import solve as _solve
 from subgame.tree.compile import compile
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
+if TYPE_CHECKING:  # for a reader of types they are the functions that they call
+    from subgame.refine.refine import refine as refine
+    from subgame.solve.solver import solve as solve
+else:
+    from subgame import refine, solve
+
+callable_package("subgame.solve", _solve)
+callable_package("subgame.refine", _refine)
+
 __all__ = [
     "CFR",
     "CFRBR",
-    "CHANCE",
     "DCFR",
     "HSDCFR",
     "LCFR",
     "MCCFR",
-    "TERMINAL",
-    "ActionMapping",
-    "BestResponse",
     "CFRPlus",
-    "Compact",
-    "Continuations",
-    "DepthLimited",
     "Distributional",
-    "Endgame",
     "Estimate",
-    "Exploitability",
     "Gadget",
     "Game",
-    "LeafNetwork",
-    "LimitedPlay",
-    "LimitedSolution",
     "Maxmargin",
-    "MemoryLimitError",
-    "Nested",
     "PCFRPlus",
     "PDCFRPlus",
-    "Point",
     "PublicTree",
     "ReachEstimateDistributional",
     "ReachMaxmargin",
     "ReachResolve",
-    "Refinement",
     "Resolve",
-    "Result",
-    "Rollouts",
     "Schedule",
     "State",
-    "Step",
     "Strategy",
-    "Subgame",
     "SubgameError",
     "Unsafe",
-    "all_pure",
-    "best_completion",
     "best_response",
-    "biased",
-    "blueprint",
     "cfr_d",
-    "combine",
-    "compact",
     "compile",
     "cut",
     "depth_limited",
-    "exact",
-    "expected_value",
     "exploitability",
-    "gambit",
     "games",
-    "head_to_head",
     "holdem",
-    "load_leaf_networks",
     "nest",
-    "openspiel",
     "play_limited",
     "refine",
-    "save_leaf_networks",
     "self_generated",
     "solve",
     "solve_limited",
     "solve_lp",
-    "train_leaf_network",
     "translate",
-    "trunk_of",
 ]
 __version__ = "0.1.0"

@@ -252,9 +252,8 @@ def cfr_d(
             raise SubgameError(f"{game!r} keeps no histories, so it cannot be cut.")
         game = histories.game
     trunk = trunk_of(game, at)
-    return _cfr_d(
-        trunk, iterations, subgame_iterations, plan, inner, keep_subgames, (progress, watch)
-    )
+    counts, told = (iterations, subgame_iterations), (progress, watch)
+    return _cfr_d(trunk, counts, plan, inner, keep_subgames, told)
 
 
 def _cfr_d(

@@ -355,7 +355,10 @@ class NumbaRangeEngine:
         paid = np.asarray(values, dtype=np.float64) * b.weight[first:last, None]
         size = int(first - up) * wide
         out: Floats = np.stack(
-            [np.bincount(place[real], each[real], size) for each in paid[:, :, : place.shape[1]]]
+            [
+                np.bincount(place[real], each[real], size).astype(np.float64)
+                for each in paid[:, :, : place.shape[1]]
+            ]
         ).reshape(len(paid), -1, wide)
         for u in range(int(up), int(first)):  # hands that suits exchange have the mean of theirs
             at, many = int(b.orbit_at[2 * u + p]), int(b.orbits[2 * u + p])
