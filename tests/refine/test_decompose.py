@@ -194,7 +194,7 @@ def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
 
 @pytest.mark.parametrize("learner", [0, 1])
 def test_cfr_br_is_one_sided(learner: int) -> None:
-    """The learner approaches the value; the learner's exploitability falls without the other's average."""
+    """The learner's exploitability approaches the value without the other's average."""
     tree = tree_of("leduc")
     value = -0.085606424 if learner == 0 else 0.085606424
     found = []

@@ -276,7 +276,8 @@ def test_values_inside_are_those_of_the_whole_game(name: str, at: str) -> None:
             best = oracle.counterfactual_best_response(profile, o)
             for i, infoset in enumerate(side.names):
                 row = [wanted[infoset][action] for action in side.actions[i]]
-                assert values is not None and response.infosets is not None
+                assert values is not None
+                assert response.infosets is not None
                 np.testing.assert_allclose(values[side.sequences(i)], row, atol=TIGHT)
                 assert response.infosets[i] == pytest.approx(best[infoset], abs=TIGHT)
 
