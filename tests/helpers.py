@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
+from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
 SMALL = [
@@ -33,6 +34,12 @@ def tree_of(name: str) -> SequenceTree:
 @cache
 def oracle_of(name: str) -> Oracle:
     return Oracle(sg.games.load(name))
+
+
+def sequences_above(subgame: sg.Subgame, p: int) -> NDArray[np.int32]:
+    """[s] the sequence of the whole sequence tree that each root slot hangs below."""
+    assert isinstance(subgame, SequenceSubgame)
+    return subgame.sequence[p]
 
 
 def profile_of(strategy: sg.Strategy) -> Profile:

@@ -24,9 +24,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-import subgame as sg
 from oracle import Node, Oracle, Profile
 from subgame.games.base import CHANCE, TERMINAL
+from subgame.refine.subgame import SequenceSubgame, Subgame
 
 Sequence = tuple[str, ...]
 """A root slot ``(name,)``, or an infoset and the action taken there ``(infoset, action)``."""
@@ -54,10 +54,11 @@ class Root:
     """(p's sequence, o's sequence) -> what o is paid, times chance."""
 
 
-def root_of(oracle: Oracle, subgame: sg.Subgame, profile: Profile, p: int) -> Root:
+def root_of(oracle: Oracle, subgame: Subgame, profile: Profile, p: int) -> Root:
     """Walk a subgame, from the top histories that the cut names."""
     out = Root(p)
     o = 1 - p
+    assert isinstance(subgame, SequenceSubgame)
     histories = subgame.whole.histories
     assert histories is not None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ import subgame as sg
 from helpers import tree_of
 from subgame.engines.contract import Engine, Mode, Regrets
 from subgame.engines.numba.sequence import NumbaSequenceEngine
+from subgame.refine.subgame import sequence_subgames
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
-from subgame.tree.compile import Form, FormPlayer, assemble, form_of
-from subgame.tree.public_tree import Entries, PublicTree
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
+from subgame.tree.sequence.tree import Entries, sequence_tree
 from subgame.tree.sequence.walk import walk
 
 pytest.importorskip("numba", reason="the CPU engine needs Numba")
@@ -40,7 +42,7 @@ SCHEDULES = [
 
 
 def numba_engine(tree: PublicTree) -> Engine:
-    return NumbaSequenceEngine(tree)
+    return NumbaSequenceEngine(sequence_tree(tree))
 
 
 def torch_engine(tree: PublicTree) -> Engine:
@@ -360,13 +362,6 @@ def test_samples_start_at_the_trees_own_reach(sampling: str) -> None:
 
 
 # Several roots ---------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class ManyRoots(PublicTree):
-    """Subgames side by side."""
-
-    num_roots: int = 1
-
-
 def beside(forms: list[Form]) -> PublicTree:
     """One tree of several; root slots are ``[root * widest + slot]``."""
     players, maps = [], []
@@ -409,14 +404,12 @@ def beside(forms: list[Form]) -> PublicTree:
         histories=None,
         located=None,
     )
-    tree = assemble(whole)
-    known = {field.name: getattr(tree, field.name) for field in fields(PublicTree)}
-    return ManyRoots(**known, num_roots=len(forms))
+    return replace(assemble(whole), num_roots=len(forms), engines={})
 
 
 def subgame_forms() -> list[Form]:
     """A subgame of Leduc twice, and one game with a single root infoset."""
-    form = sg.cut(tree_of("leduc"), "after round 1")[0].form
+    form = sequence_subgames(tree_of("leduc"), "after round 1")[0].form
     kuhn = form_of(walk(sg.games.load("kuhn"), np.inf, None))
     return [form, form, kuhn]
 

@@ -90,15 +90,15 @@ def test_every_schedule_takes_the_steps_of_the_explicit_engine(name: str, schedu
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             drawn = rng.normal(size=len(held)).astype(np.float32)
             drawn = drawn if field == "instant" else np.abs(drawn)
-            getattr(ours.memories[p], field)[where[p][0]] = drawn
-            getattr(theirs.memories[p], field)[where[p][1]] = drawn * units[field]
+            getattr(ours.cfr.pair[p], field)[where[p][0]] = drawn
+            getattr(theirs.cfr.pair[p], field)[where[p][1]] = drawn * units[field]
     ours.iteration = theirs.iteration = 10
     ours.advance(1)
     theirs.advance(1)
     for p in (0, 1):
         for field in ("regret", "average"):
-            got = getattr(ours.memories[p], field)[where[p][0]]
-            want = getattr(theirs.memories[p], field)[where[p][1]] / where[p][2][field]
+            got = getattr(ours.cfr.pair[p], field)[where[p][0]]
+            want = getattr(theirs.cfr.pair[p], field)[where[p][1]] / where[p][2][field]
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, err_msg=field)
 
 

@@ -11,11 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import subgame as sg
-from helpers import oracle_of, profile_of, tree_of
+from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import root_of, root_values
 from subgame.engines.factory import engine
-from subgame.refine.gadgets import gadget_form
+from subgame.refine.gadget_game import gadget_form
 from subgame.refine.payoffs import Trunk
+from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.sequence.form import assemble
 
 EXACT = 1e-9
@@ -60,7 +61,7 @@ def test_rock_solves_the_subgame_alone_but_not_the_game() -> None:
     uniform = sg.Strategy.uniform(tree)
     rock = sg.Strategy.from_table(tree, uniform.table() | always("Rock"))
     run = engine(subgame.tree)
-    values = run.respond(0, run.plan(1, subgame.restrict(rock, 1))).slots
+    values = run.respond(0, run.plan(1, subgame.restrict(rock, 1))).roots[0]
     wanted = {"Rock": 0, "Paper": 1, "Scissors": -1}
     for slot, value in zip(subgame.tree.players[0].slots, values.tolist(), strict=True):
         assert value == wanted[slot.split(",")[0]]
@@ -78,7 +79,7 @@ def test_theorem_1() -> None:
     """Values at the root that do not rise leave exploitability where it was, or lower.
 
     The other way round: wherever a random replacement is more exploitable, some value rose. And
-    by no more than the sum of what rose, as her reach of a root infoset is at most one.
+    by no more than the sum of what rose, as the opponent's reach of a root infoset is at most one.
     """
     rose = fell = 0
     for seed in SEEDS:
@@ -89,9 +90,9 @@ def test_theorem_1() -> None:
         for subgame in subgames_of(name, f"depth {2 + seed % 3}"):
             for p in (0, 1):
                 run, o = engine(subgame.tree), 1 - p
-                reach = engine(tree).plan(p, blueprint.probs[p])[subgame.sequence[p]]
+                reach = engine(tree).plan(p, blueprint.probs[p])[sequences_above(subgame, p)]
                 slots = [
-                    run.respond(o, run.plan(p, subgame.restrict(strategy, p), reach)).slots
+                    run.respond(o, run.plan(p, subgame.restrict(strategy, p), reach)).roots[0]
                     for strategy in (blueprint, other)
                 ]
                 combined = sg.combine(blueprint, [(subgame, p, subgame.restrict(other, p))])
@@ -140,7 +141,8 @@ def own_gadget(
     blueprint: sg.Strategy, subgame: sg.Subgame, p: int, gadget: sg.Gadget
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """What player p's opponent can win in the gadget if p plays the blueprint; weights, CBVs."""
-    inputs, _ = Trunk.of(blueprint, 1 - p, gadget, None).inputs(subgame, gadget)
+    inputs, _ = Trunk(blueprint, 1 - p).inputs(subgame, gadget)
+    assert isinstance(subgame, SequenceSubgame)
     tree = assemble(gadget_form(gadget, subgame.form, inputs))
     table = {
         name: blueprint.row(p, blueprint.tree.players[p].index[name])

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import subgame as sg
-from helpers import oracle_of, profile_of, tree_of
+from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import largest_margin, root_of, root_values
 from subgame.engines.factory import engine
 from subgame.refine.refine import Part
@@ -37,7 +37,8 @@ def reached(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
     """[s] the reach of a pure best response of the opponent at the root slots."""
     tree, o = strategy.tree, 1 - part.player
     response = sg.best_response(tree, strategy, o).strategy
-    return engine(tree).plan(o, response.probs[o])[part.subgame.sequence[o]]
+    plan: NDArray[np.float64] = engine(tree).plan(o, response.probs[o])
+    return plan[sequences_above(part.subgame, o)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -58,10 +59,9 @@ def test_theorem_1(seed: int) -> None:
             for share in (1.0, 0.5):  # CBV is convex in the plan: margins are at least shared too
                 sigma = run.behaviour(p, share * plans[0] + (1 - share) * plans[1])
                 combined = alone(blueprint, part, sigma)
-                ours = run.plan(
-                    p, sigma, engine(tree).plan(p, blueprint.probs[p])[part.subgame.sequence[p]]
-                )
-                values = run.respond(1 - p, ours).slots / part.weight
+                above = engine(tree).plan(p, blueprint.probs[p])[sequences_above(part.subgame, p)]
+                ours = run.plan(p, sigma, above)
+                values = run.respond(1 - p, ours).roots[0] / part.weight
                 margin = float((part.cbv - values).min())
                 assert margin >= share * part.margin - EXACT
                 assert margin >= -EXACT
@@ -111,9 +111,9 @@ def test_the_blueprint_solves_lp2_and_has_margin_zero() -> None:
         refined = sg.refine(tree, blueprint, at=subgames, technique="resolve", schedule="lp")
         for part in refined.parts:
             p, run = part.player, engine(part.subgame.tree)
-            reach = engine(tree).plan(p, blueprint.probs[p])[part.subgame.sequence[p]]
+            reach = engine(tree).plan(p, blueprint.probs[p])[sequences_above(part.subgame, p)]
             plan = run.plan(p, part.subgame.restrict(blueprint, p), reach)
-            own = run.respond(1 - p, plan).slots / part.weight
+            own = run.respond(1 - p, plan).roots[0] / part.weight
             np.testing.assert_allclose(own, part.cbv, atol=1e-12)
             assert part.margin >= -EXACT  # and so does Resolve's solution
 

@@ -15,6 +15,8 @@ from subgame.refine.decompose import Roots
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
+from subgame.refine.subgame import sequence_subgames
+from subgame.solve.cfr import Cfr
 
 AT = "after round 1"
 
@@ -33,11 +35,11 @@ def test_programs_are_the_gadgets_twins(seed: int) -> None:
     """LP1, LP2 and LP3 share only the subgame with the gadget games, and agree with them."""
     tree = tree_of(f"random(seed={seed})")
     blueprint = sg.Strategy.random(tree, seed)
-    for subgame in sg.cut(tree, "depth 1"):
+    for subgame in sequence_subgames(tree, "depth 1"):
         for o in (0, 1):
             if not subgame.tree.players[1 - o].names:
                 continue
-            inputs, _ = Trunk.of(blueprint, o, Maxmargin(), None).inputs(subgame, Maxmargin())
+            inputs, _ = Trunk(blueprint, o).inputs(subgame, Maxmargin())
             reached = inputs.weight > 0
             three = program("lp3", subgame, inputs)
             margin = (inputs.alternative - three.values)[reached].min()
@@ -52,7 +54,7 @@ def test_programs_are_the_gadgets_twins(seed: int) -> None:
             unsafe = sg.refine(
                 tree, blueprint, at=[subgame], technique=Unsafe(), schedule="lp", player=1 - o
             ).parts[0]
-            weight = inputs.weight * inputs.her_reach
+            weight = inputs.weight * inputs.opponent_reach
             assert one.values @ weight == pytest.approx(unsafe.values @ weight, abs=1e-7)
             assert one.values @ weight <= three.values @ weight + 1e-7
 
@@ -61,8 +63,8 @@ def test_gifts_enter_the_program_through_the_alternative() -> None:
     """LP3 with gifts on Coin Toss: margins (1/2, 1/2) at Heads 1/2, Tails 1/2."""
     tree = tree_of("coin-toss")
     gadget = sg.ReachMaxmargin()
-    trunk = Trunk.of(sg.blueprint(tree, "paper"), 0, gadget, None)
-    (subgame,) = sg.cut(tree, "Play")
+    trunk = Trunk(sg.blueprint(tree, "paper"), 0)
+    (subgame,) = sequence_subgames(tree, "Play")
     inputs, gifts = trunk.inputs(subgame, gadget)
     assert gifts == pytest.approx([0.5, 0.0])
     assert program("lp3", subgame, inputs).objective == pytest.approx(0.5)
@@ -170,14 +172,12 @@ def _shortfall(kept: sg.Compact, iterations: int) -> float:
     for subgame in kept.subgames():
         run = engine(subgame.tree)
         reach = [np.maximum(plans[p][subgame.sequence[p]], 1e-12) for p in (0, 1)]
-        memories = (run.memory(0), run.memory(1))
-        for p in (0, 1):
-            memories[p].reach[: len(reach[p])] = reach[p]
-        run.iterate(memories, sg.CFR().discounts(1, iterations + 1), False)
-        sigma = [run.behaviour(p, memories[p].average) for p in (0, 1)]
+        cfr = Cfr(run, alternating=False, reach=(reach[0][None], reach[1][None]))
+        cfr.advance(sg.CFR().discounts(1, iterations + 1), 1)
+        sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
         for p in (0, 1):
             other = run.plan(1 - p, sigma[1 - p], reach[1 - p])
-            gap = run.respond(p, other).slots - run.values(p, sigma[p], other)[: len(reach[p])]
+            gap = run.respond(p, other).roots - run.values(p, sigma[p], other).roots
             worst = max(worst, float(gap.max()))
     return worst
 
@@ -194,7 +194,7 @@ def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
 
 @pytest.mark.parametrize("learner", [0, 1])
 def test_cfr_br_is_one_sided(learner: int) -> None:
-    """The learner approaches the value; her exploitability falls without the other's average."""
+    """The learner's exploitability approaches the value without the other's average."""
     tree = tree_of("leduc")
     value = -0.085606424 if learner == 0 else 0.085606424
     found = []

@@ -13,7 +13,8 @@ from helpers import profile_of, tree_of
 from subgame.refine.depth.leaves import Leaf, LeafValues
 from subgame.refine.gadgets import technique
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import solve_gadget
+from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.subgame import sequence_subgames
 from subgame.solve.solver import Limits
 
 ROUND, CARD = "after round 1", "after the board card"
@@ -140,7 +141,7 @@ def test_proposition_1_in_a_subgame(gadget: str) -> None:
     leaves = sg.cut(tree, CARD)
     for player in (0, 1):
         hers = sg.all_pure(tree, at=leaves, player=1 - player)
-        for within in sg.cut(tree, ["r", "cr"]):
+        for within in sequence_subgames(tree, ["r", "cr"]):
             limited = sg.depth_limited(
                 tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
             )
@@ -154,7 +155,7 @@ def test_one_value_is_not_safe() -> None:
     name = "leduc-ranks"
     tree, whole = tree_of(name), equilibrium(name)
     worst = 0.0
-    for within in sg.cut(tree, ["r", "cr"]):
+    for within in sequence_subgames(tree, ["r", "cr"]):
         limited = sg.depth_limited(tree, whole.strategy, at=CARD, player=1, within=within)
         solved = sg.solve_limited(limited, technique="resolve")
         worst = min(worst, guaranteed(name, solved.strategy, 1))
@@ -167,7 +168,7 @@ def test_proposition_1_in_subgames_of_random_games(seed: int) -> None:
     tree, whole = tree_of(name), equilibrium(name)
     leaves = sg.cut(tree, "depth 4")
     hers = sg.all_pure(tree, at=leaves, player=1 - player)
-    for within in sg.cut(tree, "depth 1"):
+    for within in sequence_subgames(tree, "depth 1"):
         limited = sg.depth_limited(
             tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
         )
@@ -184,16 +185,16 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
     blueprint = sg.Strategy.random(tree, seed)
     leaves = sg.cut(tree, "depth 4")
     own, hers = (sg.all_pure(tree, at=leaves, player=p) for p in (0, 1))
-    for within in sg.cut(tree, "depth 2")[:2]:
+    for within in sequence_subgames(tree, "depth 2")[:2]:
         limited = sg.depth_limited(
             tree, blueprint, at=leaves, continuations=hers, own=own, within=within
         )
         found = sg.solve_limited(limited, technique=gadget).result
-        door = technique(gadget)
-        trunk = Trunk.of(blueprint, 1, door, None)
-        estimate = trunk.value_of(within, blueprint) if door.estimate else None
-        inputs, _ = trunk.inputs(within, door, estimate)
-        whole = solve_gadget(door, within, inputs, "lp", Limits())
+        used = technique(gadget)
+        trunk = Trunk(blueprint, 1)
+        estimate = trunk.value_of(within, blueprint) if used.estimate else None
+        inputs, _ = trunk.inputs(within, used, estimate)
+        whole = solve_gadget(Technique(used, "lp", Limits()), within, inputs).result
         assert found.value == pytest.approx(whole.value, abs=1e-8)
         if gadget == "maxmargin":  # carried alternatives a tenth higher are a margin a tenth larger
             higher = inputs.alternative + 0.1
@@ -386,12 +387,12 @@ def test_errors_are_sentences() -> None:
         ),
         "6 x 1 x 1 numbers": lambda: sg.depth_limited(tree, uniform, at="b", values=wrong),
         "No part of the frontier": lambda: sg.depth_limited(
-            tree, uniform, at="b", within=sg.cut(tree, "p")[0]
+            tree, uniform, at="b", within=sequence_subgames(tree, "p")[0]
         ),
         "no infoset 'J' of player 0": lambda: limited.complete(other),
         "has no root infosets": lambda: sg.solve_limited(limited, technique="resolve"),
         "needs a technique": lambda: sg.solve_limited(
-            sg.depth_limited(tree, uniform, at="pb", within=sg.cut(tree, "p")[0])
+            sg.depth_limited(tree, uniform, at="pb", within=sequence_subgames(tree, "p")[0])
         ),
         "count is a whole number": lambda: sg.self_generated(tree, uniform, at="b", count=0),
         "at least 2": lambda: sg.Rollouts(1),

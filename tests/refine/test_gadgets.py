@@ -1,23 +1,18 @@
-"""Gadgets in detail: refined (trembling) ones, estimates kept safe, user's numbers, the kernels."""
+"""Gadgets in detail: refined (trembling) ones, estimates kept safe, user's numbers."""
 
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.special import expit
-from scipy.stats import norm
 
 import subgame as sg
 from helpers import tree_of
-from subgame.engines.numba.sequence_kernels import below_normal, hedged
 from subgame.refine.gadgets import TECHNIQUES, technique
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import solve_gadget
+from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.solve.solver import Limits
 
 EXACT = 1e-7
@@ -39,7 +34,7 @@ def coin_toss(gadget: sg.Gadget | str, **options: Any) -> sg.Refinement:
 @pytest.mark.parametrize("make", [sg.Resolve, sg.Maxmargin])
 @pytest.mark.parametrize("seed", range(6))
 def test_trembles_vanish(make: Any, seed: int) -> None:
-    """A tremble of eps costs the opponent a constant times eps at most, and never helps her."""
+    """A tremble of eps never helps the opponent, and costs a constant times eps at most."""
     tree = tree_of(f"random(seed={seed})")
     blueprint = sg.Strategy.random(tree, seed=seed)
     for subgame in sg.cut(tree, "depth 2"):
@@ -49,9 +44,9 @@ def test_trembles_vanish(make: Any, seed: int) -> None:
             values = {}
             for eps in (0.0, 1e-4, 1e-3, 1e-2, 0.1):
                 gadget = make(refined=eps)
-                inputs, _ = Trunk.of(blueprint, 1 - p, gadget, None).inputs(subgame, gadget)
-                solved = solve_gadget(gadget, subgame, inputs, "lp", Limits())
-                values[eps] = solved.value * (1 if p == 1 else -1)  # the opponent's
+                inputs, _ = Trunk(blueprint, 1 - p).inputs(subgame, gadget)
+                solved = solve_gadget(Technique(gadget, "lp", Limits()), subgame, inputs)
+                values[eps] = solved.result.value * (1 if p == 1 else -1)  # the opponent's
             costs = [values[0.0] - values[eps] for eps in (1e-4, 1e-3, 1e-2, 0.1)]
             assert costs[0] <= 0.02
             assert all(cost >= -EXACT for cost in costs)
@@ -71,7 +66,7 @@ def test_refined_cfr_keeps_the_margins(gadget: sg.Gadget, most: float) -> None:
         refined = sg.refine(tree, blueprint, at="depth 2", technique=gadget, iterations=300)
         for part in refined.parts:
             assert part.gap is not None
-            if gadget.door == "leave":
+            if gadget.entry == "leave":
                 assert part.bound <= most * part.gap + 1e-9
             else:
                 assert part.margin >= -most * part.gap - 1e-9
@@ -100,7 +95,7 @@ def test_refined_resolve_improves_on_resolve_in_leduc() -> None:
         assert found[0.1] < 0.6 * found[0.0]
 
 
-def test_many_doors_share_the_tremble() -> None:
+def test_many_root_infosets_share_the_tremble() -> None:
     """Six root infosets cannot each be chosen with probability 0.4."""
     tree = tree_of("leduc")
     weak = sg.solve(tree, iterations=5).strategy
@@ -191,7 +186,7 @@ def test_keep_safe_changes_nothing_where_estimates_are_safe() -> None:
                 technique=sg.Estimate(on, keep_safe=True),
                 **options,
             )
-            if on.door == "choose":
+            if on.entry == "choose":
                 assert kept.margin == pytest.approx(part.margin, abs=EXACT)
             assert kept.margin >= -EXACT
 
@@ -268,9 +263,11 @@ def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
 def test_more_that_is_refused() -> None:
     with pytest.raises(sg.SubgameError, match="An uncertainty is at least 0, not -1"):
         coin_toss("distributional", uncertainty=[1.0, -1.0])
-    with pytest.raises(sg.SubgameError, match="no gap to reach; say how many iterations"):
+    with pytest.raises(sg.SubgameError, match=r"no gap to reach\. Give a number of iterations"):
         coin_toss("distributional", gap=1e-3)
-    with pytest.raises(sg.SubgameError, match="no finite game, so there is no linear program"):
+    with pytest.raises(
+        sg.SubgameError, match="is not a finite game, so there is no linear program"
+    ):
         coin_toss("distributional", schedule="lp")
     with pytest.raises(sg.SubgameError, match="needs a schedule that does not sample"):
         coin_toss("distributional", schedule="es")
@@ -298,7 +295,7 @@ def test_techniques_by_name(name: str) -> None:
     assert json.loads(json.dumps(report))["technique"] == gadget.name
     assert set(report["strategy"]) == {"Play"}
     assert "Tails Play" in refined.table()
-    assert (refined.parts[0].gap is None) == (gadget.door == "random")
+    assert (refined.parts[0].gap is None) == (gadget.entry == "random")
 
 
 @pytest.mark.parametrize(
@@ -326,7 +323,7 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
         (lambda: sg.Resolve(refined=-0.1), "refined is a probability below 1/2, not -0.1"),
         (lambda: sg.Distributional(refined=0.1), "has no choice at the root"),
         (lambda: sg.Distributional("hedgee"), r"form called 'hedgee'; did you mean 'hedge'\?"),  # type: ignore[arg-type]
-        (lambda: sg.Gadget("mine", "open"), "There is no door called 'open'"),  # type: ignore[arg-type]
+        (lambda: sg.Gadget("mine", "open"), "There is no entry called 'open'"),  # type: ignore[arg-type]
         (lambda: sg.Resolve(gifts="low"), r"gifts called 'low'; did you mean 'lower'\?"),
         (lambda: sg.Estimate(sg.Unsafe(), keep_safe=True), "cannot keep Resolve's conditions"),
         (lambda: sg.Distributional(keep_safe=True), "cannot keep Resolve's conditions"),
@@ -339,71 +336,3 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
 def test_gadgets_that_are_refused(make: Any, sentence: str) -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
         make()
-
-
-# Kernels ----------------------------------------------------------------------------------------
-
-
-def hedged_by_quadrature(v: float, mean: float, spread: float, rate: float) -> float:
-    """Brown & Sandholm 2017, eq. (3), by adaptive quadrature split where it is steep."""
-
-    def density(z: float) -> float:
-        return float(expit(-rate * (mean + spread * z - v)) * norm.pdf(z))
-
-    middle, steep = (v - mean) / spread, 10 / (rate * spread)
-    cuts = {round(middle + k * steep, 6) for k in (-4, -1, 0, 1, 4)} | {-3.0, 0.0, 3.0}
-    edges = [-12.0, *sorted(z for z in cuts if -12 < z < 12), 12.0]
-    pieces = (quad(density, lo, hi, epsabs=1e-13, limit=100) for lo, hi in pairwise(edges))
-    return float(sum(found for found, _ in pieces))
-
-
-@pytest.mark.parametrize(
-    ("steepness", "error"),
-    [
-        (0.01, 1e-12),
-        (0.5, 1e-12),
-        (1, 1e-12),
-        (1.5, 1e-12),
-        (1.99, 1e-9),
-        (2, 1e-10),
-        (3, 1e-10),
-        (5, 1e-10),
-        (10, 1e-10),
-        (30, 1e-10),
-        (100, 1e-10),
-        (1000, 1e-10),
-    ],
-)
-def test_hedge_integral(steepness: float, error: float) -> None:
-    """`steepness` is rate x spread: below 2 by Gauss-Hermite, above by Gauss-Legendre."""
-    for spread in (0.01, 1.0, 7.0):
-        rate = steepness / spread
-        for z in (-8.0, -3.0, -1.0, -0.3, 0.0, 0.1, 0.5, 2.0, 5.0):
-            v = 0.3 + z * spread
-            wanted = hedged_by_quadrature(v, 0.3, spread, rate)
-            assert hedged(v, 0.3, spread, rate) == pytest.approx(wanted, abs=error)
-
-
-def test_hedge_at_its_ends() -> None:
-    """No spread is the logistic function; no rate a coin; a great rate the normal distribution."""
-    for v, mean, rate in ((1.0, 2.0, 3.0), (1.0, -2.0, 3.0), (0.0, 0.0, 1.0)):
-        assert hedged(v, mean, 0.0, rate) == pytest.approx(expit(rate * (v - mean)), abs=1e-15)
-    assert hedged(1e6, 0.0, 0.0, 1e6) == 1
-    assert hedged(-1e6, 0.0, 0.0, 1e6) == pytest.approx(0, abs=1e-300)
-    assert hedged(3.0, 0.0, 1.0, 0.0) == pytest.approx(0.5, abs=1e-12)
-    for v in (-2.0, -0.5, 0.0, 1.0):
-        assert hedged(v, 0.0, 1.0, 1e8) == pytest.approx(norm.cdf(v), abs=1e-7)
-
-
-def test_hedge_grows_with_the_value_of_entering() -> None:
-    for spread, rate in ((1.0, 0.5), (1.0, 1.999), (1.0, 2.0), (1.0, 30.0), (0.1, 5.0)):
-        found = np.array([hedged(v, 0.0, spread, rate) for v in np.linspace(-3, 3, 121)])
-        assert (np.diff(found) > -1e-12).all()
-        assert ((found >= 0) & (found <= 1 + 1e-12)).all()
-        np.testing.assert_allclose(found + found[::-1], 1, atol=1e-9)  # symmetric about the mean
-
-
-def test_below_normal() -> None:
-    grid = np.linspace(-38, 38, 1001)
-    found = np.array([below_normal(x) for x in grid])
-    np.testing.assert_allclose(found, norm.cdf(grid), atol=3e-16, rtol=1e-11)

@@ -11,6 +11,7 @@ import pytest
 import subgame as sg
 from helpers import tree_of
 from subgame.refine.depth.leaf_network import LeafNetwork, check_training
+from subgame.refine.subgame import sequence_subgames
 from subgame.tree.files import read_tensors, write_tensors
 
 ROUND, CARD = "after round 1", "after the board card"
@@ -144,7 +145,7 @@ def test_other_continuations_limits_and_games_are_refused() -> None:
 def test_a_part_of_the_limit_is_part_of_it() -> None:
     """Within a subgame only some of the histories are asked for."""
     tree, blueprint, network = tree_of("leduc-ranks"), rough("leduc-ranks"), trained(0)
-    within = sg.cut(tree, "r")[0]
+    (within,) = sequence_subgames(tree, "r")
     limited = sg.depth_limited(
         tree,
         blueprint,

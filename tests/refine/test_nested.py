@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,12 @@ import pytest
 import subgame as sg
 from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc import against_size
-from subgame.refine.nested.answers import Answer, Nested, Widened, nest
+from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.nested.answer import Answer
+from subgame.refine.nested.nest import Nested, nest
+from subgame.refine.nested.sequence import Widened
 from subgame.refine.nested.translation import translate
+from subgame.refine.solve_gadget import Solved, Technique, solve_gadget
 
 KUHN = "no-limit-kuhn(stack=6, bets={})"
 LEDUC = "no-limit-leduc(stack=4, bets={})"
@@ -35,8 +40,8 @@ def blueprint(name: str) -> sg.Strategy:
 @cache
 def nested(game: str, sizes: str, technique: str, method: Any = "inexpensive") -> Nested:
     return nest(
-        blueprint(game.format("fcpa")),
         tree(game.format(sizes)),
+        blueprint(game.format("fcpa")),
         technique=technique,
         method=method,
         iterations=200,
@@ -97,7 +102,7 @@ class Fewer(Game):
 def test_better_than_translation(game: str, sizes: str, technique: str) -> None:
     """Brown & Sandholm 2017, Table 2: nested solving is far less exploitable; in Leduc, 3 times."""
     found, large = nested(game, sizes, technique), tree(game.format(sizes))
-    translated = sg.exploitability(large, translate(blueprint(game.format("fcpa")), large))
+    translated = sg.exploitability(large, translate(large, blueprint(game.format("fcpa"))))
     assert found.answers
     assert float(found.after) < float(translated) / (1 if game == KUHN else 3)
     check_bound(found)
@@ -121,7 +126,7 @@ def test_expensive(technique: str) -> None:
 def test_the_bound_holds_for_any_blueprint(seed: int, technique: str) -> None:
     """A random blueprint gives a lot away; CBV~ is then large and the answers hold it."""
     small, large = (tree(LEDUC.format(sizes)) for sizes in ("fcpa", "all"))
-    found = nest(sg.Strategy.random(small, seed), large, technique=technique, iterations=100)
+    found = nest(large, sg.Strategy.random(small, seed), technique=technique, iterations=100)
     check_bound(found)
     assert float(found.after) <= float(found.before) + 0.02
 
@@ -147,7 +152,7 @@ def first(found: Nested, player: int) -> Answer:
     return next(a for a in found.answers if a.player == player and a.depth == 1)
 
 
-def test_the_alternative_payoff_is_her_best_within_the_abstraction() -> None:
+def test_the_alternative_payoff_is_the_best_within_the_abstraction() -> None:
     """Sec. 6: CBV~(I), computed in the smaller game alone."""
     strategy = blueprint(LEDUC.format("fcpa"))
     for player in (0, 1):
@@ -156,19 +161,58 @@ def test_the_alternative_payoff_is_her_best_within_the_abstraction() -> None:
         assert answer.cbv == pytest.approx([best[name].normalised for name in answer.infosets])
 
 
-def test_maxmargin_holds_the_margin_it_found() -> None:
+@pytest.fixture
+def solves(monkeypatch: pytest.MonkeyPatch) -> list[tuple[GadgetInputs, Solved]]:
+    """What is solved behind gadgets from now on, one entry per answer."""
+    seen: list[tuple[GadgetInputs, Solved]] = []
+
+    def solve(how: Technique, subgame: Any, inputs: GadgetInputs, device: Any = None) -> Solved:
+        seen.append((inputs, solve_gadget(how, subgame, inputs, device)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(import_module("subgame.refine.nested.sequence"), "solve_gadget", solve)
+    return seen
+
+
+def test_maxmargin_holds_the_margin_it_found(solves: list[tuple[GadgetInputs, Solved]]) -> None:
     """The gadget game's value is the smallest margin, measured again in the subgame itself."""
     found = nest(
-        blueprint(LEDUC.format("fcpa")),
         tree(LEDUC.format("all")),
+        blueprint(LEDUC.format("fcpa")),
         technique="maxmargin",
         schedule="lp",
     )
-    for answer in found.answers:
+    for answer, (_, solved) in zip(found.answers, solves, strict=True):
         reached = answer.weight > 0
         margin = (answer.cbv - answer.values)[reached].min()
-        hers = answer.result.value * (1 if answer.player == 1 else -1)
-        assert margin == pytest.approx(-hers, abs=1e-8)
+        theirs = solved.result.value * (1 if answer.player == 1 else -1)
+        assert margin == pytest.approx(-theirs, abs=1e-8)
+
+
+@pytest.mark.parametrize("make", [sg.ReachResolve, sg.ReachMaxmargin])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_gifts_that_are_not_split_are_larger(
+    make: Any, seed: int, solves: list[tuple[GadgetInputs, Solved]]
+) -> None:
+    """2017, Sec. 7: a root infoset takes the whole gift, divided by how rarely it is reached."""
+    small, large = tree(LEDUC.format("fcpa")), tree(LEDUC.format("all"))
+    strategy = sg.Strategy.random(small, seed)
+    gifts = []
+    for split in (True, False):
+        solves.clear()
+        found = nest(large, strategy, technique=make(split=split), iterations=20)
+        assert np.isfinite(found.after.mean)
+        assert all(np.isfinite(answer.values).all() for answer in found.answers)
+        assert all(np.isfinite(inputs.alternative).all() for inputs, _ in solves)
+        pairs = zip(found.answers, solves, strict=True)
+        # Below the first off-tree action the blueprint is the answers', which differ.
+        gifts.append([i.alternative - i.cbv for answer, (i, _) in pairs if answer.depth == 1])
+    larger = 0
+    for one, whole in zip(*gifts, strict=True):
+        assert (one >= 0).all()
+        assert (whole >= one - 1e-12).all()
+        larger += int((whole > one + 1e-9).sum())
+    assert larger > 0
 
 
 def test_on_the_tree_the_blueprint_stays() -> None:
@@ -181,7 +225,7 @@ def test_on_the_tree_the_blueprint_stays() -> None:
 
 def test_without_off_tree_actions_nothing_changes() -> None:
     strategy = blueprint(KUHN.format("fcpa"))
-    found = nest(strategy, strategy.tree)
+    found = nest(strategy.tree, strategy)
     assert not found.answers
     assert found.after == found.before
     assert found.bound == (0, 0)
@@ -191,8 +235,8 @@ def test_without_off_tree_actions_nothing_changes() -> None:
 def test_one_player_alone() -> None:
     both = nested(KUHN, "all", "resolve")
     one = nest(
-        blueprint(KUHN.format("fcpa")),
         tree(KUHN.format("all")),
+        blueprint(KUHN.format("fcpa")),
         technique="resolve",
         player=1,
         iterations=200,
@@ -210,7 +254,7 @@ def test_any_game_with_a_smaller_tree() -> None:
     small = sg.compile(Fewer("leduc-ranks", second_raise))
     large = sg.compile(sg.games.load("leduc-ranks"))
     strategy = sg.solve(small, iterations=500).strategy
-    found = nest(strategy, large, technique="resolve", iterations=200)
+    found = nest(large, strategy, technique="resolve", iterations=200)
     check_bound(found)
     assert {answer.action for answer in found.answers} == {"r"}
     at_random = sg.Strategy.from_table(large, strategy.table())  # uniform where we know nothing
@@ -230,7 +274,7 @@ def test_the_widened_game_is_a_game() -> None:
 def test_edges_are_answered_legally() -> None:
     """The least bet, all-in, all-in for less: a distribution over what the rules allow."""
     game = "no-limit-kuhn(stack=8, bets={})"
-    found = nest(blueprint(game.format("fcpa")), tree(game.format("all")), iterations=100)
+    found = nest(tree(game.format("all")), blueprint(game.format("fcpa")), iterations=100)
     answered = {(answer.public, answer.player) for answer in found.answers}
     assert (":r1", 1) in answered  # the least bet
     assert (":cr6", 0) in answered
@@ -250,7 +294,7 @@ def test_edges_are_answered_legally() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"technique": "unsafe"}, "use method='expensive'"),
+        ({"technique": "unsafe"}, "Use method='expensive'"),
         ({"technique": "estimate"}, "estimates alternative payoffs"),
         ({"technique": "distributional"}, "estimates alternative payoffs"),
         ({"method": "cheap"}, "There is no method of nested solving called 'cheap'"),
@@ -259,15 +303,15 @@ def test_edges_are_answered_legally() -> None:
 )
 def test_wrong_wishes_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
-        nest(blueprint(KUHN.format("fcpa")), tree(KUHN.format("all")), **options)
+        nest(tree(KUHN.format("all")), blueprint(KUHN.format("fcpa")), **options)
 
 
 def test_trees_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(sg.SubgameError, match="is no smaller version of"):
-        nest(blueprint(KUHN.format("all")), tree(KUHN.format("fcpa")))
+    with pytest.raises(sg.SubgameError, match="is not a smaller version of"):
+        nest(tree(KUHN.format("fcpa")), blueprint(KUHN.format("all")))
     hidden = sg.compile(Fewer("rps", lambda state: ("Scissors",)))
     with pytest.raises(sg.SubgameError, match="is not seen by both players"):
-        nest(sg.Strategy.uniform(hidden), sg.compile(sg.games.load("rps")), player=1)
+        nest(sg.compile(sg.games.load("rps")), sg.Strategy.uniform(hidden), player=1)
 
 
 # Brown & Sandholm 2017, Table 2 ---------------------------------------------------------------
@@ -277,7 +321,7 @@ def test_trees_that_do_not_fit_are_refused() -> None:
 def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -> None:
     """Resolve makes small what Table 2 measures, Maxmargin its smallest margin.
 
-    Who may take an off-tree action at the start wins, over her root infosets I, the sum of
+    Who may take an off-tree action at the start wins, over the root infosets I, the sum of
     pi_{-i}(I) max(CBV~(I), v(I, a)): the value of Resolve's gadget game. So with subgames solved
     exactly no technique can be below Resolve, whatever the blueprint.
     """
@@ -292,7 +336,7 @@ def test_no_answer_to_a_first_action_loses_less_than_resolve(seed: int | None) -
         else sg.Strategy.random(small, seed)
     )
     found = {
-        technique: nest(strategy, large, technique=technique, player=1, schedule="lp")
+        technique: nest(large, strategy, technique=technique, player=1, schedule="lp")
         for technique in TECHNIQUES
     }
     won = {

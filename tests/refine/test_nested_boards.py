@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from subgame.refine.nested.answers import Nested, nest
 
 import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games import holdem
 from subgame.games.holdem.bets import BetSizes
 from subgame.refine.gadgets import technique
-from subgame.refine.nested.answers import Nested, nest
 from subgame.refine.nested.translation import mapping, translate
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.betting_tree import Street, grow

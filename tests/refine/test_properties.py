@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import subgame as sg
-from helpers import oracle_of, profile_of, tree_of
+from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import Root, Sequence, largest_margin, least_cost, root_of, root_values, worth
 from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
@@ -182,7 +182,8 @@ def response_reach(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
     """[s] reach of a pure best response of the opponent at the root slots of a part."""
     tree, o = strategy.tree, 1 - part.player
     response = sg.best_response(tree, strategy, o).strategy
-    return engine(tree).plan(o, response.probs[o])[part.subgame.sequence[o]]
+    plan: NDArray[np.float64] = engine(tree).plan(o, response.probs[o])
+    return plan[sequences_above(part.subgame, o)]
 
 
 def test_theorem_1_of_moravcik() -> None:
@@ -217,7 +218,7 @@ def with_gifts(seeds: range) -> list[tuple[int, int, list[sg.Subgame]]]:
         for depth in (4, 5):  # a random game goes on for four events at least
             subgames = list(cut(tree, depth))
             for p in (0, 1):
-                trunk = Trunk.of(blueprint, 1 - p, sg.ReachMaxmargin(), None)
+                trunk = Trunk(blueprint, 1 - p)
                 inside = [s for s in subgames if s.tree.players[p].names]
                 if any((trunk.inputs(s, sg.ReachMaxmargin())[1] > 1e-6).any() for s in inside):
                     out.append((seed, p, subgames))
@@ -303,9 +304,10 @@ def test_gifts_and_their_division() -> None:
         gifts, profile, o = gifts_by_hand(seed, 1 - p), profile_of(blueprint), 1 - p
         roots = [root_of(oracle, subgame, profile, p) for subgame in subgames]
         for technique in (sg.ReachMaxmargin(), sg.ReachMaxmargin(split=False)):
-            trunk = Trunk.of(blueprint, o, technique, None)
+            trunk = Trunk(blueprint, o)
             for subgame, root in zip(subgames, roots, strict=True):
-                found = trunk.gifts(subgame, technique, trunk.inputs(subgame, technique)[0].weight)
+                weight = trunk.inputs(subgame, technique)[0].weight
+                found = subgame.gifts(trunk, technique, weight)
                 slots = subgame.tree.players[o].slots
                 for slot, gift in zip(slots, found.tolist(), strict=True):
                     wanted = 0.0

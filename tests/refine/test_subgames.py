@@ -13,6 +13,7 @@ from helpers import oracle_of, profile_of, strategy_of, tree_of
 from margin_program import root_of, root_values
 from subgame.engines.factory import engine
 from subgame.games.leduc import ROUND_OVER
+from subgame.refine.subgame import sequence_subgames
 
 TIGHT = 1e-12
 CUTS = [
@@ -52,7 +53,7 @@ CUTS = [
     ],
 )
 def test_frontiers(name: str, at: Any, count: int) -> None:
-    subgames = sg.cut(tree_of(name), at)
+    subgames = sequence_subgames(tree_of(name), at)
     assert len(subgames) == count
     tops = np.concatenate([subgame.top for subgame in subgames])
     assert len(np.unique(tops)) == len(tops)  # disjoint
@@ -64,14 +65,14 @@ def test_frontiers(name: str, at: Any, count: int) -> None:
 def test_a_node_by_name_and_by_number() -> None:
     tree = tree_of("kuhn")
     number = tree.node_names.index("pb")
-    by_name, by_number = sg.cut(tree, "pb")[0], sg.cut(tree, number)[0]
+    (by_name,), (by_number,) = (sequence_subgames(tree, at) for at in ("pb", number))
     assert by_name.top.tolist() == by_number.top.tolist()
     assert by_name.tree.digest == by_number.tree.digest
 
 
 def test_liars_dice_after_the_first_bid() -> None:
     tree = tree_of("liars-dice(faces=4)")
-    subgames = sg.cut(tree, "after the first bid")
+    subgames = sequence_subgames(tree, "after the first bid")
     assert [s.name.strip() for s in subgames] == [f"{q}-{f}" for q in (1, 2) for f in range(1, 5)]
     for subgame in subgames:
         assert subgame.chance == pytest.approx(np.full((4, 4), 1 / 16))
@@ -111,17 +112,17 @@ def test_the_whole_game_is_a_subgame() -> None:
 
 
 def test_a_function_that_chooses_what_a_frontier_does() -> None:
-    """One forest instead of five subgames, and no less safe."""
+    """One subgame instead of five subgames, and no less safe."""
     tree = tree_of("leduc")
 
     def after_round_1(state: Any) -> bool:
         return state.first in ROUND_OVER and not state.first.endswith("f")
 
-    (forest,) = sg.cut(tree, after_round_1)
-    five = sg.cut(tree, "after round 1")
-    assert sorted(forest.top.tolist()) == sorted(h for s in five for h in s.top.tolist())
+    (joint,) = sequence_subgames(tree, after_round_1)
+    five = sequence_subgames(tree, "after round 1")
+    assert sorted(joint.top.tolist()) == sorted(h for s in five for h in s.top.tolist())
     for p in (0, 1):
-        slots = forest.tree.players[p].slots
+        slots = joint.tree.players[p].slots
         assert len(slots) == sum(len(s.tree.players[p].slots) for s in five) == 30
         assert sorted(slots) == sorted(name for s in five for name in s.tree.players[p].slots)
     blueprint = sg.Strategy.random(tree, seed=3)
@@ -129,7 +130,7 @@ def test_a_function_that_chooses_what_a_frontier_does() -> None:
         sg.refine(tree, blueprint, at=at, technique="maxmargin", schedule="lp")
         for at in (after_round_1, "after round 1")
     ]
-    # The forest's margin is the smallest of the five.
+    # The joint margin is the smallest of the five.
     for p in (0, 1):
         margins = [[q.margin for q in r.parts if q.player == p] for r in refined]
         assert margins[0] == [pytest.approx(min(margins[1]), abs=1e-7)]
@@ -172,7 +173,7 @@ def test_a_function_that_leaks_is_refused_by_name() -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
         sg.cut(tree_of("coin-toss"), heads)
 
-    def kings(state: Any) -> bool:  # player 0 holds a king: she can tell, player 1 cannot
+    def kings(state: Any) -> bool:  # player 0 holds a king: player 0 can tell, player 1 cannot
         return bool(state.information_state(0).startswith("K") and state.public_state() == "b")
 
     with pytest.raises(sg.SubgameError, match="is not closed: in 'Jb' player 1 cannot tell"):
@@ -182,8 +183,8 @@ def test_a_function_that_leaks_is_refused_by_name() -> None:
 def test_augmented_infosets_count_too() -> None:
     """Burch et al. 2014, Def. 1: also whoever does not act must know that the subgame began.
 
-    After "pb" in Kuhn it is player 0's turn, and she knows that she holds the king; player 1, who
-    bet, does not.
+    After "pb" in Kuhn it is player 0's turn, who knows of holding the king; player 1, who bet, does
+    not.
     """
 
     def king_faces_a_bet(state: Any) -> bool:
@@ -242,15 +243,15 @@ def test_the_blueprint_comes_back_byte_for_byte(name: str, at: str) -> None:
 def test_embedding(name: str, at: str) -> None:
     """A sequence inside and its place in the whole tree are the same infoset and action."""
     tree = tree_of(name)
-    for subgame in sg.cut(tree, at):
+    for subgame in sequence_subgames(tree, at):
         for p in (0, 1):
-            side, home, where = subgame.tree.players[p], tree.players[p], subgame.embed[p]
+            side, whole, where = subgame.tree.players[p], tree.players[p], subgame.places[p]
             assert len(where) == side.num_sequences
-            assert where[: len(side.slots)].tolist() == subgame.sequence[p].tolist()
+            assert (where[: len(side.slots)] == -1).all()
             for i, infoset in enumerate(side.names):
-                j = home.index[infoset]
-                assert side.actions[i] == home.actions[j]
-                assert where[side.sequences(i)].tolist() == home.sequences(j).tolist()
+                j = whole.index[infoset]
+                assert side.actions[i] == whole.actions[j]
+                assert where[side.sequences(i)].tolist() == whole.sequences(j).tolist()
 
 
 # Values inside are values of the whole ------------------------------------------------------------
@@ -262,21 +263,23 @@ def test_values_inside_are_those_of_the_whole_game(name: str, at: str) -> None:
     tree, oracle = tree_of(name), oracle_of(name)
     profile = oracle.random_profile(random.Random(f"{name} {at}"))
     strategy, whole = strategy_of(tree, profile), engine(tree)
-    for subgame in sg.cut(tree, at):
+    for subgame in sequence_subgames(tree, at):
         run = engine(subgame.tree)
         for o in (0, 1):
             p = 1 - o
             reach = whole.plan(p, strategy.probs[p])[subgame.sequence[p]]
             plan = run.plan(p, subgame.restrict(strategy, p), reach)
             side = subgame.tree.players[o]
-            values = run.values(o, subgame.restrict(strategy, o), plan)
+            values = run.values(o, subgame.restrict(strategy, o), plan).sequences
             response = run.respond(o, plan)
             wanted = oracle.counterfactual_values(profile, o)
             best = oracle.counterfactual_best_response(profile, o)
             for i, infoset in enumerate(side.names):
                 row = [wanted[infoset][action] for action in side.actions[i]]
+                assert values is not None
+                assert response.infosets is not None
                 np.testing.assert_allclose(values[side.sequences(i)], row, atol=TIGHT)
-                assert response.values[i] == pytest.approx(best[infoset], abs=TIGHT)
+                assert response.infosets[i] == pytest.approx(best[infoset], abs=TIGHT)
 
             root = root_of(oracle, subgame, profile, p)
             assert sorted(side.slots) == sorted(root.weight)
@@ -284,18 +287,18 @@ def test_values_inside_are_those_of_the_whole_game(name: str, at: str) -> None:
             known = root_values(oracle, root, profile)
             for s, slot in enumerate(side.slots):
                 assert weight[s] == pytest.approx(root.weight[slot], abs=TIGHT)
-                got = response.slots[s]
+                got = response.roots[0, s]
                 assert got == pytest.approx(known[slot] * root.weight[slot], abs=TIGHT)
 
 
 @pytest.mark.parametrize(("name", "at"), CUTS)
 def test_weights_are_reaches(name: str, at: str) -> None:
-    """Where somebody acts at the top, her slot's weight is her infoset's counterfactual reach."""
+    """Where a player acts at the top, the slot's weight is the infoset's counterfactual reach."""
     tree, oracle = tree_of(name), oracle_of(name)
     strategy = sg.Strategy.random(tree, seed=5)
     profile = profile_of(strategy)
     acting = 0
-    for subgame in sg.cut(tree, at):
+    for subgame in sequence_subgames(tree, at):
         assert subgame.chance.shape == tuple(len(side.slots) for side in subgame.tree.players)
         for p in (0, 1):
             reach = oracle.counterfactual_reach(profile, p)

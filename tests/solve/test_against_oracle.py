@@ -50,10 +50,11 @@ def test_counterfactual_values(name: str) -> None:
     profile = oracle.random_profile(random.Random(name))
     strategy, run = strategy_of(tree, profile), engine(tree)
     for p in (0, 1):
-        values = run.values(p, strategy.probs[p], run.plan(1 - p, strategy.probs[1 - p]))
+        found = run.values(p, strategy.probs[p], run.plan(1 - p, strategy.probs[1 - p]))
         wanted = array_of(tree, p, oracle.counterfactual_values(profile, p))
         slots = len(tree.players[p].slots)
-        np.testing.assert_allclose(values[slots:], wanted[slots:], atol=TIGHT)
+        assert found.sequences is not None
+        np.testing.assert_allclose(found.sequences[slots:], wanted[slots:], atol=TIGHT)
 
 
 def _forced(tree: SequenceTree, p: int) -> list[int]:
@@ -75,29 +76,33 @@ def test_first_ten_iterations(name: str, rule: str) -> None:
         average = run.strategy()
         for p in (0, 1):
             slots = len(tree.players[p].slots)
-            memory = run.memories[p]
-            for ours, theirs in (
-                (memory.regret, snapshot.regrets[p]),
-                (memory.average, snapshot.sums[p]),
-                (average.probs[p], snapshot.average[p]),
+            kept = run.cfr.pair[p]
+            for k, (ours, theirs) in enumerate(
+                (
+                    (kept.regret, snapshot.regrets[p]),
+                    (np.asarray(kept.average), snapshot.sums[p]),
+                    (average.probs[p], snapshot.average[p]),
+                )
             ):
                 wanted = array_of(tree, p, theirs)
-                if ours is memory.average:  # none is kept where there is no choice
+                if k == 1:  # none is kept where there is no choice
                     wanted[_forced(tree, p)] = 0
                 np.testing.assert_allclose(ours[slots:], wanted[slots:], atol=TIGHT)
         # Where a regret is zero but for rounding, the order of sums decides what is played next;
         # so each iteration starts from the oracle's own numbers, which were just found equal.
         for p in (0, 1):
-            memory, now = run.memories[p], array_of(tree, p, snapshot.regrets[p])
+            kept, now = run.cfr.pair[p], array_of(tree, p, snapshot.regrets[p])
             if RULES[rule].predictive:
                 discount = np.array([RULES[rule].discount(t, r) for r in before[p]])
-                memory.instant[:] = now - discount * before[p]
-            memory.regret[:] = before[p] = now
-        run.advance(0)
+                assert kept.instant is not None
+                kept.instant[:] = now - discount * before[p]
+            kept.regret[:] = before[p] = now
+        ahead = run.engine.rates(run.schedule.discounts(t + 1, 1), t + 1)[0]
         for p in (0, 1):
             wanted = array_of(tree, p, snapshot.current[p])
             slots = len(tree.players[p].slots)
-            np.testing.assert_allclose(run.memories[p].sigma[slots:], wanted[slots:], atol=TIGHT)
+            sigma = run.engine.current(p, run.cfr.pair[p], ahead)
+            np.testing.assert_allclose(sigma[slots:], wanted[slots:], atol=TIGHT)
 
 
 def test_ten_iterations_are_ten_times_one() -> None:
@@ -108,9 +113,9 @@ def test_ten_iterations_are_ten_times_one() -> None:
         once.advance(10)
         for _ in range(10):
             often.advance(1)
-        for a, b in zip(once.memories, often.memories, strict=True):
+        for a, b in zip(once.cfr.pair, often.cfr.pair, strict=True):
             assert a.regret.tobytes() == b.regret.tobytes()
-            assert a.average.tobytes() == b.average.tobytes()
+            assert np.asarray(a.average).tobytes() == np.asarray(b.average).tobytes()
 
 
 def test_strategy_round_trip() -> None:

@@ -55,9 +55,9 @@ def test_it_is_not_said(before: str) -> None:
 
 
 def test_engines_on_the_cpu_watch(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = import_module("subgame.engines.factory")
+    compiling = import_module("subgame.engines.numba.compiling")
     asked: list[bool] = []
-    monkeypatch.setattr(engine, "watch", lambda: asked.append(True))
+    monkeypatch.setattr(compiling, "watch", lambda: asked.append(True))
     tree = sg.compile(sg.games.load("kuhn"))
     sg.exploitability(tree, sg.Strategy.uniform(tree))
     assert asked == [True]

@@ -12,6 +12,7 @@ import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.factory import engine
 from subgame.engines.numba.int16 import Halves
+from subgame.solve.cfr import Cfr
 from subgame.solve.endgame import memory_needed
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -37,20 +38,26 @@ def test_numbers_are_kept_to_a_share_of_the_greatest_beside_them() -> None:
 def test_a_step_is_that_of_thirty_two_bits_rounded(name: str, schedule: str) -> None:
     """From the same numbers; afterwards each is off by what a line of sixteen rounds away."""
     tree, plan, rng = compile_range_tree(GAMES[name]), parse(schedule), np.random.default_rng(0)
-    runs = [engine(tree, 1, storage=storage) for storage in ("float32", "int16")]
-    both: list[Any] = [
-        tuple(run.memory(p, predictive=plan.predictive) for p in (0, 1)) for run in runs
+    runs = [
+        Cfr(
+            engine(tree, 1, storage=storage),
+            predictive=plan.predictive,
+            alternating=plan.alternating,
+            responder=plan.responder,
+        )
+        for storage in ("float32", "int16")
     ]
+    both: list[Any] = [run.pair for run in runs]
     for p in (0, 1):
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             halves = getattr(both[1][p], field)
             halves[:] = rng.random(tree.stored(p), dtype=np.float32)
             getattr(both[0][p], field)[:] = np.asarray(halves)
-    for run, memories in zip(runs, both, strict=True):
-        run.iterate(memories, plan.discounts(11, 2), plan.alternating, None, plan.responder)
+    for run in runs:
+        run.advance(plan.discounts(11, 2), 11)
     for p in (0, 1):
         for field in ("regret", "average"):
-            want, got = (np.asarray(getattr(memories[p], field)) for memories in both)
+            want, got = (np.asarray(getattr(pair[p], field)) for pair in both)
             top = np.abs(want).reshape(-1, 16).max(1).repeat(16)
             assert (np.abs(got - want) <= 1e-4 * top + 1e-5 * np.abs(want).max()).all()
         assert isinstance(both[1][p].regret, Halves)
@@ -92,14 +99,13 @@ def test_few_hands_and_many_iterations_are_not_lost_in_rounding() -> None:
         ]
         assert least < gaps[0]
         assert gaps[1] < 1.5 * gaps[0] + 1e-6
-    run = engine(tree, 1, storage="int16")
-    one, two = run.memory(0), run.memory(1)
-    run.iterate((one, two), parse("dcfr").discounts(1, 4), True)
-    for p, memory in enumerate((one, two)):
+    run = Cfr(engine(tree, 1, storage="int16"))
+    run.advance(parse("dcfr").discounts(1, 4), 1)
+    for p, regrets in enumerate(run.pair):
         real = np.zeros(tree.stored(p), dtype=bool)
         for j in range(len(tree.streets[0].states[p])):
             real[tree.players[p].cells(0, j)] = True
-        assert not np.asarray(memory.regret)[~real].any()
+        assert not np.asarray(regrets.regret)[~real].any()
 
 
 def test_other_storages_and_other_trees_are_refused() -> None:

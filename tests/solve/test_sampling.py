@@ -26,18 +26,19 @@ def started(tree: sg.PublicTree, schedule: str, regrets: str, seed: int = 0) -> 
     """A run about to begin, from no regrets or from some that make both players mix unevenly."""
     run = Run(tree, parse(schedule), seed)
     rng = np.random.default_rng(sum(regrets.encode()))
-    for memory in run.memories:
+    for side in run.cfr.pair:
         if regrets != "none":
-            memory.regret[:] = rng.exponential(size=len(memory.regret))
+            side.regret[:] = rng.exponential(size=len(side.regret))
     return run
 
 
 def gained(tree: sg.PublicTree, schedule: str, regrets: str, seed: int = 0) -> Floats:
     """What one iteration adds to player 0's regrets."""
     run = started(tree, schedule, regrets, seed)
-    before = run.memories[0].regret.copy()
+    before: Floats = run.cfr.pair[0].regret.copy()
     run.advance(1)
-    return run.memories[0].regret - before
+    after: Floats = run.cfr.pair[0].regret
+    return after - before
 
 
 @pytest.mark.parametrize("name", ["random(seed=8)", "random(seed=29)"])
@@ -73,13 +74,13 @@ def test_averages_weigh_every_iteration_alike(name: str, sampling: str) -> None:
         runs = [started(tree, schedule, regrets, seed) for seed in range(SEEDS)]
         plan = engine(tree).plan(
             1,
-            sg.Strategy.from_weights(
-                tree, tuple(memory.regret for memory in runs[0].memories)
-            ).probs[1],
+            sg.Strategy.from_weights(tree, tuple(side.regret for side in runs[0].cfr.pair)).probs[
+                1
+            ],
         )
         for run in runs:
             run.advance(1)
-        drawn = np.array([run.memories[1].average[1:] / plan[1:] for run in runs])
+        drawn = np.array([np.asarray(run.cfr.pair[1].average)[1:] / plan[1:] for run in runs])
         found.append((drawn.mean(axis=0), drawn.std(axis=0) / np.sqrt(SEEDS)))
     (one, error_one), (two, error_two) = found
     assert np.all(one > 0)
@@ -124,12 +125,14 @@ def test_discounts_apply_to_samples_as_well(sampling: str) -> None:
     )
     for run in (plain, linear):
         run.advance(1)
-    first = [memory.average.copy() for memory in plain.memories]
+    first = [np.array(side.average) for side in plain.cfr.pair]
     for run in (plain, linear):
         run.advance(1)
     for p in (0, 1):
-        second = plain.memories[p].average - first[p]
-        np.testing.assert_allclose(linear.memories[p].average, first[p] / 2 + second, atol=1e-12)
+        second = np.asarray(plain.cfr.pair[p].average) - first[p]
+        np.testing.assert_allclose(
+            np.asarray(linear.cfr.pair[p].average), first[p] / 2 + second, atol=1e-12
+        )
 
 
 def test_compiled_walks_survive_being_cached() -> None:

@@ -128,8 +128,11 @@ def test_a_schedule_is_itself() -> None:
         ("cfr-br(responder=2)", "The responder must be player 0 or 1, or -1 for none, not 2"),
         ("cfr(responder=1)", "A best responder needs an alternating schedule without sampling."),
         ("lp", "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."),
-        (7, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not 7."),
-        (None, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not None."),
+        (7, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not 7."),
+        (
+            None,
+            "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not None.",
+        ),
     ],
 )
 def test_bad_schedules(text: Any, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Cards that are the same: merged trees beside trees in which every hand stands apart."""
+"""Cards that are the same: merged trees beside trees in which every hand is for itself."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import same_cards
+from subgame.solve.cfr import Cfr
 from subgame.solve.endgame import load, save
 from subgame.solve.schedule import parse
-from subgame.tree.ranges.merging import Apart, apart
+from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 SHORT = Deck("789TJQ", "cdhs")
@@ -32,14 +33,14 @@ SPOTS: dict[str, Holdem] = {
 }
 
 
-def both(game: Holdem) -> tuple[Apart, RangeTree]:
+def both(game: Holdem) -> tuple[Unmerged, RangeTree]:
     """Every hand and every board for itself; and merged. In neither do whole suits change places,
     which only strategies that do not tell those apart would bear.
     """
     game = replace(game)
     vars(game)["symmetries"] = np.zeros(1, dtype=np.int64)
     merged = compile_range_tree(game, merge=True)
-    plain = apart(merged)
+    plain = unmerged(merged)
     assert merged.merged
     assert not plain.tree.merged
     assert merged.stored(0) < plain.tree.stored(0)
@@ -48,20 +49,22 @@ def both(game: Holdem) -> tuple[Apart, RangeTree]:
 
 
 @pytest.mark.parametrize("name", sorted(SPOTS))
-def test_an_iteration_is_that_of_all_hands_apart(name: str) -> None:
-    """From any memory that does not tell same hands apart, every regret and average is equal."""
-    (plain, where, _), merged = both(SPOTS[name])
+def test_an_iteration_is_that_of_all_hands_for_themselves(name: str) -> None:
+    """Regrets and averages are equal, from any that do not tell same hands apart."""
+    (plain, _, where, _), merged = both(SPOTS[name])
+    assert where is not None
     seed = int(np.random.default_rng().integers(2**32))
     rng, plan = np.random.default_rng(seed), parse("dcfr")
-    small, large = ((run.memory(0), run.memory(1)) for run in (engine(merged), engine(plain)))
+    runs = [Cfr(engine(tree)) for tree in (merged, plain)]
+    small, large = (run.pair for run in runs)
     for p, at in enumerate(where):
         for field in ("regret", "average"):
             numbers = getattr(small[p], field)
             # Regrets so large that none changes its sign: rounding would decide about some.
             numbers[:] = (rng.random(len(numbers)) + 0.5) * (1e6 if field == "regret" else 1)
             getattr(large[p], field)[at >= 0] = numbers[at[at >= 0]]
-    for memories, tree in ((small, merged), (large, plain)):
-        engine(tree).iterate(memories, plan.discounts(11, 2), True)
+    for run in runs:
+        run.advance(plan.discounts(11, 2), 11)
     for p, at in enumerate(where):
         for field in ("regret", "average"):
             got, want = getattr(small[p], field), getattr(large[p], field)[at >= 0]
@@ -71,7 +74,7 @@ def test_an_iteration_is_that_of_all_hands_apart(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SPOTS))
-def test_best_responses_and_values_are_those_of_all_hands_apart(name: str) -> None:
+def test_best_responses_and_values_are_those_of_all_hands_for_themselves(name: str) -> None:
     many_hands, merged = both(SPOTS[name])
     plain = many_hands.tree
     few = sg.Strategy.random(merged)
@@ -88,7 +91,7 @@ def test_best_responses_and_values_are_those_of_all_hands_apart(name: str) -> No
         )
         for found, tree, strategy in ((side, merged, few), (other, plain, many)):
             run = engine(tree)
-            values = run.respond(p, run.plan(1 - p, strategy.probs[1 - p])).slots
+            values = run.respond(p, run.plan(1 - p, strategy.probs[1 - p])).roots[0]
             by_name = dict(zip(found.slots, values.tolist(), strict=True))
             if found is side:
                 want = by_name
