@@ -21,32 +21,38 @@ from typing import TYPE_CHECKING
 
 from subgame import games
 from subgame._verbs import callable_package
-from subgame.errors import MemoryLimitError, SubgameError
+from subgame.errors import MemoryLimitError as MemoryLimitError
+from subgame.errors import SubgameError
 from subgame.games import holdem
-from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.interop import gambit, openspiel
-from subgame.refine.decompose import Compact, cfr_d, compact, trunk_of
-from subgame.refine.depth.continuations import Continuations, all_pure, biased
-from subgame.refine.depth.leaf_network import (
-    LeafNetwork,
-    load_leaf_networks,
-    save_leaf_networks,
-    train_leaf_network,
-)
-from subgame.refine.depth.leaves import Rollouts, exact
-from subgame.refine.depth.limit import DepthLimited, depth_limited
-from subgame.refine.depth.play import LimitedPlay, play_limited
-from subgame.refine.depth.solve import (
-    LimitedSolution,
-    best_completion,
-    self_generated,
-    solve_limited,
-)
+from subgame.games.base import CHANCE as CHANCE
+from subgame.games.base import TERMINAL as TERMINAL
+from subgame.games.base import Game, State
+from subgame.interop import gambit as gambit
+from subgame.interop import openspiel as openspiel
+from subgame.refine.decompose import Compact as Compact
+from subgame.refine.decompose import cfr_d
+from subgame.refine.decompose import compact as compact
+from subgame.refine.decompose import trunk_of as trunk_of
+from subgame.refine.depth.continuations import Continuations as Continuations
+from subgame.refine.depth.continuations import all_pure as all_pure
+from subgame.refine.depth.continuations import biased as biased
+from subgame.refine.depth.leaf_network import LeafNetwork as LeafNetwork
+from subgame.refine.depth.leaf_network import load_leaf_networks as load_leaf_networks
+from subgame.refine.depth.leaf_network import save_leaf_networks as save_leaf_networks
+from subgame.refine.depth.leaf_network import train_leaf_network as train_leaf_network
+from subgame.refine.depth.leaves import Rollouts as Rollouts
+from subgame.refine.depth.leaves import exact as exact
+from subgame.refine.depth.limit import DepthLimited as DepthLimited
+from subgame.refine.depth.limit import depth_limited
+from subgame.refine.depth.play import LimitedPlay as LimitedPlay
+from subgame.refine.depth.play import play_limited
+from subgame.refine.depth.solve import LimitedSolution as LimitedSolution
+from subgame.refine.depth.solve import best_completion as best_completion
+from subgame.refine.depth.solve import self_generated, solve_limited
 from subgame.refine.gadgets import (
     Distributional,
     Estimate,
     Gadget,
-    GadgetInputs,
     Maxmargin,
     ReachEstimateDistributional,
     ReachMaxmargin,
@@ -54,23 +60,27 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.nested.mappings import ActionMapping
-from subgame.refine.nested.nest import Nested, nest
+from subgame.refine.gadgets import GadgetInputs as GadgetInputs
+from subgame.refine.nested.mappings import ActionMapping as ActionMapping
+from subgame.refine.nested.nest import Nested as Nested
+from subgame.refine.nested.nest import nest
 from subgame.refine.nested.translation import translate
-from subgame.refine.refine import Refinement, blueprint
+from subgame.refine.refine import Refinement as Refinement
+from subgame.refine.refine import blueprint as blueprint
 from subgame.refine.refine import refine as _refine
-from subgame.refine.subgame import Subgame, combine, cut
-from subgame.solve.endgame import Endgame
-from subgame.solve.evaluate import (
-    BestResponse,
-    Exploitability,
-    best_response,
-    expected_value,
-    exploitability,
-    head_to_head,
-)
+from subgame.refine.subgame import Subgame as Subgame
+from subgame.refine.subgame import combine as combine
+from subgame.refine.subgame import cut
+from subgame.solve.endgame import Endgame as Endgame
+from subgame.solve.evaluate import BestResponse as BestResponse
+from subgame.solve.evaluate import Exploitability as Exploitability
+from subgame.solve.evaluate import best_response, exploitability
+from subgame.solve.evaluate import expected_value as expected_value
+from subgame.solve.evaluate import head_to_head as head_to_head
 from subgame.solve.lp import solve_lp
-from subgame.solve.results import Point, Result, Step
+from subgame.solve.results import Point as Point
+from subgame.solve.results import Result as Result
+from subgame.solve.results import Step as Step
 from subgame.solve.schedule import (
     CFR,
     CFRBR,

@@ -219,7 +219,9 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
             raise AssertionError("player 2's half is no equilibrium strategy")
         for name, printed in TABLE_3.items():
             how = replace(mapping(name), tie=1.0)
-            wins = sg.exploitability(large, sg.translate(tree=large, strategy=strategy, how=how)).per_seat[1]
+            wins = sg.exploitability(
+                large, sg.translate(tree=large, strategy=strategy, how=how)
+            ).per_seat[1]
             rows.append(row(f"Kuhn, stack {n}, {name}", printed[k], round((wins - value) / 10, 3)))
     return rows
 
@@ -234,7 +236,12 @@ def _leduc() -> list[dict[str, Any]]:
         row(
             f"Leduc, stack 12, {name}",
             printed,
-            round(sg.exploitability(large, sg.translate(tree=large, strategy=solved.strategy, how=name)).mean, 3),
+            round(
+                sg.exploitability(
+                    large, sg.translate(tree=large, strategy=solved.strategy, how=name)
+                ).mean,
+                3,
+            ),
             f"abstract equilibrium by {solver}",
         )
         for name, printed in TABLE_6.items()

@@ -1,1 +1,1 @@
-"""Solving: schedules, the CFR loop, evaluation, the linear program. Called, it is `solver.solve`."""
+"""Solving: schedules, the CFR loop, evaluation, linear programs. Called, it is `solver.solve`."""
