@@ -20,7 +20,7 @@ import numpy as np
 
 import subgame as sg
 from subgame.errors import did_you_mean
-from subgame.solve.evaluate import worth
+from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import LANES
@@ -162,7 +162,7 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
         gap = float(run.measure()) * milli
         curve.append([goal, spent, gap, theirs])
         tell(f"{goal} iterations, {spent:.0f} s: {gap:.4g} mbb/h (the prototype: {theirs:g})")
-    value = -worth(run.engine, run.played()) * milli
+    value = -value_of(run.engine, run.played()) * milli
     return {
         "schedule": "cfr+",
         "bandwidth": {threads: probe(threads)},

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Mode, Regrets, Response
+from subgame.engines.contract import Mode, Numbers, Regrets, Response
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.blocks import (
     Behaviour,
@@ -42,8 +42,6 @@ from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[Any] | Blocks
-"""A strategy: in the layout of `Strategy`, or on the device."""
 Tensor = Any
 SCRATCH = 4 << 30
 """Bytes that one street's lanes and values may take before its boards are cut into slices."""
@@ -319,7 +317,7 @@ class RangeBatch(Traversals):
         """The strategy that regret matching plays now, as probabilities in float32."""
         return matched(self, p, regrets.regret.weights, regrets.instant, rates)
 
-    def behaviour(self, p: int, average: Numbers) -> Blocks:
+    def behaviour(self, p: int, average: Numbers | None) -> Blocks:
         """The behaviour strategy of an average, as probabilities; a view of the average."""
         return Behaviour(self.blocks(p, average))
 
