@@ -141,7 +141,7 @@ def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
             found.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
             sides.append(run)
     assert_same(*sides)
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -182,6 +182,8 @@ def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
     probs = sg.Strategy.random(wide, seed=1).probs
     for p in (0, 1):
         a, b = inside.regrets(p), outside.regrets(p)
+        assert a.average is not None
+        assert b.average is not None
         a.average[:] = probs[p]
         b.average[:] = probs[p]
         np.testing.assert_array_equal(a.average.numpy(), b.average.numpy())

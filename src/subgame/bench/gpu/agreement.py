@@ -120,7 +120,10 @@ def _bits_of_difference(engine: TorchRangeEngine, one: Pair, other: Pair) -> Jso
     """The most last bits by which two solves differ, and the share of numbers that do."""
     most, different, total = 0.0, 0, 0
     for p, part, s in np.ndindex(2, 2, len(engine.levels)):
-        a, b = one[p][part].blocks[s], other[p][part].blocks[s]
+        mine, yours = one[p][part], other[p][part]
+        assert mine is not None
+        assert yours is not None
+        a, b = mine.blocks[s], yours.blocks[s]
         every = slice(0, engine.levels[s].units)
         x, y = peek(a, every).double(), peek(b, every).double().cpu()
         # Where gains cancel what was there, what is left is the rounding of float32.
@@ -186,8 +189,9 @@ class GadgetCase(NamedTuple):
         cfr = cfr_of(batch, plan, (weight, self.ours) if o == 0 else (self.ours, weight))
         cfr.learner = learner
         for regrets, (regret, average) in zip(cfr.pair, self.drawn, strict=True):
-            for part, values in zip(regrets[:2], (regret, average), strict=True):
-                part.blocks[0].copy_(batch.torch.from_numpy(values))
+            for part, values in zip(regrets, (regret, average, None), strict=True):
+                if part is not None and values is not None:
+                    part.blocks[0].copy_(batch.torch.from_numpy(values))
         advance(cfr, plan, 11, iterations)
         real = real_hands(batch)[: batch.levels[0].units]
         kept = [part.blocks[0] for regrets in cfr.pair for part in regrets[:2]]
