@@ -140,7 +140,7 @@ def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedu
             for (key, a), number in getattr(slow, field)[p].items():
                 if (str(key), a) in numbers:
                     by = 1 / reach[str(key)] if scale is None else scale
-                    getattr(explicit.memories[p], field)[numbers[str(key), a]] = number * by
+                    getattr(explicit.cfr.pair[p], field)[numbers[str(key), a]] = number * by
     explicit.iteration = FIRST - 1
     explicit.advance(MANY)
     fast.run.advance(plan.discounts(FIRST, MANY + 1), FIRST)
@@ -150,7 +150,7 @@ def test_merged_infosets_of_the_explicit_engine_learn_the_same(name: str, schedu
             for j, k, a, edge in fast.actions(p, s):
                 at = where[p].get((str((s, j, k)), a))
                 if at is not None:
-                    want = explicit.memories[p].regret[at] * deals
+                    want = explicit.cfr.pair[p].regret[at] * deals
                     assert got[edge, k] == pytest.approx(want, rel=1e-5, abs=2e-3), FRESH
                     checked += 1
             assert checked

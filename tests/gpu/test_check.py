@@ -132,7 +132,7 @@ def test_slices() -> None:
 
 
 def test_larger_trees() -> None:
-    limit = check.turn_holdem("cpu", TURN)[0].quote().device - 1
+    limit = check.turn_holdem("cpu", TURN)[0].estimate().device - 1
     found = check_larger.part_larger(
         BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), sample=1 << 20
     )
@@ -180,6 +180,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
     class Off(TorchSequenceEngine):
         def respond(self, p: int, opponent_plan: Any) -> Any:
             found = super().respond(p, opponent_plan)
+            assert found.sequences is not None
             return found._replace(sequences=found.sequences + 1e-3)
 
     monkeypatch.setattr(check_games, "on", lambda tree, device: Off(tree, "cpu"))
@@ -205,10 +206,10 @@ def test_buckets() -> None:
 def test_bucketed_kernels_beside_plain_pytorch() -> None:
     tree = compile_range_tree(FLOP)
     with numpy_triton.installed():
-        plain, fused = (TorchRangeEngine(tree, "cpu", fused=fused) for fused in (False, True))
+        plain, fused = (TorchRangeEngine(tree, "cpu", triton=triton) for triton in (False, True))
         buckets = Buckets.by_strength(tree, "flop", 5)
-        assert fused.fused
-        assert not plain.fused
+        assert fused.triton
+        assert not plain.triton
         found = check_buckets._agreement(fused, plain, buckets)
     for schedule in ("dcfr", "pcfr+"):
         assert found[f"fused and plain, {schedule}"] < 1e-5

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from subgame.refine.doors import Door
 
 import subgame as sg
 from helpers import SMALL, tree_of
 from holdem_games import GAMES
 from subgame.engines.factory import engine
-from subgame.refine.gadgets import gadget_form
+from subgame.refine.gadget_game import gadget_form
+from subgame.refine.learners import Choice
 from subgame.refine.payoffs import Trunk
+from subgame.refine.solve_gadget import GadgetRun, default_schedule
+from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
@@ -126,10 +128,27 @@ def cfr_from(run: Any, schedule: sg.Schedule, numbers: list[dict[str, Any]]) -> 
         alternating=schedule.alternating,
         responder=schedule.responder,
     )
+    write(cfr, numbers)
+    return cfr
+
+
+def write(cfr: Cfr, numbers: list[dict[str, Any]]) -> None:
     for regrets, given in zip(cfr.pair, numbers, strict=True):
         for field, values in given.items():
             getattr(regrets, field)[:] = values
-    return cfr
+
+
+def subgames(tree: SequenceTree, at: str) -> list[SequenceSubgame]:
+    return [each for each in sg.cut(tree, at) if isinstance(each, SequenceSubgame)]
+
+
+def preset(cfr: Cfr, schedule: sg.Schedule, seed: int) -> None:
+    """Give a gadget's learner random regrets, where it has any, as after 10 iterations."""
+    run, learner = cfr.engine, cfr.learner
+    if isinstance(learner, Choice):
+        drawn = np.random.default_rng(seed).random(tuple(learner.regret.shape))
+        learner.regret[...] = run.array(100 * drawn)
+        learner.ahead[...] = run.rates(schedule.discounts(11, 1), 11)[0]
 
 
 def same_regrets(got: Cfr, want: Cfr, seed: int, tight: float = TIGHT) -> None:
@@ -212,7 +231,7 @@ def test_what_is_on_the_device_stays_there(seed: int) -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["kuhn", "liars-dice(dice=1, faces=3)", "coin-toss"])
-def test_judging_on_a_device(name: str, device: str, seed: int) -> None:
+def test_evaluation_on_a_device(name: str, device: str, seed: int) -> None:
     tree = tree_of(name)
     strategy, other = (sg.Strategy.random(tree, seed + k) for k in (0, 1))
     want, got = (sg.exploitability(tree, strategy, device=d) for d in (None, device))
@@ -267,7 +286,7 @@ def test_a_recorded_iteration_can_be_replayed(
 ) -> None:
     """All that changes between iterations and calls comes through places that stay."""
     monkeypatch.setattr("subgame.engines.torch.sequence.Tape", Replay)
-    tree, plan, sides = sg.cut(tree_of("leduc"), "after round 1")[0].tree, parse(schedule), []
+    tree, plan, sides = subgames(tree_of("leduc"), "after round 1")[0].tree, parse(schedule), []
     start = drawn(tree, plan, seed)
     for graphs in (False, True):
         run = TorchSequenceEngine(tree, "cpu", graphs=graphs)
@@ -300,24 +319,36 @@ def test_graphs_change_nothing(schedule: str, seed: int) -> None:
 @pytest.mark.parametrize("technique", TECHNIQUES)
 @pytest.mark.parametrize("name", ["leduc", "a random game"])
 def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None:
-    """What the gadget is told, and steps in its game from random regrets."""
+    """What the gadget is told, and steps from random regrets: in its game, and of its learner."""
     tree, gadget, o = named(name, seed), TECHNIQUES[technique], seed % 2
     rough, guess = (sg.Strategy.random(tree, seed + k) for k in (0, 1))
-    subgame = sg.cut(tree, "after round 1" if name == "leduc" else "depth 2")[0]
+    subgame = subgames(tree, "after round 1" if name == "leduc" else "depth 2")[0]
     told = []
     for where in ("cpu", device):
-        trunk = Trunk.of(rough, o, gadget, guess, where)
+        trunk = Trunk(rough, o, guess, where)
         values = trunk.value_of(subgame, guess) if gadget.estimate else None
         told.append(trunk.inputs(subgame, gadget, values)[0])
     for key, want in vars(told[0]).items():
         close(getattr(told[1], key), want, f"{key}, seed {seed}")
-    made = shaken(assemble(gadget_form(gadget, subgame.form, told[0])), seed)
-    plan = parse(gadget.schedule)
-    start = drawn(made, plan, seed)
-    want, got = (cfr_from(engine(made, device=where), plan, start) for where in ("cpu", device))
-    for cfr in (want, got):
+    plan = parse(default_schedule(gadget, tree))
+    if gadget.is_finite and not gadget.refined:
+        made = shaken(assemble(gadget_form(gadget, subgame.form, told[0])), seed)
+        start = drawn(made, plan, seed)
+        one, two = (cfr_from(engine(made, device=where), plan, start) for where in ("cpu", device))
+        for cfr in (one, two):
+            cfr.advance(plan.discounts(11, 4), 11)
+        same_regrets(two, one, seed, 1e-8)
+    if gadget.keep_safe:
+        return  # has no learner of its own
+    inside = shaken(subgame.tree, seed)
+    start = drawn(inside, plan, seed)
+    sides = [GadgetRun(inside, plan, gadget, told[0], where).cfr for where in ("cpu", device)]
+    for cfr in sides:
+        write(cfr, start)
+        preset(cfr, plan, seed)
         cfr.advance(plan.discounts(11, 4), 11)
-    same_regrets(got, want, seed, 1e-8)
+    same_regrets(sides[1], sides[0], seed, 1e-8)
+    close(sides[1].reach[o], sides[0].reach[o], f"entry, seed {seed}", 1e-8)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -342,7 +373,7 @@ def test_refining(technique: str, device: str) -> None:
     assert any(np.abs(part.values - part.cbv).max() > 1e-6 for part in want.parts)
 
 
-def test_a_linear_program_is_judged_on_the_device() -> None:
+def test_a_linear_program_is_evaluated_on_the_device() -> None:
     tree = tree_of("coin-toss")
     found = sg.refine(
         tree,
@@ -360,49 +391,37 @@ HOLDEM = {key: TECHNIQUES[key] for key in TECHNIQUES if "safe" not in key or key
 
 
 def hands(tree: Any, p: int) -> Any:
-    """Which numbers of a river's memory belong to hands; the rest is padding."""
+    """Which numbers of a river belong to hands; the rest is padding."""
     decisions = range(len(tree.streets[0].states[p]))
     return np.concatenate([tree.players[p].cells(0, j).ravel() for j in decisions])
-
-
-def memories(run: Any, schedule: sg.Schedule, start: list[dict[str, Any]]) -> Any:
-    made = tuple(run.memory(p, predictive=schedule.predictive) for p in (0, 1))
-    for memory, numbers in zip(made, start, strict=True):
-        for field, values in numbers.items():
-            getattr(memory, field)[:] = values
-    return made
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+", "cfr"])
 @pytest.mark.parametrize("technique", HOLDEM)
 def test_gadgets_before_holdem(technique: str, schedule: str, device: str, seed: int) -> None:
-    """A few iterations from random memories of the tree and of the door."""
+    """A few iterations from random regrets of the tree and of the gadget."""
     tree, gadget, plan = sg.compile(GAMES["river"]), HOLDEM[technique], parse(schedule)
     o, rng = seed % 2, np.random.default_rng(seed)
     rough = sg.Strategy.random(tree, seed)
     regrets = [100 * rng.random(side.num_sequences) for side in tree.players]
-    start: list[Any] = [{"regret": r, "average": 0 * r} for r in regrets]
     results = []
     for where in ("cpu", device):
         subgame = sg.cut(tree, "root")[0]
-        inputs, _ = Trunk.of(rough, o, gadget, None, where).inputs(subgame, gadget)
-        spread = 1 + np.abs(inputs.cbv)
-        door = Door(gadget, tree, inputs, spread, plan.predictive, where)
-        if door.tree.players[o].names:
-            outer = np.random.default_rng(seed + 1).random(len(door.memories[o].regret))
-            door.memories[o].regret[:] = 100 * outer
-        door.begin(plan.discounts(11, 1)[0])
-        run: Any = engine(tree, device=where)
-        made = memories(run, plan, start)
-        run.iterate(made, plan.discounts(11, 4), plan.alternating, door)
-        gap = door.judge(run, tuple(run.behaviour(p, made[p].average) for p in (0, 1)))
+        inputs, _ = Trunk(rough, o, None, where).inputs(subgame, gadget)
+        inputs = replace(inputs, spread=1 + np.abs(inputs.cbv))
+        run = GadgetRun(tree, plan, gadget, inputs, where)
+        preset(run.cfr, plan, seed + 1)
+        write(run.cfr, [{"regret": numbers} for numbers in regrets])
+        run.cfr.advance(plan.discounts(11, 4), 11)
+        gap = run.evaluate(run.played())
         kept = [
-            np.asarray(getattr(made[p], field))[hands(tree, p)]
+            np.asarray(getattr(run.cfr.pair[p], field))[hands(tree, p)]
             for p in (0, 1)
             for field in ("regret", "average")
         ]
-        results.append([inputs.cbv, door.enter(o), np.array(gap.per_seat), *kept])
+        entry = np.asarray(run.cfr.reach[o])
+        results.append([inputs.cbv, entry, np.array(gap.per_seat), *kept])
     for k, (want, got) in enumerate(zip(*results, strict=True)):
         close(got, want, f"number {k}, seed {seed}", 1e-5)
 
@@ -412,8 +431,8 @@ def random_start(tree: sg.PublicTree, schedule: str, path: Path, seed: int) -> N
     """A checkpoint with random regrets."""
     run, rng = Run(tree, parse(schedule)), np.random.default_rng(seed)
     run.advance(10)
-    for memory in run.memories:
-        memory.regret[:] = 100 * rng.random(len(memory.regret))
+    for regrets in run.cfr.pair:
+        regrets.regret[:] = 100 * rng.random(len(regrets.regret))
     run.save(path)
 
 

@@ -184,8 +184,9 @@ def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
     )
     probs = sg.Strategy.random(wide, seed=1).probs
     for p in (0, 1):
-        a: Any = inside.regrets(p)
-        b: Any = outside.regrets(p)
+        a, b = inside.regrets(p), outside.regrets(p)
+        assert a.average is not None
+        assert b.average is not None
         a.average[:] = probs[p]
         b.average[:] = probs[p]
         np.testing.assert_array_equal(a.average.numpy(), b.average.numpy())

@@ -118,7 +118,9 @@ def test_a_merged_tree_is_solved_with_every_hand(board: str, device: str) -> Non
     real = [np.zeros(tree.stored(p), dtype=bool) for p in (0, 1)]
     for p in (0, 1):
         assert gpu.unmerged is not None
-        real[p][gpu.unmerged.where[p][gpu.unmerged.where[p] >= 0]] = True
+        assert gpu.unmerged.where is not None
+        where = gpu.unmerged.where[p]
+        real[p][where[where >= 0]] = True
         for field in ("regret", "average"):
             want, got = (kept(run, p, field)[real[p]] for run in runs)
             np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())

@@ -77,7 +77,7 @@ class Choice:
             self.outside = xp.where(weight > 0, inputs.alternative, 0)
             self.regret = xp.zeros_like(zeros)
             many = (weight > 0).sum(axis=1, keepdims=True).clip(min=1)
-        self.many, self.least = many, 2 * tremble / many * self.real
+        self.many, self.least = many, (zeros + 2 * tremble) / many * self.real
         self.average = xp.zeros_like(self.regret)
         self.instant = xp.zeros_like(self.regret) if predictive else None
         self.ahead = xp.stack([xp.zeros_like(weight[0, 0])] * 4)

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subgame.bench.gpu.games import far, fresh
-from subgame.bench.gpu.measure import Json, Pair, memories_of
-from subgame.engines.torch.doors import RANDOM, Doors, Kind
+from subgame.bench.gpu.measure import Json, Pair, advance, cfr_of
+from subgame.engines.arrays import as_numpy
+from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import Scaled, Storage, peek
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
+from subgame.refine.gadgets import Distributional, Gadget, GadgetInputs, Maxmargin, Resolve
+from subgame.refine.learners import Choice
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import compile_range_tree
 
-Tensor = Any
+Floats = NDArray[np.float64]
 NAMED = ("cfr", "cfr+", "dcfr", "lcfr", "pcfr+", "pdcfr+")
+KINDS = {
+    "leave": Resolve(),
+    "choose": Maxmargin(),
+    "respond": Distributional("respond"),
+    "hedge": Distributional("hedge"),
+}
+"""Gadgets by how the opponent enters."""
 
 
 def small_games() -> dict[str, Any]:
@@ -40,16 +51,16 @@ def small_games() -> dict[str, Any]:
     }
 
 
-def _stepped(engine: TorchRangeEngine, plan: Schedule, drawn: list[Any]) -> tuple[Any, ...]:
-    """Memories after one iteration from given regrets."""
-    memories = memories_of(engine, plan)
-    for p in (0, 1):
-        memories[p].regret.read(drawn[p])
-        memories[p].average.read(drawn[p][::-1].copy())
-        if plan.predictive:
-            memories[p].instant.read(drawn[p] - np.float32(0.5))
-    engine.iterate(memories, plan.discounts(11, 2), plan.alternating)
-    return memories
+def _stepped(engine: TorchRangeEngine, plan: Schedule, drawn: list[Any]) -> Pair:
+    """Regrets and averages after one iteration from given ones."""
+    cfr = cfr_of(engine, plan)
+    for regrets, numbers in zip(cfr.pair, drawn, strict=True):
+        given = numbers, numbers[::-1].copy(), numbers - np.float32(0.5)
+        for part, values in zip(regrets, given, strict=True):
+            if part is not None:
+                part[:] = values
+    advance(cfr, plan, 11, 1)
+    return cfr.pair
 
 
 def compare(want: TorchRangeEngine, got: TorchRangeEngine, seed: int) -> Json:
@@ -60,9 +71,9 @@ def compare(want: TorchRangeEngine, got: TorchRangeEngine, seed: int) -> Json:
     for p in (0, 1):
         plans = [one.plan(1 - p, drawn[1 - p]) for one in (want, got)]
         a, b = want.values(p, drawn[p], plans[0]), got.values(p, drawn[p], plans[1])
-        out["values"] = max(out["values"], far(b, a))
-        c, d = want.respond(p, plans[0]).slots, got.respond(p, plans[1]).slots
-        out["best response"] = max(out["best response"], far(d, c))
+        out["values"] = max(out["values"], far(b.roots, a.roots))
+        c, d = want.respond(p, plans[0]), got.respond(p, plans[1])
+        out["best response"] = max(out["best response"], far(d.roots, c.roots))
     for name in NAMED:
         plan = parse(name)
         sides = [_stepped(one, plan, drawn) for one in (want, got)]
@@ -81,8 +92,8 @@ def agreement(device: str, names: tuple[str, ...] | None = None, seed: int | Non
         if names and name not in names:
             continue
         tree = compile_range_tree(game)
-        reference = TorchRangeEngine(tree, "cpu", fused=False)
-        fused = TorchRangeEngine(tree, device, fused=True, graphs=False)
+        reference = TorchRangeEngine(tree, "cpu", triton=False)
+        fused = TorchRangeEngine(tree, device, triton=True, graphs=False)
         found[name] = compare(reference, fused, seed)
     return found
 
@@ -97,8 +108,8 @@ def rounding(
         tree, rng = compile_range_tree(small_games()[name]), np.random.default_rng(seed)
         drawn = [rng.random(tree.stored(p), dtype=np.float32) for p in (0, 1)]
         for kind in get_args(Storage)[1:]:
-            want = TorchRangeEngine(tree, "cpu", storage=kind, fused=False)
-            got = TorchRangeEngine(tree, device, storage=kind, fused=True, graphs=False)
+            want = TorchRangeEngine(tree, "cpu", storage=kind, triton=False)
+            got = TorchRangeEngine(tree, device, storage=kind, triton=True, graphs=False)
             for schedule in ("dcfr", "pcfr+"):
                 sides = [_stepped(one, parse(schedule), drawn) for one in (want, got)]
                 found[f"{name}, {kind}, {schedule}"] = _bits_of_difference(want, *sides)
@@ -106,10 +117,13 @@ def rounding(
 
 
 def _bits_of_difference(engine: TorchRangeEngine, one: Pair, other: Pair) -> Json:
-    """The most last bits by which two memories differ, and the share of numbers that do."""
+    """The most last bits by which two solves differ, and the share of numbers that do."""
     most, different, total = 0.0, 0, 0
     for p, part, s in np.ndindex(2, 2, len(engine.levels)):
-        a, b = one[p][part].blocks[s], other[p][part].blocks[s]
+        mine, yours = one[p][part], other[p][part]
+        assert mine is not None
+        assert yours is not None
+        a, b = mine.blocks[s], yours.blocks[s]
         every = slice(0, engine.levels[s].units)
         x, y = peek(a, every).double(), peek(b, every).double().cpu()
         # Where gains cancel what was there, what is left is the rounding of float32.
@@ -124,6 +138,72 @@ def _bits_of_difference(engine: TorchRangeEngine, one: Pair, other: Pair) -> Jso
     return {"bits": most, "share": different / max(1, total)}
 
 
+class GadgetCase(NamedTuple):
+    """A gadget before every root of a street, with random numbers. Axes as in the engine."""
+
+    gadget: Gadget
+    plan: Schedule
+    opponent: int
+    ours: Floats  # [root, hand] our reach
+    met: Floats  # [root, hand] 0 where the opponent is never met
+    alternative: Floats  # [root, hand]
+    spread: Floats  # [root, hand]
+    regret: Floats  # [2, root, hand] the learner's
+    drawn: list[Floats]  # by player [2, action, board, hand] regrets and averages
+
+    @classmethod
+    def draw(cls, kind: str, name: str, batch: RangeBatch, rng: np.random.Generator) -> GadgetCase:
+        """Any numbers, large enough that rounding decides nothing."""
+        level = batch.levels[0]
+        boards = (level.units, level.hands[0].wide)
+        shape = (level.bets[0].roots * boards[0], boards[1])
+        size = 2000.0 * boards[1]
+        leave = size / batch.tree.deals
+        return cls(
+            KINDS[kind],
+            parse(name),
+            int(rng.integers(2)),
+            rng.random(shape) * real_hands(batch),
+            (rng.random(shape) < 0.9).astype(np.float64),
+            rng.normal(0, 100, shape),
+            50 + 100 * rng.random(shape),
+            rng.random((2, *shape)) * (leave if kind == "leave" else 500),
+            [
+                rng.random((2, bet.edges, *boards)) * np.array([size, 1]).reshape(2, 1, 1, 1)
+                for bet in level.bets
+            ],
+        )
+
+    def step(self, batch: RangeBatch, iterations: int) -> list[Floats]:
+        """Regrets and averages of real hands after some iterations, and how the opponent enters."""
+        o, plan = self.opponent, self.plan
+        ours = self.ours.reshape(-1, batch.levels[0].units, self.ours.shape[1])
+        weight = as_numpy(batch.opposing(o, ours, 0)).reshape(self.ours.shape) * self.met
+        inputs = GadgetInputs(
+            o, self.ours, weight, weight, self.alternative, self.alternative, self.spread
+        )
+        learner = self.gadget.learner(inputs.on(batch), predictive=plan.predictive)
+        if isinstance(learner, Choice):
+            learner.regret[...] = batch.array(self.regret[: len(learner.regret)])
+            learner.ahead[...] = batch.rates(plan.discounts(11, 1), 11)[0]
+        cfr = cfr_of(batch, plan, (weight, self.ours) if o == 0 else (self.ours, weight))
+        cfr.learner = learner
+        for regrets, (regret, average) in zip(cfr.pair, self.drawn, strict=True):
+            for part, values in zip(regrets, (regret, average, None), strict=True):
+                if part is not None and values is not None:
+                    part.blocks[0].copy_(batch.torch.from_numpy(values))
+        advance(cfr, plan, 11, iterations)
+        real = real_hands(batch)[: batch.levels[0].units]
+        kept = [part.blocks[0] for regrets in cfr.pair for part in regrets[:2]]
+        entered = cfr.reach[o] if learner is None else learner.enter()
+        return [*(as_numpy(block) * real for block in kept), as_numpy(entered)]
+
+
+def real_hands(batch: RangeBatch) -> Floats:
+    """[root, hand] 1 for hands, 0 for what they are padded with."""
+    return as_numpy(batch.roots(0))
+
+
 def gadgets(
     device: str,
     bets: str = "preflop: 1x / cap 1; flop: 0.5x 1x / cap 2",
@@ -136,51 +216,11 @@ def gadgets(
     found: Json = {"seed": seed}
     game = holdem.nlfh(2000, 50, 100, bets, "JQKA", "hs")
     tree, streets = compile_range_tree(game), grow(game, grow(game)[0].leaves)
-    sides = [TorchRangeEngine(tree, "cpu", fused=False), TorchRangeEngine(tree, device, fused=True)]
-    level = sides[0].levels[-1]
-    shape = (len(streets[0].roots), level.units, level.hands[0].wide)
-    real = level.hands[0].above >= 0
-    size = 2000.0 * shape[2]  # regrets of that order, so that rounding decides nothing
-    edges = [bet.edges for bet in sides[0].stage(streets).levels[0].bets]
-    for kind in get_args(Kind):
-        for name in ("dcfr", "cfr", *(() if kind in RANDOM else ("pcfr+",))):
-            ours, chooser = rng.random(shape) * real, int(rng.integers(2))
-            drawn = [rng.random((2, many, *shape[1:])) for many in edges]
-            met, start = rng.random(shape) < 0.9, rng.random((2, *shape))
-            alternative, spread = rng.normal(0, 100, shape), 50 + 100 * rng.random(shape)
-            results = []
-            for engine in sides:
-                torch, plan, stage = engine.torch, parse(name), engine.stage(streets)
-
-                def put(array: Any, engine: TorchRangeEngine = engine) -> Tensor:
-                    return engine.torch.from_numpy(array).to(engine.device)
-
-                weight = stage.opposing(chooser, put(ours)) * put(met)
-                door = Doors(
-                    kind,
-                    chooser,
-                    weight,
-                    put(alternative),
-                    spread=put(spread),
-                    predictive=plan.predictive,
-                )
-                if kind not in RANDOM:
-                    begin = start[: len(door.regret)] * (size if kind == "leave" else 500)
-                    door.regret.copy_(put(begin))
-                memories = memories_of(stage, plan)
-                for p in (0, 1):
-                    memories[p].regret.blocks[0].copy_(put(size * drawn[p][0]))
-                    memories[p].average.blocks[0].copy_(put(drawn[p][1]))
-                reach = (put(ours), weight) if chooser else (weight, put(ours))
-                stage.run(
-                    memories, plan.discounts(11, iterations + 1), plan.alternating, reach, door
-                )
-                kept = [
-                    (getattr(memories[p], field).blocks[0] * put(real)).cpu().numpy()
-                    for p in (0, 1)
-                    for field in ("regret", "average")
-                ]
-                rates = torch.ones(4, device=engine.device)
-                results.append([*kept, door.enter(rates).cpu().numpy()])
+    plain = TorchRangeEngine(tree, "cpu", triton=False)
+    fused = TorchRangeEngine(tree, device, triton=True)
+    for kind, gadget in KINDS.items():
+        for name in ("dcfr", "cfr", *(("pcfr+",) if gadget.is_finite else ())):
+            case = GadgetCase.draw(kind, name, plain.stage(streets), rng)
+            results = [case.step(engine.stage(streets), iterations) for engine in (plain, fused)]
             found[f"{kind}, {name}"] = max(far(b, a) for a, b in zip(*results, strict=True))
     return found

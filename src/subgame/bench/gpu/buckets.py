@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from subgame.bench.gpu import measure
 from subgame.bench.gpu.games import far, fresh
-from subgame.engines.torch.batch import DeviceMemory
+from subgame.bench.gpu.measure import Pair, advance, kept
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.games import holdem
@@ -29,7 +30,7 @@ def part_buckets(
 ) -> Json:
     """Flop hold'em with its flops in buckets by strength, in lossless ones, and in none."""
     tree = compile_range_tree(game or holdem.nlfh())
-    engine, plain = TorchRangeEngine(tree, device), TorchRangeEngine(tree, device, fused=False)
+    engine, plain = TorchRangeEngine(tree, device), TorchRangeEngine(tree, device, triton=False)
     cases: dict[str, Buckets | None] = {
         f"{count:,} by strength": Buckets.by_strength(tree, "flop", count) for count in counts
     }
@@ -50,25 +51,19 @@ def part_buckets(
 def _timed(engine: TorchRangeEngine, buckets: Buckets | None) -> Json:
     """Milliseconds per iteration of DCFR, recorded and by operation."""
     stage, plan = engine.stage(engine.tree.streets, buckets=buckets), parse("dcfr")
-    spot, memories = measure.Spot.of(engine, stage), measure.memories_of(stage, plan)
-
-    def run(first: int, many: int) -> float:
-        begin = measure.now(stage)
-        spot.run(memories, plan, first, many)
-        return (measure.now(stage) - begin) / many
-
-    compiling = 3 * run(1, 3)
-    times = [run(4 + k * measure.RUN, measure.RUN) for k in range(5)]
+    cfr = measure.Spot.of(engine, stage).cfr(plan)
+    compiling = 3 * advance(cfr, plan, 1, 3)
+    times = [advance(cfr, plan, 4 + k * measure.RUN, measure.RUN) for k in range(5)]
     out: Json = {
         "buckets": buckets.groupings[1].count if buckets else None,
         "first three, with compiling, s": compiling,
         "ms per iteration": round(float(np.median(times)) * 1e3, 4),
         "runs": [round(t * 1e3, 4) for t in times],
-        "quoted GiB": stage.quote().device / 2**30,
+        "quoted GiB": stage.estimate().device / 2**30,
     }
     if engine.device.type == "cuda":
         with measure.watched(stage) as watch:
-            run(200, 10)
+            advance(cfr, plan, 200, 10)
         out["ms by operation, plain launches"] = watch.table(10)
     return out
 
@@ -78,25 +73,24 @@ def _agreement(engine: TorchRangeEngine, plain: TorchRangeEngine, buckets: Bucke
     out: Json = {"seed": fresh()}
     for name in ("dcfr", "pcfr+"):
         sides = [_stepped(one, buckets, name, out["seed"]) for one in (plain, engine, engine)]
-        want, got, again = ([values for memory in side for values in memory] for side in sides)
+        want, got, again = sides
         out[f"fused and plain, {name}"] = max(map(far, got, want))
         out[f"repeats bit by bit, {name}"] = all(map(np.array_equal, got, again))
     return out
 
 
-def _stepped(engine: TorchRangeEngine, buckets: Buckets, name: str, seed: int) -> list[list[Any]]:
+def _stepped(engine: TorchRangeEngine, buckets: Buckets, name: str, seed: int) -> list[Any]:
     """Regrets and averages of buckets after one iteration, without a graph."""
     torch, plan, rng = engine.torch, parse(name), np.random.default_rng(seed)
     stage = engine.stage(engine.tree.streets, buckets=buckets)
-    stage.graphs = False
-    memories = measure.memories_of(stage, plan)
-    for memory in memories:
-        for block in _bucketed(memory):
-            drawn = rng.random(tuple(block.values.shape), dtype=np.float32)
-            block.values.copy_(torch.from_numpy(drawn))
-    measure.Spot.of(engine, stage).run(memories, plan, 11, 1)
-    return [[block.values.cpu().numpy() for block in _bucketed(memory)] for memory in memories]
+    stage.needs = replace(stage.needs, graphs=False)
+    cfr = measure.Spot.of(engine, stage).cfr(plan)
+    for block in _bucketed(cfr.pair):
+        drawn = rng.random(tuple(block.values.shape), dtype=np.float32)
+        block.values.copy_(torch.from_numpy(drawn))
+    advance(cfr, plan, 11, 1)
+    return [block.values.cpu().numpy() for block in _bucketed(cfr.pair)]
 
 
-def _bucketed(memory: DeviceMemory) -> list[Bucketed]:
-    return [block for part in memory for block in part.blocks if isinstance(block, Bucketed)]
+def _bucketed(pair: Pair) -> list[Bucketed]:
+    return [block for part in kept(pair) for block in part.blocks if isinstance(block, Bucketed)]

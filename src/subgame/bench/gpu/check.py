@@ -19,6 +19,7 @@ import platform
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -33,17 +34,19 @@ from subgame.bench.gpu.measure import (
     MILLI,
     Json,
     Spot,
+    advance,
     bandwidth,
     cells,
+    cfr_of,
     curve,
     forget,
+    kept,
     least_bytes,
-    memories_of,
     now,
     solving,
     timed,
 )
-from subgame.engines.torch.batch import Sweeps
+from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Storage
@@ -82,17 +85,19 @@ def part_nlfh(peak: float, bets: str | None = None) -> Json:
 def part_whole(peak: float) -> Json:
     """One iteration of flop hold'em, fused beside plain PyTorch, both on the device."""
     tree = compile_range_tree(holdem.nlfh())
-    sides = [TorchRangeEngine(tree, "cuda", fused=fused, graphs=False) for fused in (False, True)]
+    sides = [
+        TorchRangeEngine(tree, "cuda", triton=triton, graphs=False) for triton in (False, True)
+    ]
     found: Json = {}
     for name in ("dcfr", "pcfr+"):
         plan = parse(name)
-        plain, fused = (memories_of(engine, plan) for engine in sides)
-        for p in (0, 1):
-            for a, b in zip(plain[p], fused[p], strict=True):
-                for mine, copy in zip(a.blocks, b.blocks, strict=True):
-                    copy.copy_(mine.uniform_())
-        for engine, memories in zip(sides, (plain, fused), strict=True):
-            engine.iterate(memories, plan.discounts(11, 2), plan.alternating)
+        both = [cfr_of(engine, plan) for engine in sides]
+        plain, fused = (cfr.pair for cfr in both)
+        for a, b in zip(kept(plain), kept(fused), strict=True):
+            for mine, copy in zip(a.blocks, b.blocks, strict=True):
+                copy.copy_(mine.uniform_())
+        for cfr in both:
+            advance(cfr, plan, 11, 1)
         for p in (0, 1):
             for field in ("regret", "average"):
                 pairs = zip(
@@ -106,8 +111,8 @@ def part_whole(peak: float) -> Json:
                     for a, b, place in pairs
                 )
             if name == "dcfr":
-                both = [e.respond(p, e.plan(1 - p, plain[1 - p].average)).slots for e in sides]
-                found[f"best response {p}"] = far(both[1], both[0])
+                a, b = (e.respond(p, e.plan(1 - p, plain[1 - p].average)).roots for e in sides)
+                found[f"best response {p}"] = far(b, a)
     return found
 
 
@@ -152,9 +157,9 @@ def part_slices(
     engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
     found: Json = {}
     for size in megabytes:
-        engine.scratch = size << 20
+        engine.needs = replace(engine.needs, scratch=size << 20)
         spot = Spot.of(engine, engine.stage(engine.tree.streets))
-        slices = [len(list(spot.sweeps._slices(len(engine.levels) - 1, p, 4))) for p in (0, 1)]
+        slices = [len(list(spot.batch._slices(len(engine.levels) - 1, p, 4))) for p in (0, 1)]
         taken = timed(spot, parse("dcfr"), peak)
         found[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
     return found
@@ -188,9 +193,9 @@ def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
 
 def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     """Time and curve of turn hold'em, until below a quarter of `goal` mbb/h or out of time."""
-    forget(spot.sweeps.torch)
+    forget(spot.batch.torch)
     checks = [10, *range(25, 200, 25), *range(200, 1001, 50)]
-    found: Json = {"actions on the turn": sum(bet.edges for bet in spot.sweeps.levels[-1].bets)}
+    found: Json = {"actions on the turn": sum(bet.edges for bet in spot.batch.levels[-1].bets)}
     found["time"] = timed(spot, parse("dcfr"), peak)
     found["dcfr, mbb/h"] = run = curve(
         spot,
@@ -202,8 +207,8 @@ def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     below = [point for point in run["iterations, s, exploitability"] if point[2] < goal]
     found[f"below {goal:g} mbb/h"] = below[0] if below else None
     found["value for the small blind, mbb/h"] = -run["value"]
-    if spot.sweeps.device.type == "cuda":
-        found["peak GiB with judging"] = spot.sweeps.torch.cuda.max_memory_allocated() / 2**30
+    if spot.batch.device.type == "cuda":
+        found["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / 2**30
     return found
 
 
@@ -218,8 +223,8 @@ def part_nlth(
     engine, made = turn_holdem(device, game)
     found: Json = dict(made)
     for kind in kinds:
-        sweeps = engine.stage(engine.tree.streets, storage=kind)
-        found[kind] = _solved(Spot.of(engine, sweeps), peak, 5.0, seconds)
+        batch = engine.stage(engine.tree.streets, storage=kind)
+        found[kind] = _solved(Spot.of(engine, batch), peak, 5.0, seconds)
     return found
 
 
@@ -235,26 +240,26 @@ def part_two_sizes(
     larger = holdem.nlth(bets=bets)
     found: Json = {"bets": bets, **made}
     for kind in get_args(Storage):
-        stage = engine.stage(grow(larger), storage=kind, home="device", memory_limit=np.inf)
-        found[f"quoted GiB, {kind}"] = stage.quote().device / 2**30
+        stage = engine.stage(grow(larger), storage=kind, placement="device", memory_limit=np.inf)
+        found[f"quoted GiB, {kind}"] = stage.estimate().device / 2**30
     if device == "cuda":
         forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
-        if stage.quote().device - sum(frame.tables for frame in stage.frames) > free:
+        if stage.estimate().device - sum(frame.tables for frame in stage.frames) > free:
             return {**found, "skipped": "it does not fit"}
     return {**found, **_solved(Spot.of(engine, stage), peak, 5.0, seconds)}
 
 
-def random_ranges(sweeps: Sweeps, roots: int, seed: int) -> tuple[Tensor, Tensor]:
-    """[root, unit, hand] every hand in with probability one half, with any weight up to one."""
-    torch, rng = sweeps.torch, np.random.default_rng(seed)
+def random_ranges(batch: RangeBatch, roots: int, seed: int) -> tuple[Tensor, Tensor]:
+    """[root, infoset] every hand in with probability one half, with any weight up to one."""
+    torch, rng = batch.torch, np.random.default_rng(seed)
     out = []
     for p in (0, 1):
-        real = sweeps.places[0].tables[p].above >= 0
+        real = batch.places[0].tables[p].above >= 0
         shape = (roots, *real.shape)
         drawn = (1 - rng.random(shape)) * (rng.random(shape) < 0.5)
-        out.append(torch.from_numpy(drawn).to(sweeps.device) * real)
+        out.append((torch.from_numpy(drawn).to(batch.device) * real).flatten(0, 1))
     return out[0], out[1]
 
 
@@ -362,32 +367,19 @@ def part_growth(
     return {", ".join(names): sorted(points, key=lambda point: point[3])}
 
 
-def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
+def _point(name: str, batch: RangeBatch, peak: float) -> list[Any]:
     """One line of `part_growth`."""
-    torch, roots = sweeps.torch, sweeps.levels[0].bets[0].roots
-    reach = []
-    for p in (0, 1):
-        real = (sweeps.places[0].tables[p].above >= 0).to(torch.float32)
-        reach.append(real[None].expand(roots, -1, -1).contiguous())
-    # Nothing is evaluated, so the weights of pairs do not matter.
-    spot = Spot(sweeps, (reach[0], reach[1]), torch.ones(1, device=sweeps.device))
     plan = parse("dcfr")
-    memories = memories_of(sweeps, plan)
-
-    def run(first: int, many: int) -> float:
-        begin = now(sweeps)
-        spot.run(memories, plan, first, many)
-        return (now(sweeps) - begin) / many
-
-    run(1, 3)
-    count = max(1, min(measure.RUN, int(0.2 / max(run(4, 1), 1e-9))))
-    spent = float(np.median([run(5 + k * count, count) for k in range(3)]))
-    least = least_bytes(sweeps)
+    cfr = cfr_of(batch, plan)
+    advance(cfr, plan, 1, 3)
+    count = max(1, min(measure.RUN, int(0.2 / max(advance(cfr, plan, 4, 1), 1e-9))))
+    spent = float(np.median([advance(cfr, plan, 5 + k * count, count) for k in range(3)]))
+    least = least_bytes(batch)
     return [
         name,
-        [level.units for level in sweeps.levels],
-        [sum(bet.edges for bet in level.bets) for level in sweeps.levels],
-        cells(sweeps),
+        [level.units for level in batch.levels],
+        [sum(bet.edges for bet in level.bets) for level in batch.levels],
+        cells(batch),
         spent * 1e3,
         least / 1e9,
         least / spent / peak,
@@ -395,14 +387,14 @@ def _point(name: str, sweeps: Sweeps, peak: float) -> list[Any]:
 
 
 def part_larger(peak: float) -> Json:
-    """Trees larger than the card; see `check_larger`, which needs this module."""
+    """Trees larger than the card; see `subgame.bench.gpu.larger`, which needs this module."""
     from subgame.bench.gpu import larger as check_larger
 
     return check_larger.part_larger(peak)
 
 
 def part_buckets(peak: float) -> Json:
-    """See `check_buckets`, which measures by what is here."""
+    """See `subgame.bench.gpu.buckets`."""
     from subgame.bench.gpu import buckets as check_buckets
 
     return check_buckets.part_buckets(peak)

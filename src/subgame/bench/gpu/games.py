@@ -15,14 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame import games
-from subgame.engines.torch import PLAIN, engine_on, find_device
-from subgame.engines.torch.sequence import Pair, TorchSequenceEngine
+from subgame.engines.arrays import as_numpy
+from subgame.engines.torch import PLAIN, find_device
+from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
-from subgame.refine.doors import Door
-from subgame.refine.gadgets import TECHNIQUES, Gadget, Maxmargin, Resolve, gadget_form, least_entry
+from subgame.refine.gadget_game import gadget_form
+from subgame.refine.gadgets import TECHNIQUES, Gadget, GadgetInputs, Maxmargin, Resolve
+from subgame.refine.learners import Choice
 from subgame.refine.payoffs import Trunk
-from subgame.refine.subgame import Subgame, cut
+from subgame.refine.solve_gadget import GadgetRun, default_schedule
+from subgame.refine.subgame import SequenceSubgame, Subgame, cut
+from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile
 from subgame.tree.sequence.form import assemble
@@ -96,34 +100,46 @@ def drawn(tree: SequenceTree, rng: np.random.Generator) -> list[Floats]:
     return out
 
 
-def memories(engine: TorchSequenceEngine, plan: Schedule, start: list[Floats]) -> Pair:
-    """Memories with given numbers."""
-    made = []
-    for p in (0, 1):
-        memory = engine.memory(p, predictive=plan.predictive)
-        memory.regret[:], memory.average[:] = start[p][0], start[p][1]
-        if plan.predictive:
-            memory.instant[:] = start[p][2]
-        made.append(memory)
-    return made[0], made[1]
+def cfr_from(engine: TorchSequenceEngine, plan: Schedule, start: list[Floats]) -> Cfr:
+    """CFR about to go on from given numbers."""
+    cfr = Cfr(
+        engine,
+        predictive=plan.predictive,
+        alternating=plan.alternating,
+        responder=plan.responder,
+    )
+    for regrets, numbers in zip(cfr.pair, start, strict=True):
+        for part, values in zip(regrets, numbers, strict=True):
+            if part is not None:
+                part[:] = values
+    return cfr
 
 
-def difference(one: Pair, other: Pair) -> float:
-    """The greatest relative difference between two pairs of memories."""
+def _steps(cfr: Cfr, plan: Schedule) -> None:
+    """Some iterations, and some more."""
+    for t in (11, 11 + STEPS):
+        cfr.advance(plan.discounts(t, STEPS + 1), t)
+
+
+def difference(one: Cfr, other: Cfr) -> float:
+    """The greatest relative difference between what is kept in two solves."""
     return max(
-        far(b, a) for m, n in zip(one, other, strict=True) for a, b in zip(m, n, strict=True)
+        far(b, a)
+        for mine, yours in zip(one.pair, other.pair, strict=True)
+        for a, b in zip(mine, yours, strict=True)
+        if a is not None
     )
 
 
 # One game ------------------------------------------------------------------------------------
-def by_hand(tree: SequenceTree, p: int, hers: Floats, sigma: Floats | None) -> Floats:
+def by_hand(tree: SequenceTree, p: int, theirs: Floats, sigma: Floats | None) -> Floats:
     """[q] values of player `p` by `sigma`, or at best, one infoset after the other."""
     side, entries = tree.players[p], tree.entries
     value = np.zeros(side.num_sequences)
     if p == 0:
-        np.add.at(value, entries.row, entries.value * hers[entries.col])
+        np.add.at(value, entries.row, entries.value * theirs[entries.col])
     else:
-        np.add.at(value, entries.col, -entries.value * hers[entries.row])
+        np.add.at(value, entries.col, -entries.value * theirs[entries.row])
     for i in range(len(side.names) - 1, -1, -1):
         below = value[side.sequences(i)]
         got = below.max() if sigma is None else below @ sigma[side.sequences(i)]
@@ -145,7 +161,7 @@ def evaluated(engine: TorchSequenceEngine, strategy: Strategy) -> float:
         worst = max(
             worst,
             far(engine.plan(1 - p, strategy.probs[1 - p]), theirs),
-            far(engine.values(p, sigma, theirs), by_hand(tree, p, theirs, sigma)),
+            far(engine.values(p, sigma, theirs).sequences, by_hand(tree, p, theirs, sigma)),
             far(engine.respond(p, theirs).sequences, by_hand(tree, p, theirs, None)),
         )
     return worst
@@ -159,11 +175,9 @@ def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
     for name in SCHEDULES:
         plan, start, sides = parse(name), drawn(tree, rng), []
         for engine in (here, there, there):  # twice: the first plain, then recorded
-            made = memories(engine, plan, start)
-            for t in (11, 11 + STEPS):
-                rates = plan.discounts(t, STEPS + 1)
-                engine.iterate(made, rates, plan.alternating, None, plan.responder)
-            sides.append(made)
+            cfr = cfr_from(engine, plan, start)
+            _steps(cfr, plan)
+            sides.append(cfr)
         found[name] = difference(sides[0], sides[1])
         found["same bits again"] = found.get("same bits again", True) and not difference(*sides[1:])
     return found
@@ -171,7 +185,7 @@ def game(device: str, tree: SequenceTree, rng: np.random.Generator) -> Json:
 
 # Gadgets -------------------------------------------------------------------------------------
 def techniques() -> dict[str, Gadget]:
-    """Every gadget, and those with a kernel of their own in each form."""
+    """Every gadget, in each form."""
     known = {name: make() for name, make in TECHNIQUES.items() if name != "estimate"}
     random = known["distributional"]
     return {
@@ -183,38 +197,61 @@ def techniques() -> dict[str, Gadget]:
     }
 
 
-def gadget(device: str, how: Gadget, subgame: Subgame, rng: np.random.Generator) -> float:
-    """One gadget game: steps from random memories, with what stands at its root."""
+def gadget(device: str, how: Gadget, subgame: SequenceSubgame, rng: np.random.Generator) -> float:
+    """One gadget: its inputs, and steps from random regrets in its game and of its learner."""
     tree, o = subgame.whole, int(rng.integers(2))
     blueprint, guess = (Strategy.random(tree, int(rng.integers(2**31))) for _ in range(2))
-    sides = []
-    inputs = [_inputs(how, subgame, blueprint, guess, o, where) for where in (PLAIN, device)]
-    worst = max(far(b, a) for a, b in zip(*(vars(each).values() for each in inputs), strict=True))
-    made = assemble(gadget_form(how, subgame.form, inputs[0]))
-    plan = parse(how.schedule)
-    start, spread = drawn(made, rng), rng.random(len(inputs[0].weight))
+    one, two = (_inputs(how, subgame, blueprint, guess, o, where) for where in (PLAIN, device))
+    worst = [far(b, a) for a, b in zip(vars(one).values(), vars(two).values(), strict=True)]
+    one = replace(one, spread=rng.random(len(one.weight)))
+    plan = parse(default_schedule(how, subgame.tree))
+    if how.is_finite and not how.refined:
+        made = assemble(gadget_form(how, subgame.form, one))
+        start = drawn(made, rng)
+        sides = [cfr_from(on(made, where), plan, start) for where in (PLAIN, device)]
+        for cfr in sides:
+            _steps(cfr, plan)
+        worst.append(difference(*sides))
+    if how.entry != "blueprint" and not how.keep_safe:
+        worst.append(_learning(device, how, subgame, one, plan, rng))
+    return max(worst)
+
+
+def _learning(
+    device: str,
+    how: Gadget,
+    subgame: SequenceSubgame,
+    inputs: GadgetInputs,
+    plan: Schedule,
+    rng: np.random.Generator,
+) -> float:
+    """Steps of a gadget's learner before its subgame, from random regrets of all."""
+    start, outer, sides = drawn(subgame.tree, rng), rng.random((2, len(inputs.weight))), []
     for where in (PLAIN, device):
-        engine = on(made, where)
-        root = None
-        if how.door == "random":
-            root = engine.root(
-                o, rule=how.form, mean=inputs[0].alternative, spread=spread, weight=inputs[0].weight
-            )
-        held = memories(engine, plan, start)
-        for t in (11, 11 + STEPS):
-            if how.refined:
-                shake = least_entry(how, made.players[o]) / np.sqrt(np.arange(t, t + STEPS + 1))
-                root = engine.root(o, tremble=shake)
-            engine.iterate(held, plan.discounts(t, STEPS + 1), plan.alternating, root)
-        sides.append(held)
-    return max(worst, difference(sides[0], sides[1]))
+        engine = on(subgame.tree, where)
+        cfr = cfr_from(engine, plan, start)
+        cfr.learner = how.learner(inputs.on(engine), predictive=plan.predictive)
+        for p, reach in ((o := inputs.opponent, inputs.opponent_reach), (1 - o, inputs.our_reach)):
+            cfr.reach[p][...] = engine.array(reach)
+        _preset(cfr.learner, engine, 100 * outer, plan)
+        _steps(cfr, plan)
+        sides.append(cfr)
+    entered = [as_numpy(cfr.learner.enter()) for cfr in sides if cfr.learner is not None]
+    return max(difference(*sides), far(entered[1], entered[0]))
+
+
+def _preset(learner: Any, engine: Any, regret: Floats, plan: Schedule) -> None:
+    """Give a learner regrets [choice, infoset], where it has any, as after 10 iterations."""
+    if isinstance(learner, Choice):
+        learner.regret[...] = engine.array(regret[: len(learner.regret), None])
+        learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0]
 
 
 def _inputs(
     how: Gadget, subgame: Subgame, blueprint: Strategy, guess: Strategy, o: int, where: str
-) -> Any:
+) -> GadgetInputs:
     """What the gadget is told of its root, found on a device."""
-    trunk = Trunk.of(blueprint, o, how, guess, where)
+    trunk = Trunk(blueprint, o, guess, where)
     values = trunk.value_of(subgame, guess) if how.estimate else None
     return trunk.inputs(subgame, how, values)[0]
 
@@ -226,35 +263,29 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
     tree = compile(holdem.endgame("QsJhThKsAh", 4, 6, ranges, "all: 1x a", deck=deck))
     blueprint = Strategy.random(tree, int(rng.integers(2**31)))
     regrets = [100 * rng.random(side.num_sequences) for side in tree.players]
-    outer, results = 100 * rng.random(10**4), []
+    outer, results = 100 * rng.random((2, 10**3)), []
     for where in (PLAIN, device):
         subgame = cut(tree, "root")[0]
         inputs = _inputs(how, subgame, blueprint, blueprint, o, where)
-        door = Door(how, tree, inputs, 1 + np.abs(inputs.cbv), device=where)
-        door.memories[o].regret[:] = outer[: len(door.memories[o].regret)]
-        door.begin(plan.discounts(11, 1)[0])
-        run: Any = engine_on(tree, where)
-        held = run.memory(0), run.memory(1)
-        for memory, numbers in zip(held, regrets, strict=True):
-            memory.regret[:] = numbers.astype(np.float32)
-        run.iterate(held, plan.discounts(11, STEPS + 1), plan.alternating, door)
-        gap = door.judge(run, (held[0].average, held[1].average))
-        kept = [np.asarray(part) for memory in held for part in memory]
-        results.append([*kept, inputs.cbv, door.enter(o), gap.per_seat])
+        inputs = replace(inputs, spread=1 + np.abs(inputs.cbv))
+        run = GadgetRun(subgame.tree, plan, how, inputs, where)
+        _preset(run.cfr.learner, run.engine, outer[:, : len(inputs.weight)], plan)
+        for kept, numbers in zip(run.cfr.pair, regrets, strict=True):
+            kept.regret[:] = numbers.astype(np.float32)
+        run.cfr.advance(plan.discounts(11, STEPS + 1), 11)
+        gap = run.evaluate(run.played())
+        found = [np.asarray(part) for kept in run.cfr.pair for part in kept if part is not None]
+        results.append([*found, inputs.cbv, as_numpy(run.cfr.reach[o]), gap.per_seat])
     return max(far(b, a) for a, b in zip(*results, strict=True))
 
 
 # All of it -----------------------------------------------------------------------------------
 def timed(device: str, tree: SequenceTree, plan: Schedule) -> Json:
     """Milliseconds per iteration, and what they bring."""
-    engine = on(tree, device)
-    pair = (
-        engine.memory(0, predictive=plan.predictive),
-        engine.memory(1, predictive=plan.predictive),
-    )
-    engine.iterate(pair, plan.discounts(1, 6), plan.alternating)
+    cfr = Cfr(on(tree, device), predictive=plan.predictive, alternating=plan.alternating)
+    cfr.advance(plan.discounts(1, 6), 1)
     begin = time.perf_counter()
-    engine.iterate(pair, plan.discounts(6, LONG + 1), plan.alternating)
+    cfr.advance(plan.discounts(6, LONG + 1), 6)
     spent = (time.perf_counter() - begin) / LONG
     sizes = [side.num_sequences for side in tree.players]
     return {"sequences": sizes, "entries": len(tree.entries.value), "ms per iteration": spent * 1e3}
@@ -275,7 +306,8 @@ def check(
     out: Json = {"seed": seed, "worst": 0.0, "games": found}
     for name in names:
         found[name] = game(device, shaken(sequence_tree(compile(games.load(name))), rng), rng)
-    subgames = cut(compile(games.load(at[0])), at[1])
+    cuts = cut(compile(games.load(at[0])), at[1])
+    subgames = [each for each in cuts if isinstance(each, SequenceSubgame)]
     out["gadgets"] = {
         name: gadget(device, how, subgames[int(rng.integers(len(subgames)))], rng)
         for name, how in techniques().items()

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subgame.bench.gpu.check import turn_holdem
-from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, forget, memories_of, now
-from subgame.engines.torch.batch import Sweeps
-from subgame.engines.torch.offload import Hosted, Queue, whole_or_pieces
+from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, advance, forget, now
+from subgame.engines.torch.batch import RangeBatch
+from subgame.engines.torch.memory import Placement
+from subgame.engines.torch.offload import OffloadedBlock, Queue, whole_or_pieces
 from subgame.engines.torch.pinned import host_bytes
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import Storage, peek
@@ -45,9 +46,9 @@ class Link(NamedTuple):
         return {f"{name}, GB/s": rate for name, rate in named.items()}
 
 
-def probe(sweeps: Sweeps, size: int = 2 << 30) -> Link:
+def probe(batch: RangeBatch, size: int = 2 << 30) -> Link:
     """The link, by large copies."""
-    torch, device = sweeps.torch, sweeps.device
+    torch, device = batch.torch, batch.device
     begin = time.perf_counter()
     hosts = [host_bytes(size, device) for _ in range(2)]
     pinned = time.perf_counter() - begin
@@ -58,55 +59,50 @@ def probe(sweeps: Sweeps, size: int = 2 << 30) -> Link:
     def taken(*copies: int) -> float:
         times = []
         for _ in range(4):
-            start = now(sweeps)
+            start = now(batch)
             for k in copies:
                 pair = (there[0], hosts[0]) if k == 0 else (hosts[1], there[1])
                 ways[k].copy(*pair)
-            times.append(now(sweeps) - start)
+            times.append(now(batch) - start)
         return float(np.median(times[1:]))
 
     up, down, both = taken(0), taken(1), taken(0, 1)
     return Link(size / up, size / down, 2 * size / both, 2 * size / pinned)
 
 
-def crossing(memories: Pair) -> tuple[int, int]:
+def crossing(pair: Pair) -> tuple[int, int]:
     """Bytes that come to the device and go back on an alternating iteration."""
     up = down = 0
     for p in (0, 1):
-        mine = [part.blocks[-1] for part in memories[p] if part.blocks]
-        theirs = [
-            part.blocks[-1]
-            for part in (memories[1 - p].regret, memories[1 - p].instant)
-            if part.blocks
-        ]
-        own = sum(block.raw.nbytes for block in mine if isinstance(block, Hosted))
-        up += own + sum(block.raw.nbytes for block in theirs if isinstance(block, Hosted))
+        played = pair[1 - p]._replace(average=None)
+        mine, theirs = (
+            [part.blocks[-1] for part in regrets if part is not None]
+            for regrets in (pair[p], played)
+        )
+        own = sum(block.raw.nbytes for block in mine if isinstance(block, OffloadedBlock))
+        up += own + sum(b.raw.nbytes for b in theirs if isinstance(b, OffloadedBlock))
         down += own
     return up, down
 
 
 def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> tuple[Json, Pair]:
     """Up to `count` iterations, as many as end before `until`: time, traffic and memory."""
-    sweeps, torch = spot.sweeps, spot.sweeps.torch
-    quote = sweeps.quote(predictive=plan.predictive)
+    batch, torch = spot.batch, spot.batch.torch
+    quote = batch.estimate(predictive=plan.predictive)
     found: Json = {
-        "home": quote.home,
+        "home": quote.placement,
         "quoted GiB on the device": quote.device / GIB,
         "quoted GiB on the host": quote.host / GIB,
         "boards at a time": quote.boards,
     }
-    begin = now(sweeps)
-    memories = memories_of(sweeps, plan)
-    found["s to make and pin memory"] = now(sweeps) - begin
-    begin = now(sweeps)
-    spot.run(memories, plan, 1, WARM)
-    found["first three, with compiling, s"] = (middle := now(sweeps)) - begin
-    spot.run(memories, plan, WARM + 1, 1)
-    each = (after := now(sweeps)) - middle
-    rest = max(1, int(min(count - WARM - 1, (until - after) / each)))
-    spot.run(memories, plan, WARM + 2, rest)
-    each = (now(sweeps) - after) / rest
-    up, down = crossing(memories)
+    begin = now(batch)
+    cfr = spot.cfr(plan)
+    found["s to make and pin memory"] = now(batch) - begin
+    found["first three, with compiling, s"] = WARM * advance(cfr, plan, 1, WARM)
+    each = advance(cfr, plan, WARM + 1, 1)
+    rest = max(1, int(min(count - WARM - 1, (until - time.perf_counter()) / each)))
+    each = advance(cfr, plan, WARM + 2, rest)
+    up, down = crossing(cfr.pair)
     found |= {
         "iterations": WARM + 1 + rest,
         "ms per iteration": each * 1e3,
@@ -115,22 +111,23 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
         "share of the link, up": up / each / link.up,
         "share of the link, both ways": (up + down) / each / link.both,
     }
-    if sweeps.device.type == "cuda":
+    if batch.device.type == "cuda":
         found["peak GiB on the device"] = torch.cuda.max_memory_allocated() / GIB
         found["peak GiB reserved"] = torch.cuda.max_memory_reserved() / GIB
-    return found, memories
+    return found, cfr.pair
 
 
-def difference(sweeps: Sweeps, one: Pair, other: Pair) -> float:
+def difference(batch: RangeBatch, one: Pair, other: Pair) -> float:
     """The greatest difference between numbers of real hands; 0 if every bit is the same."""
     most = 0.0
     for p in (0, 1):
         for a, b in zip(one[p], other[p], strict=True):
-            places = sweeps.places if a.blocks else []  # no instants
-            for place, mine, yours in zip(places, a.blocks, b.blocks, strict=True):
+            if a is None or b is None:
+                continue  # no prediction
+            for place, mine, yours in zip(batch.places, a.blocks, b.blocks, strict=True):
                 for units in whole_or_pieces(yours):
                     real = place.tables[p].above[units] >= 0
-                    off = peek(mine, units) - peek(yours, units).to(sweeps.device)
+                    off = peek(mine, units) - peek(yours, units).to(batch.device)
                     most = max(most, float((off * real).abs().max()) if off.numel() else 0.0)
     return most
 
@@ -152,20 +149,21 @@ def part_larger(
     link = probe(engine, sample)
     found: Json = {"link": link.table()}
     sides = []
-    for home in ("device", "host"):
+    placements: tuple[Placement, ...] = ("device", "host")
+    for placement in placements:
         forget(engine.torch)
-        spot = Spot.of(engine, engine.stage(engine.tree.streets, home=home))
-        found[f"flop hold'em, {home}"], memories = solved(spot, plan, counts[0], link, np.inf)
-        sides.append(memories)
+        spot = Spot.of(engine, engine.stage(engine.tree.streets, placement=placement))
+        found[f"flop hold'em, {placement}"], pair = solved(spot, plan, counts[0], link, np.inf)
+        sides.append(pair)
     found["flop hold'em, greatest difference"] = difference(engine, *sides)
-    del sides, memories, spot, engine
+    del sides, pair, spot, engine
     larger, made = turn_holdem(device, turn)
     found["turn hold'em"] = {**made, "limit": str(limit)}
     for kind in kinds:
         forget(larger.torch)
         name, left = f"turn hold'em, {kind}", begin + seconds - time.perf_counter()
         stage = larger.stage(larger.tree.streets, storage=kind, memory_limit=limit)
-        if stage.quote().host / link.pinning > left / 2:
+        if stage.estimate().host / link.pinning > left / 2:
             found[name] = {"skipped": f"pinning its memory takes longer than {left / 2:.0f} s"}
             continue
         found[name] = _within(Spot.of(larger, stage), plan, counts[1], link, begin + seconds)
@@ -174,10 +172,10 @@ def part_larger(
 
 def _within(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> Json:
     """Turn hold'em from host memory: time, then exploitability."""
-    found, memories = solved(spot, plan, count, link, until)
-    begin = now(spot.sweeps)
-    found["exploitability, mbb/h"] = float(spot.gaps(memories).mean()) / MILLI
-    found["s per best response, both seats, with compiling"] = now(spot.sweeps) - begin
-    if spot.sweeps.device.type == "cuda":
-        found["peak GiB with judging"] = spot.sweeps.torch.cuda.max_memory_allocated() / GIB
+    found, pair = solved(spot, plan, count, link, until)
+    begin = now(spot.batch)
+    found["exploitability, mbb/h"] = float(spot.gaps(pair).mean()) / MILLI
+    found["s per best response, both seats, with compiling"] = now(spot.batch) - begin
+    if spot.batch.device.type == "cuda":
+        found["peak GiB with judging"] = spot.batch.torch.cuda.max_memory_allocated() / GIB
     return found

@@ -1,4 +1,4 @@
-"""Times, bytes and curves of a stage on a device, for `subgame.bench.gpu.check` and its like."""
+"""Times, bytes and curves of a batch of subgames on a device, for `subgame.bench.gpu.check`."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from subgame.engines.torch.batch import DeviceMemory, Sweeps
+from subgame.engines.contract import Regrets
+from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
+from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
 from subgame.tree.ranges.betting_tree import LANES
 
 Json = dict[str, Any]
 Tensor = Any
-Pair = tuple[DeviceMemory, DeviceMemory]
+Pair = tuple[Regrets, Regrets]
 MILLI = 0.1
 """Chips: a thousandth of the big blind of 100."""
 RUN = 30
@@ -73,34 +75,34 @@ class Watch:
 
 
 @contextmanager
-def watched(sweeps: Sweeps) -> Iterator[Watch]:
+def watched(batch: RangeBatch) -> Iterator[Watch]:
     """Time every operation within the block, without CUDA graphs."""
-    before = sweeps.ops, sweeps.graphs
-    watch = Watch(sweeps.ops, sweeps.torch)
-    sweeps.ops, sweeps.graphs = watch, False
+    before = batch.ops, batch.needs
+    watch = Watch(batch.ops, batch.torch)
+    batch.ops, batch.needs = watch, replace(batch.needs, graphs=False)
     yield watch
-    sweeps.ops, sweeps.graphs = before
+    batch.ops, batch.needs = before
 
 
-def cells(sweeps: Sweeps) -> int:
+def cells(batch: RangeBatch) -> int:
     """Regrets of both players, hands up to a multiple of sixteen."""
     return int(
         sum(
             level.bets[p].edges * (-(-level.hands[p].held // LANES) * LANES).sum()
-            for level in sweeps.levels
+            for level in batch.levels
             for p in (0, 1)
         )
     )
 
 
-def least_bytes(sweeps: Sweeps) -> int:
+def least_bytes(batch: RangeBatch) -> int:
     """What an alternating iteration must move: regrets read twice and written, averages both."""
-    return stored_bytes(sweeps.storage, 1, cells(sweeps)) * 5
+    return stored_bytes(batch.storage, 1, cells(batch)) * 5
 
 
-def moved_bytes(sweeps: Sweeps) -> int:
+def moved_bytes(batch: RangeBatch) -> int:
     """The same with the lanes and values that pass between kernels, on the last street."""
-    level, total = sweeps.levels[-1], least_bytes(sweeps)
+    level, total = batch.levels[-1], least_bytes(batch)
     for p in (0, 1):
         wide = level.units * level.hands[p].wide * 4
         total += wide * (2 * len(level.bets[1 - p].lanes) + len(level.bets[p].ends))
@@ -108,15 +110,26 @@ def moved_bytes(sweeps: Sweeps) -> int:
     return total
 
 
-def memories_of(sweeps: Sweeps, plan: Schedule) -> Pair:
-    first, second = (sweeps.memory(p, predictive=plan.predictive) for p in (0, 1))
-    return first, second
+def cfr_of(batch: RangeBatch, plan: Schedule, reach: Any = (None, None)) -> Cfr:
+    """CFR as a schedule says, from nothing."""
+    return Cfr(
+        batch,
+        predictive=plan.predictive,
+        alternating=plan.alternating,
+        responder=plan.responder,
+        reach=reach,
+    )
 
 
-def now(sweeps: Sweeps) -> float:
+def kept(pair: Pair) -> list[Any]:
+    """What is kept of both players."""
+    return [numbers for regrets in pair for numbers in regrets if numbers is not None]
+
+
+def now(batch: RangeBatch) -> float:
     """Seconds, when all work on the device is done."""
-    if sweeps.device.type == "cuda":
-        sweeps.torch.cuda.synchronize()
+    if batch.device.type == "cuda":
+        batch.torch.cuda.synchronize()
     return time.perf_counter()
 
 
@@ -132,69 +145,68 @@ def forget(torch: Any) -> None:
 class Spot:
     """What is solved: a batch of subgames, with the reach at their roots."""
 
-    sweeps: Sweeps
-    reach: tuple[Tensor, Tensor]  # [root, unit, hand]
-    deals: Tensor  # [unit] the sum of all pairs' weights
+    batch: RangeBatch
+    reach: tuple[Tensor, Tensor]  # [root, infoset]
+    deals: Tensor  # [board] the weight of all pairs of hands
 
     @classmethod
-    def of(cls, engine: TorchRangeEngine, sweeps: Sweeps | None = None) -> Spot:
-        """A whole tree; with the betting and storage of `sweeps`, a stage of it."""
+    def of(cls, engine: TorchRangeEngine, batch: RangeBatch | None = None) -> Spot:
+        """A whole tree; perhaps with the betting and storage of a `batch` of its first street."""
         kind = engine.torch.float64
-        one, two = (engine.slots(side.reach, kind) for side in engine.tree.players)
-        deals = engine.torch.tensor([engine.tree.deals], dtype=kind, device=engine.device)
-        return cls(sweeps or engine, (one, two), deals)
+        one, two = (
+            engine.torch.from_numpy(np.array(side.reach)[None]) for side in engine.tree.players
+        )
+        reach = one.to(engine.device, kind), two.to(engine.device, kind)
+        return cls(batch or engine, reach, engine.torch.ones(1, dtype=kind, device=engine.device))
 
     @classmethod
-    def at(cls, sweeps: Sweeps, reach: tuple[Tensor, Tensor]) -> Spot:
-        """Boards side by side, each with ranges of its own."""
-        pairs = sum(
-            (mine[None] * sweeps.opposing(0, yours[None])).sum((0, 2))
-            for mine, yours in zip(*reach, strict=True)
-        )
-        return cls(sweeps, reach, pairs)
+    def at(cls, batch: RangeBatch, reach: tuple[Tensor, Tensor]) -> Spot:
+        """Boards side by side, each with ranges of its own: one way into each."""
+        mine, yours = reach
+        pairs = (mine * batch.opposing(0, yours[None], 0)[0]).sum(1)
+        return cls(batch, reach, pairs)
 
-    def run(self, memories: Pair, plan: Schedule, first: int, count: int) -> None:
-        """Some iterations."""
-        discounts = plan.discounts(first, count + 1)
-        self.sweeps.run(
-            memories, discounts, plan.alternating, self.reach, None, plan.responder, first
-        )
+    def cfr(self, plan: Schedule) -> Cfr:
+        """CFR as a schedule says, from nothing."""
+        return cfr_of(self.batch, plan, self.reach)
 
-    def gaps(self, memories: Pair) -> Any:
-        """[unit] exploitability of the averages: the mean over both seats, in chips."""
+    def gaps(self, pair: Pair) -> Any:
+        """[board] exploitability of the averages: the mean over both seats, in chips."""
         won = sum(
-            self._won(1 - p, self.sweeps.judge(1 - p, None, memories[p].average, self.reach[p]))
+            self._won(1 - p, self.batch.evaluate(1 - p, None, pair[p].average, self.reach[p]))
             for p in (0, 1)
         )
         return (won / 2).cpu().numpy()
 
-    def value(self, memories: Pair) -> float:
+    def value(self, pair: Pair) -> float:
         """What player 0 wins, the mean over boards, in chips."""
-        mine, yours = (memory.average for memory in memories)
-        return float(self._won(0, self.sweeps.judge(0, mine, yours, self.reach[1])).mean())
+        mine, yours = (regrets.average for regrets in pair)
+        return float(self._won(0, self.batch.evaluate(0, mine, yours, self.reach[1])).mean())
 
     def _won(self, p: int, paid: Tensor) -> Tensor:
         reach = self.reach[p]
-        return (paid[..., : reach.shape[2]] * reach).sum((0, 2)) / self.deals
+        won = (paid[:, : reach.shape[1]] * reach).sum(1)
+        return won.view(-1, len(self.deals)).sum(0) / self.deals
+
+
+def advance(cfr: Cfr, plan: Schedule, first: int, count: int) -> float:
+    """Run some iterations; the seconds that each took."""
+    engine: Any = cfr.engine
+    begin = now(engine)
+    cfr.advance(plan.discounts(first, count + 1), first)
+    return (now(engine) - begin) / count
 
 
 def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
     """Time per iteration, recorded and plain, with the bandwidth it comes to."""
-    sweeps, torch = spot.sweeps, spot.sweeps.torch
-    memories = memories_of(sweeps, plan)
-
-    def run(first: int, many: int) -> float:
-        begin = now(sweeps)
-        spot.run(memories, plan, first, many)
-        return (now(sweeps) - begin) / many
-
-    compiling = run(1, 3)
-    count = max(1, min(RUN, int(1 / max(run(4, 1), 1e-9))))
-    times = [run(5 + k * count, count) for k in range(5)]
-    spent, least, moved = float(np.median(times)), least_bytes(sweeps), moved_bytes(sweeps)
+    batch, torch, cfr = spot.batch, spot.batch.torch, spot.cfr(plan)
+    compiling = advance(cfr, plan, 1, 3)
+    count = max(1, min(RUN, int(1 / max(advance(cfr, plan, 4, 1), 1e-9))))
+    times = [advance(cfr, plan, 5 + k * count, count) for k in range(5)]
+    spent, least, moved = float(np.median(times)), least_bytes(batch), moved_bytes(batch)
     found: Json = {
         "schedule": str(plan),
-        "storage": sweeps.storage,
+        "storage": batch.storage,
         "ms per iteration": round(spent * 1e3, 4),
         "runs": [round(t * 1e3, 4) for t in times],
         "first three, with compiling, s": compiling * 3,
@@ -202,11 +214,11 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
         "moved GB": moved / 1e9,
         "share of copy bandwidth, least bytes": least / spent / peak,
         "share of copy bandwidth, moved bytes": moved / spent / peak,
-        "quoted GiB": sweeps.quote(predictive=plan.predictive).device / 2**30,
+        "quoted GiB": batch.estimate(predictive=plan.predictive).device / 2**30,
     }
-    if sweeps.device.type == "cuda":
-        with watched(sweeps) as watch:
-            run(200, min(10, count))
+    if batch.device.type == "cuda":
+        with watched(batch) as watch:
+            advance(cfr, plan, 200, min(10, count))
         found["ms by operation, plain launches"] = watch.table(min(10, count))
         found["peak GiB on the device"] = torch.cuda.max_memory_allocated() / 2**30
         found["peak GiB reserved"] = torch.cuda.max_memory_reserved() / 2**30
@@ -214,27 +226,24 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
 
 
 def solving(spot: Spot, plan: Schedule, checks: list[int]) -> Iterator[tuple[Any, ...]]:
-    """At each check: iterations, seconds of solving and of evaluating, gaps, memories."""
-    sweeps, memories = spot.sweeps, memories_of(spot.sweeps, plan)
-    spot.run(memories, plan, 1, 3)  # compiles
-    spot.gaps(memories)
-    for memory in memories:
-        for part in memory:
-            for block in part.blocks:
-                block.zero_()
+    """At each check: iterations, seconds of solving and of evaluating, gaps, regrets."""
+    batch, cfr = spot.batch, spot.cfr(plan)
+    advance(cfr, plan, 1, 3)  # compiles
+    spot.gaps(cfr.pair)
+    for numbers in kept(cfr.pair):
+        for block in numbers.blocks:
+            block.zero_()
     at, spent = 0, 0.0
     for goal in checks:
-        begin = now(sweeps)
-        spot.run(memories, plan, at + 1, goal - at)
-        middle = now(sweeps)
-        gaps = spot.gaps(memories)
-        spent, at = spent + middle - begin, goal
-        if sweeps.device.type == "cuda":  # shows progress on a long run
+        spent += advance(cfr, plan, at + 1, goal - at) * (goal - at)
+        at, middle = goal, time.perf_counter()
+        gaps = spot.gaps(cfr.pair)
+        if batch.device.type == "cuda":  # shows progress on a long run
             line = (
                 f"{goal} iterations, {spent:.3f} s, mean {gaps.mean():.4g}, most {gaps.max():.4g}"
             )
             print(line, "chips", file=sys.stderr, flush=True)
-        yield goal, spent, time.perf_counter() - middle, gaps, memories
+        yield goal, spent, time.perf_counter() - middle, gaps, cfr.pair
 
 
 def curve(
@@ -246,11 +255,11 @@ def curve(
 ) -> Json:
     """Exploitability after so many iterations, in `unit` chips, with seconds of solving."""
     found: Json = {"schedule": str(plan), "iterations, s, exploitability": []}
-    for goal, spent, evaluating, gaps, memories in solving(spot, plan, checks):
+    for goal, spent, evaluating, gaps, pair in solving(spot, plan, checks):
         gap = float(gaps.mean()) / unit
         found["iterations, s, exploitability"].append([goal, round(spent, 5), gap])
         if done(gap, spent) or goal == checks[-1]:
             found["s per best response, both seats"] = evaluating
-            found["value"] = spot.value(memories) / unit
+            found["value"] = spot.value(pair) / unit
             break
     return found

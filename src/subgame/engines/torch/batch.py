@@ -317,7 +317,7 @@ class RangeBatch(Traversals):
         """The strategy that regret matching plays now, as probabilities in float32."""
         return matched(self, p, regrets.regret.weights, regrets.instant, rates)
 
-    def behaviour(self, p: int, average: Numbers) -> Blocks:
+    def behaviour(self, p: int, average: Numbers | None) -> Blocks:
         """The behaviour strategy of an average, as probabilities; a view of the average."""
         return Behaviour(self.blocks(p, average))
 

@@ -261,7 +261,13 @@ class TorchSequenceEngine:
         """[q] the strategy that regret matching plays now; ones at the root slots."""
         return Vector(self._match(p, regrets, rates))
 
-    def sample(self, *args: Any) -> NoReturn:
+    def sample(
+        self,
+        pair: tuple[Regrets, Regrets],
+        discounts: Floats,
+        kind: str,
+        random: NDArray[np.uint64],
+    ) -> NoReturn:
         """Refused: one walk at a time is nothing for a device that works on whole levels."""
         raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
