@@ -17,7 +17,7 @@ import subgame as sg
 from subgame.engines.factory import engine
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import normalised
+from subgame.refine.learners import normalise
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.public_tree import PublicTree
@@ -75,7 +75,7 @@ class Resolving:
             for p in (0,) if technique.entry == "blueprint" else (0, 1):
                 o, ours = 1 - p, plans[p][subgame.sequence[p]]
                 weight = subgame.weight(o, ours)
-                kept = normalised(values[o], weight)
+                kept = normalise(values[o], weight)
                 theirs = plans[o][subgame.sequence[o]]
                 inputs = GadgetInputs(o, ours, theirs, weight, kept, kept)
                 game = assemble(gadget_form(technique, subgame.form, inputs))

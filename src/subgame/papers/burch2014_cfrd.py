@@ -132,7 +132,7 @@ def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
         "cfr-d": _peak(
             partial(sg.cfr_d, game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
         ),
-        "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).memory(0)),
+        "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).regrets(0)),
         "subgame": max(
             _peak(partial(cut_at_histories, trunk, top, "one")) for top in Roots.of(trunk).tops
         ),

@@ -123,8 +123,8 @@ def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) ->
     solving = Run(coarse, parse("pcfr+" if word == "seed" else start))
     if word == "seed":
         rng = np.random.default_rng(int(number))
-        for memory in solving.memories:
-            memory.regret[:] = rng.exponential(0.1, size=len(memory.regret))
+        for regrets in solving.cfr.pair:
+            regrets.regret[:] = rng.exponential(0.1, size=len(regrets.regret))
     return complete(solving, Limits(iterations=500_000, target=gap))
 
 

@@ -93,6 +93,7 @@ def _plays(tree: sg.PublicTree, strategy: sg.Strategy) -> dict[str, float]:
     run, side = engine(tree), tree.players[0]
     plan = run.plan(1, strategy.probs[1])
     values = run.respond(0, plan).sequences
+    assert values is not None
     reach = sg.best_response(tree, strategy, 0).values
     return {
         f"{name} {action}": float(values[q]) / reach[name].reach
