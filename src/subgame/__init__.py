@@ -46,8 +46,9 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
+from subgame.refine.nested.mappings import ActionMapping
 from subgame.refine.nested.nest import Nested, nest
-from subgame.refine.nested.translation import ActionMapping, translate
+from subgame.refine.nested.translation import translate
 from subgame.refine.refine import Refinement, blueprint, refine
 from subgame.refine.subgame import Subgame, combine, cut
 from subgame.solve.endgame import Endgame

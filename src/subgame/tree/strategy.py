@@ -72,6 +72,8 @@ class Strategy:
         cls, tree: PublicTree, weights: Sequence[Numbers], notes: Mapping[str, str] | None = None
     ) -> Strategy:
         """Weights normalised per infoset; uniform where they sum to zero."""
+        if len(weights) != 2:
+            raise SubgameError(f"Weights of two players are wanted, not of {len(weights)}.")
         probs = []
         for p, side in enumerate(tree.players):
             given = np.asarray(weights[p])

@@ -1,132 +1,39 @@
 """Action translation: playing a strategy of a smaller game against bets that only a larger one has.
 
-Ganzfried & Sandholm 2013, "Action translation in extensive-form games with large action spaces:
-axioms, paradoxes, and the pseudo-harmonic mapping". A bet x of the opponent between the sizes
-A < B that our game knows, all in fractions of the pot, is taken for A with probability f_{A,B}(x)
-and for B otherwise; then we do what our strategy says there.
+Ganzfried & Sandholm 2013 (see `mappings`). A bet of the opponent is taken for one that our game
+knows; then we do what our strategy says there.
 
-The translating player follows a hand of the *smaller* game in her head. Its pot drifts away from
-the real one, so both sides are compared by fractions of their own pots:
+The translating player follows a hand of the *smaller* game in mind. Its pot drifts away from the
+real one, so both sides are compared by fractions of their own pots:
 
 * a check or call is a bet of 0; all-in is taken for all-in; what lies beyond the sizes we know is
   taken for the last of them;
 * our own bets are made in the same fraction of the real pot: the nearest there is, all-in for
   all-in, a call where nobody can raise any more;
-* where the hand in her head waits for nobody of the table (a raise taken for a call has ended the
-  round there; an all-in that was none is called), she checks and calls.
+* where the hand in mind does not wait for the player who really acts (a raise taken for a call has
+  ended the round there; an all-in that was none is called), the player checks and calls.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
+from subgame.refine.nested.mappings import ActionMapping, answer, heard, mapping
+from subgame.refine.nested.translate_ranges import translate_ranges
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import histories_of
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
-TINY = 1e-9
-"""Sizes closer than this are equal."""
-
-
-# Mappings ------------------------------------------------------------------------------------
-
-
-def pseudo_harmonic(a: float, b: float, x: float) -> float:
-    """Sec. 6: the only mapping by which x is called as often as 1 / (1 + x)."""
-    return (b - x) * (1 + a) / ((b - a) * (1 + x))
-
-
-def geometric(a: float, b: float, x: float) -> float:
-    """Sec. 5.4, "Rand-Geo-1" (Schnizlein et al. 2009); 0 where a is 0: no bet is a check."""
-    return a * (b - x) / (a * (b - x) + x * (x - a))
-
-
-def geometric_squared(a: float, b: float, x: float) -> float:
-    """Sec. 5.5, "Rand-Geo-2" (Tartanian4); the same median as `geometric`."""
-    return a * (b + x) * (b - x) / ((b - a) * (x * x + a * b))
-
-
-def arithmetic(a: float, b: float, x: float) -> float:
-    """Sec. 5.2: linear in between."""
-    return (b - x) / (b - a)
-
-
-@dataclass(frozen=True)
-class ActionMapping:
-    """A way to take a bet for one we know.
-
-    >>> mapping("pseudo-harmonic").lower(0, 1, 0.25), mapping("arithmetic").lower(0, 1, 0.25)
-    (0.6, 0.75)
-    """
-
-    name: str
-    share: Callable[[float, float, float], float]
-    """f_{A,B}(x), for A < x < B."""
-    randomized: bool = True
-    """Otherwise A is chosen below the median, where f is 1/2, and B above it."""
-    tie: float = 0.0
-    """The probability of A at the very median of a deterministic mapping: 0 by the paper's text
-    (Sec. 5.1), though the figures of its Table 3 are those of 1."""
-
-    def lower(self, a: float, b: float, x: float) -> float:
-        """The probability that x is taken for the smaller size a rather than for b."""
-        if not (0 <= a < b and math.isfinite(b) and math.isfinite(x)):
-            raise SubgameError(f"A bet x lies between sizes 0 <= A < B, not {a:g}, {b:g} at {x:g}.")
-        if x <= a + TINY or x >= b - TINY:
-            return float(x <= a + TINY)
-        share = self.share(a, b, x)
-        if self.randomized:
-            return share
-        return self.tie if abs(share - 0.5) <= TINY else float(share > 0.5)
-
-    def spread(self, sizes: list[float], x: float) -> Iterator[tuple[int, float]]:
-        """(which of the ascending `sizes`, probability): what a bet x is taken for."""
-        for k, (a, b) in enumerate(pairwise(sizes)):
-            if a <= x <= b:
-                share = self.lower(a, b, x)
-                yield from ((k + i, w) for i, w in enumerate((share, 1 - share)) if w > 0)
-                return
-        yield (0 if x < sizes[0] else len(sizes) - 1), 1.0
-
-
-MAPPINGS: dict[str, ActionMapping] = {
-    made.name: made
-    for made in (
-        ActionMapping("pseudo-harmonic", pseudo_harmonic),
-        ActionMapping("geometric", geometric),
-        ActionMapping("geometric-squared", geometric_squared),
-        ActionMapping("arithmetic", arithmetic),
-        ActionMapping("deterministic-pseudo-harmonic", pseudo_harmonic, randomized=False),
-        ActionMapping("deterministic-geometric", geometric, randomized=False),
-        ActionMapping("deterministic-arithmetic", arithmetic, randomized=False),
-        # The nearest size is the one on our side of the middle: Sec. 5.1 under its plain name.
-        ActionMapping("nearest", arithmetic, randomized=False),
-    )
-}
-
-
-def mapping(name: str | ActionMapping) -> ActionMapping:
-    """A mapping by name."""
-    if isinstance(name, ActionMapping):
-        return name
-    if name not in MAPPINGS:
-        raise did_you_mean("action mapping", str(name), MAPPINGS)
-    return MAPPINGS[name]
-
-
-# Hearing and answering -----------------------------------------------------------------------
 
 
 @runtime_checkable
@@ -135,32 +42,6 @@ class Sized(Protocol):
 
     def bet(self, action: str) -> Bet | None:
         """Its size in fractions of the pot; None for what is no bet, check or call."""
-
-
-def heard(bets: list[Bet | None], said: Bet | None, how: ActionMapping) -> dict[int, float]:
-    """What an opponent's action is taken for: number of ours -> probability."""
-    if said is None:
-        return {k: 1.0 for k, bet in enumerate(bets) if bet is None}
-    if said.all_in:
-        ours = [k for k, bet in enumerate(bets) if bet is not None and bet.all_in]
-        if ours:
-            return {ours[0]: 1.0}
-    known = sorted((bet.fraction, k) for k, bet in enumerate(bets) if bet is not None)
-    found = how.spread([size for size, _ in known], said.fraction)
-    return {known[i][1]: share for i, share in found}
-
-
-def answer(meant: Bet | None, bets: list[Bet | None]) -> int:
-    """Which of the real actions does what we mean to do in the smaller game."""
-    passive = next(k for k, bet in enumerate(bets) if bet is not None and bet.fraction == 0)
-    if meant is None:
-        return next((k for k, bet in enumerate(bets) if bet is None), passive)
-    raises = [(k, bet) for k, bet in enumerate(bets) if bet is not None and bet.fraction > 0]
-    if meant.fraction == 0 or not raises:
-        return passive
-    if meant.all_in:
-        return max(raises, key=lambda item: (item[1].all_in, item[1].fraction))[0]
-    return min(raises, key=lambda item: abs(item[1].fraction - meant.fraction))[0]
 
 
 class _Lines:
@@ -202,29 +83,37 @@ class _Lines:
 # The translating player ----------------------------------------------------------------------
 
 Belief = dict[int, float]
-"""Where the hand in her head may be: history of the smaller game -> how likely she herself (her
-mapping's coin flips, her own choices) brings it there, given what the others did."""
+"""Where the hand in mind may be: history of the smaller game -> how likely the translating player
+alone (the mapping's coin flips, own choices) brings it there, given what the others did."""
 
 
 def translate(
-    strategy: Strategy, tree: PublicTree, how: str | ActionMapping = "pseudo-harmonic"
+    tree: PublicTree,
+    strategy: Strategy,
+    how: str | ActionMapping = "pseudo-harmonic",
+    *,
+    device: str | None = None,
 ) -> Strategy:
     """A strategy of a smaller game, played by translation in the larger game that `tree` is.
 
     The result is an ordinary behaviour strategy, exactly: the translating player's coin flips and
-    choices are followed along every line, and at each of her infosets conditioned on her own
+    choices are followed along every line, and at each infoset conditioned on the player's own
     actions so far (Kuhn's theorem), so `exploitability` of it is what translation really loses.
-    Both players translate, each on her own. Infosets where she never comes are played uniformly.
+    Both players translate. Infosets that the translating player never reaches are played uniformly.
 
     >>> import subgame as sg
     >>> small, large = (sg.compile(sg.games.load("no-limit-kuhn", bets=b)) for b in ("fcpa", "all"))
-    >>> found = translate(sg.solve(small, iterations=1000).strategy, large)
+    >>> found = translate(large, sg.solve(small, iterations=1000).strategy)
     >>> round(sg.exploitability(large, found).mean, 3)
     0.075
     """
     chosen = mapping(how)
-    ours, real = _Lines(strategy.tree), _Lines(tree)
-    weights = [_translated(strategy, ours, real, tree, chosen, p) for p in (0, 1)]
+    weights: Sequence[NDArray[Any]]
+    if isinstance(tree, RangeTree):
+        weights = translate_ranges(tree, strategy, chosen, device)
+    else:
+        ours, real = _Lines(strategy.tree), _Lines(tree)
+        weights = [_translated(strategy, ours, real, tree, chosen, p) for p in (0, 1)]
     notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
     return Strategy.from_weights(tree, weights, notes)
 
@@ -237,7 +126,7 @@ def _translated(
     how: ActionMapping,
     p: int,
 ) -> Floats:
-    """[q] player `p`'s realisation weights in the larger tree: her mind along every history."""
+    """[q] player `p`'s realisation weights in the larger tree, along every history."""
     mind = _Mind(strategy, ours, how, p)
     side, place = tree.players[p], _places(tree, p)
     out = np.zeros(side.num_sequences)
@@ -282,7 +171,7 @@ class _Mind:
         ]
 
     def branches(self, real: _Lines, at: int, belief: Belief) -> list[Belief]:
-        """Her belief after each action at the real history `at`."""
+        """The belief after each action at the real history `at`."""
         player = real.player[at]
         if player < 0:
             return []
@@ -312,7 +201,7 @@ class _Mind:
         ]
 
     def dealt(self, belief: Belief, outcome: str) -> Belief:
-        """Her belief after chance's move; a hand that is over in her head stays where it is."""
+        """The belief after chance's move; a hand that is over in mind stays where it is."""
         out: Belief = {}
         for place, weight in belief.items():
             if self.ours.player[place] == CHANCE and outcome not in self.steps[place]:
