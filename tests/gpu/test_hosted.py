@@ -22,8 +22,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 import numpy_triton  # noqa: E402
 from watcher import Watcher, solver  # noqa: E402
 
-from subgame.engines.torch import TorchRangeEngine, pinned  # noqa: E402
-from subgame.engines.torch import memory as memories  # noqa: E402
+from subgame.engines.torch import (  # noqa: E402
+    TorchRangeEngine,
+    memory,
+    pinned,
+)
 from subgame.engines.torch import storage as keeping  # noqa: E402
 from subgame.engines.torch.blocks import from_numpy  # noqa: E402
 from subgame.engines.torch.memory import BUFFERS, Placement  # noqa: E402
@@ -141,7 +144,7 @@ def test_fused_kernels_work_on_pieces(kind: Storage) -> None:
             found.append(engine.respond(0, engine.plan(1, run.pair[1].average)).roots)
             sides.append(run)
     assert_same(*sides)
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -181,7 +184,8 @@ def test_strategies_come_and_go(wide: RangeTree, kind: Storage) -> None:
     )
     probs = sg.Strategy.random(wide, seed=1).probs
     for p in (0, 1):
-        a, b = inside.regrets(p), outside.regrets(p)
+        a: Any = inside.regrets(p)
+        b: Any = outside.regrets(p)
         a.average[:] = probs[p]
         b.average[:] = probs[p]
         np.testing.assert_array_equal(a.average.numpy(), b.average.numpy())
@@ -266,7 +270,7 @@ def test_an_estimate_says_what_is_taken(wide: RangeTree) -> None:
 def test_a_limit_is_kept_by_going_out_of_core(
     wide: RangeTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memories, "PIECES", 2)
+    monkeypatch.setattr(memory, "PIECES", 2)
     inside = TorchRangeEngine(wide, "cpu", storage="bfloat16")
     assert inside.placement == "device"
     need = inside.estimate().device
@@ -297,8 +301,8 @@ def test_a_limit_is_kept_by_going_out_of_core(
 
 
 def test_what_fits_neither_is_refused(wide: RangeTree, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert memories.available() > 1 << 20
-    monkeypatch.setattr(memories, "available", lambda: 1000.0)
+    assert memory.available() > 1 << 20
+    monkeypatch.setattr(memory, "available", lambda: 1000.0)
     TorchRangeEngine(wide, "cpu")
     with pytest.raises(sg.MemoryLimitError, match=r"of host memory beside .* and 1000 B are there"):
         TorchRangeEngine(wide, "cpu", placement="host")

@@ -24,7 +24,7 @@ class Watcher:
     def observe(self, values: Any, discounts: Any) -> None:
         assert discounts.shape == (2, 4)
         self.seen.append(np.array(values.tolist()))
-        self.reach = self.reach * (0.7 + 0.2 * (values > 0))
+        self.reach = self.reach * (0.7 + 0.2 * (values > 1e-3))
 
 
 def solver(engine: Any, plan: Schedule, learner: Any = None, reach: Any = (None, None)) -> Cfr:

@@ -205,6 +205,13 @@ class RangeEngine(Engine, Protocol):
     def enter(self, p: int, above: Array, street: int) -> Array:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
 
+    def rise(self, p: int, values: Array, street: int) -> Array:
+        """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it.
+
+        Summed over the cards dealt between the two, as likely as they are. The other way of
+        `enter`: what `enter` is for reach, this is for values.
+        """
+
     def opposing(self, p: int, reach: Array, street: int) -> Array:
         """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.
 

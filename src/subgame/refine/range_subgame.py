@@ -122,9 +122,14 @@ class RangeSubgame(Subgame):
         return out[0], out[1]
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
+        found: Floats = self.restrict_numbers(strategy.probs[p], p)
+        return found
+
+    def restrict_numbers(self, numbers: Any, p: int) -> Any:
+        """[q] numbers of the whole tree's sequences, inside."""
         if self.tree is self.whole:
-            return strategy.probs[p]
-        return parts.restrict(strategy.probs[p], self.places[p], elsewhere=0.0)
+            return numbers
+        return parts.restrict(numbers, self.places[p], elsewhere=0.0)
 
     def embed(self, p: int, sigma: Floats, into: Floats) -> None:
         if self.tree is self.whole:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy
+from subgame.engines.contract import Engine
 from subgame.errors import SubgameError
 from subgame.refine.gadget_game import gadget_form, least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
@@ -127,7 +129,10 @@ class GadgetRun(Run):
         gadget: Gadget,
         inputs: GadgetInputs,
         device: str | None = None,
+        on: Engine | None = None,
+        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
     ) -> None:
+        """`device`, `on` and `finish` are those of `Run`."""
         self.inputs = inputs
         ours, theirs = (
             np.asarray(each).reshape(tree.num_roots, -1)
@@ -137,6 +142,8 @@ class GadgetRun(Run):
             tree,
             schedule,
             device=device,
+            on=on,
+            finish=finish,
             learner=lambda run: gadget.learner(inputs.on(run), predictive=schedule.predictive),
             reach=(theirs, ours) if inputs.opponent == 0 else (ours, theirs),
         )

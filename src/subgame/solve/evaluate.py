@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy
+from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.strategy import Strategy
-
-if TYPE_CHECKING:
-    from subgame.engines.contract import Engine, Response
 
 Floats = NDArray[np.float64]
 
@@ -171,6 +169,18 @@ def best_response(
         strategy=Strategy(tree, both),
         values={name: InfosetValue(*row) for name, row in zip(side.names, rows, strict=True)},
     )
+
+
+def best_response_strategy(
+    tree: PublicTree, strategy: Strategy, player: int, device: str | None = None
+) -> NDArray[Any]:
+    """[q] a pure best response of `player` to the other's strategy, on any tree."""
+    run = engine(tree, device=device)
+    mine = run.regrets(player)._replace(average=None)
+    theirs = Regrets(run.behaviour(1 - player, strategy.probs[1 - player]), None, None)
+    rates = run.rates(np.ones((1, 3)), 1)[0]
+    run.sweep(player, Mode.RESPOND, mine, theirs, rates, rates, (run.roots(0), run.roots(1)))
+    return np.asarray(run.current(player, mine, rates))
 
 
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:

@@ -24,7 +24,6 @@ from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -143,10 +142,17 @@ class Run:
         storage: str = "float32",
         learner: Callable[[Engine], Learner | None] | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
+        on: Engine | None = None,
+        finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
     ) -> None:
-        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes."""
+        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes.
+
+        `on` is the engine to run on, instead of the tree's own on a device. `finish` makes the
+        strategy of what is played, where that is not one of the tree itself.
+        """
+        self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
-        self.engine = engine(tree, threads, device, storage)
+        self.engine = engine(tree, threads, device, storage) if on is None else on
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
@@ -185,6 +191,8 @@ class Run:
 
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
         """What is `played`, as a `Strategy`."""
+        if self.finish is not None:
+            return self.finish(played or self.played())
         first, second = (np.asarray(p) for p in played or self.played())
         notes = {
             "schedule": str(self.schedule),

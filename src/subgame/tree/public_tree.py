@@ -7,7 +7,7 @@ hold'em, with boards and hands as array axes. This is what they share.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
@@ -51,6 +51,9 @@ class Side(Protocol):
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
 
+    def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
+        """Sequences [infoset, action] of infosets with the same actions, and the actions."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublicTree(ABC):
@@ -93,6 +96,10 @@ class PublicTree(ABC):
     @abstractmethod
     def sums_error(self, p: int, probs: NDArray[Any]) -> float:
         """By how much the probabilities at some infoset of player `p` miss the sum 1, at most."""
+
+    def action_class(self, action: str) -> str:
+        """What kind of action it is, for strategies biased towards a kind; here, itself."""
+        return action
 
     def __repr__(self) -> str:
         infosets = " + ".join(f"{len(player.names):,}" for player in self.players)

@@ -346,6 +346,24 @@ class NumbaRangeEngine:
         out *= place >= 0
         return out
 
+    def rise(self, p: int, values: Floats, street: int) -> Floats:
+        """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
+        self._check_plain()
+        b, (up, first, last) = self.tree.boards, self.first[street - 1 : street + 2]
+        place, wide = self._above(p, street), self._wide(p, street - 1)
+        real = place >= 0
+        paid = np.asarray(values, dtype=np.float64) * b.weight[first:last, None]
+        out = np.zeros((len(paid), int(first - up) * wide))
+        for k, each in enumerate(paid[:, :, : place.shape[1]]):
+            out[k] = np.bincount(place[real], each[real], out.shape[1])
+        out = out.reshape(len(paid), -1, wide)
+        for u in range(int(up), int(first)):  # hands that suits exchange have the mean of theirs
+            at, many = int(b.orbit_at[2 * u + p]), int(b.orbits[2 * u + p])
+            for orbit in range(at, at + many):
+                hands = b.orbit_hand[b.orbit_start[orbit] : b.orbit_start[orbit + 1]]
+                out[:, u - up, hands] = out[:, u - up, hands].mean(1, keepdims=True)
+        return out
+
     def opposing(self, p: int, reach: Floats, street: int) -> Floats:
         """[k, board, hand] the reach of the opponent's hands beside each of player `p`'s."""
         self._check_plain()

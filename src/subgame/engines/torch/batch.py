@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Mode, Regrets, Response
+from subgame.engines.contract import Mode, Numbers, Regrets, Response
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.blocks import (
     Behaviour,
@@ -42,8 +42,6 @@ from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[Any] | Blocks
-"""A strategy: in the layout of `Strategy`, or on the device."""
 Tensor = Any
 SCRATCH = 4 << 30
 """Bytes that one street's lanes and values may take before its boards are cut into slices."""
@@ -324,7 +322,10 @@ class RangeBatch(Traversals):
         return Behaviour(self.blocks(p, average))
 
     def blocks(self, p: int, sigma: Numbers) -> Blocks:
-        """What kernels are given of a strategy: numbers on the device, played in proportion."""
+        """What kernels are given of a strategy: `Blocks`, which they play in proportion to.
+
+        `sigma` is NumPy's, in the layout of `Strategy`, or on the device already.
+        """
         return sigma.weights if isinstance(sigma, Blocks) else from_numpy(self, p, sigma)
 
     # Evaluation ------------------------------------------------------------------------------
@@ -407,6 +408,12 @@ class RangeBatch(Traversals):
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
         given = self._tensor(above, self.torch.float64)
         return TorchOps(self.device).enter(self.places[street], p, given)
+
+    def rise(self, p: int, values: Any, street: int) -> Tensor:
+        """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
+        given = self._tensor(values, self.torch.float64)
+        above, here = self.places[street - 1 : street + 1]
+        return TorchOps(self.device).rise(above, here, p, given)
 
     def opposing(self, p: int, reach: Any, street: int) -> Tensor:
         """[k, board, hand] the reach of all hands that can be held beside each of player `p`'s.

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Numbers
 from subgame.engines.torch import storage as keeping
-from subgame.engines.torch.batch import SCRATCH, Numbers, Plan, RangeBatch, room
+from subgame.engines.torch.batch import SCRATCH, Plan, RangeBatch, room
 from subgame.engines.torch.buckets import check_tree, counted
 from subgame.engines.torch.layout import Level, frames, lay_out
 from subgame.engines.torch.memory import Needs, Placement

@@ -87,8 +87,9 @@ def biased(
 
     The bias approach (2018, Sec. 4 and 6.2): the probability of, say, folding is multiplied by
     `factor` wherever it is possible, then all are normalised again. `classes` gives an action's
-    class (such as "fold", "call" or "raise"; "" is never biased); by default every action is a
-    class of its own, which for Leduc's f, c and r is the paper's choice.
+    class (such as "fold", "call" or "raise"; "" is never biased). By default every action is a
+    class of its own, which for Leduc's f, c and r is the paper's choice; in hold'em all raises are
+    one class.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -97,25 +98,22 @@ def biased(
     """
     if not (np.isfinite(factor) and factor > 0):
         raise SubgameError(f"Probabilities are multiplied by a number above 0, not {factor}.")
-    side = blueprint.tree.players[player]
-    names = [""] * side.num_sequences
-    for i, actions in enumerate(side.actions):
-        for action, q in zip(actions, side.sequences(i).tolist(), strict=True):
-            names[q] = _class(classes, action)
+    tree = blueprint.tree
+    towards: dict[str, list[NDArray[np.int64]]] = {}
+    for sequences, actions in tree.players[player].decisions():
+        for k, action in enumerate(actions):
+            kind = tree.action_class(action) if classes is None else _class(classes, action)
+            if kind:
+                towards.setdefault(kind, []).append(sequences[:, k])
     out = Continuations.of(blueprint, player)
-    for kind in dict.fromkeys(filter(None, names)):  # in order of appearance
-        towards = np.array([name == kind for name in names])
-        weights = blueprint.probs[player] * np.where(towards, factor, 1.0)
-        out = out.add(
-            f"{factor:g} x {kind}",
-            blueprint.tree.normalise(player, weights),
-        )
+    for kind, found in towards.items():  # in order of appearance
+        weights = np.array(blueprint.probs[player])
+        weights[np.concatenate(found)] *= factor
+        out = out.add(f"{factor:g} x {kind}", tree.normalise(player, weights))
     return out
 
 
-def _class(classes: Callable[[str], str] | Mapping[str, str] | None, action: str) -> str:
-    if classes is None:
-        return action
+def _class(classes: Callable[[str], str] | Mapping[str, str], action: str) -> str:
     return classes.get(action, "") if isinstance(classes, Mapping) else classes(action)
 
 

@@ -26,10 +26,11 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
-from subgame.refine.depth.limit import DepthLimited, depth_limited
+from subgame.refine.depth.limit import DepthLimited, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -169,14 +170,13 @@ def train_leaf_network(
     t = torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
-    limited = depth_limited(
-        tree,
+    limited = limited_tree(
+        sequence_tree(tree),
         blueprint,
-        at=subgames,
-        player=player,
-        continuations=continuations,
-        own=own,
-        values=_watched(data or Rollouts(1000, seed), len(subgames), tell),
+        subgames,
+        (continuations, own),
+        player,
+        _watched(data or Rollouts(1000, seed), len(subgames), tell),
     )
     length = max(len(_path(leaf, h)) for leaf in limited.leaves for h in leaf.subgame.top)
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])

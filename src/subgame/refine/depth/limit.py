@@ -20,9 +20,11 @@ from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL, Game, State
 from subgame.refine.depth.continuations import Continuations, distinct
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
+from subgame.refine.depth.ranges import RangeLimit, limited_ranges
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, sequence_subgames
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
 from subgame.tree.sequence.tree import Entries, Index, SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
@@ -107,15 +109,16 @@ def depth_limited(
     values: Evaluator = exact,
     weaken: bool = False,
     penalty: float | Callable[[State], float] = 0.0,
-    within: SequenceSubgame | None = None,
-) -> DepthLimited:
+    within: Subgame | None = None,
+    device: str | None = None,
+) -> DepthLimited | RangeLimit:
     """The game down to the frontier `at`, with multi-valued states there (2018, Sec. 4).
 
-    `player` is who we are. At each of her infosets at the frontier the opponent picks one of
-    `continuations`, made by `biased`, `self_generated`, `all_pure` or by hand; without any she
-    plays the blueprint on, the plain depth limit that fails in RPS+. We play the blueprint on, or
-    pick as well if `own` continuations are given. `values` says what histories at the frontier
-    are worth: `exact`, `Rollouts(...)` or a trained `LeafNetwork`.
+    `player` is who we are. At each infoset at the frontier the opponent picks one of
+    `continuations`, made by `biased`, `self_generated`, `all_pure` or by hand; without any the
+    opponent plays the blueprint on, the plain depth limit that fails in RPS+. We play the blueprint
+    on, or pick as well if `own` continuations are given. `values` gives the values of histories at
+    the frontier: `exact`, `Rollouts(...)` or a trained `LeafNetwork`.
 
     If the blueprint is no equilibrium a continuation may beat it, which makes us too careful.
     `weaken` then lowers a continuation's values at an infoset, all by as much, until it is worth
@@ -123,7 +126,8 @@ def depth_limited(
     small share of the pot, is taken from everything but the blueprint (both: end of Sec. 4).
 
     With `within`, a subgame that `cut` gave, the tree is that of the subgame, to be solved with a
-    gadget on top by `solve_limited`.
+    gadget on top by `solve_limited`. The limit of a hold'em tree lies at the end of its first
+    street, such as ``"before the turn"``; values there are exact, and only the opponent chooses.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("rps-plus"))
@@ -134,6 +138,41 @@ def depth_limited(
     {'Rock': 0.4, 'Paper': 0.4, 'Scissors': 0.2}
     """
     tree = _tree_of(game, blueprint)
+    if isinstance(tree, RangeTree):
+        if own is not None or weaken or penalty or values is not exact:
+            raise SubgameError(
+                "On hold'em trees values at a depth limit are exact and only the opponent chooses; "
+                "own, values, weaken and penalty are for sequence trees."
+            )
+        return limited_ranges(tree, blueprint, at, player, continuations, within, device)
+    return limited_tree(
+        sequence_tree(tree),
+        blueprint,
+        at,
+        (continuations, own),
+        player,
+        values,
+        weaken,
+        penalty,
+        within,
+    )
+
+
+def limited_tree(
+    tree: SequenceTree,
+    blueprint: Strategy,
+    at: At | Sequence[Subgame],
+    choices: tuple[Continuations | None, Continuations | None],
+    player: int,
+    values: Evaluator = exact,
+    weaken: bool = False,
+    penalty: float | Callable[[State], float] = 0.0,
+    within: Subgame | None = None,
+) -> DepthLimited:
+    """What `depth_limited` gives for a sequence tree; `choices` are the opponent's and our own."""
+    continuations, own = choices
+    if within is not None and not isinstance(within, SequenceSubgame):
+        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     pair = _pair(blueprint, player, continuations, own, weaken or bool(penalty))
     base = form_of(_histories(tree)) if within is None else within.form
     place = _places(tree, within)
@@ -159,7 +198,7 @@ def depth_limited(
 # What lies where -----------------------------------------------------------------------------
 
 
-def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> SequenceTree:
+def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     """The compiled game, after checking that the blueprint is one for it."""
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"A blueprint is a Strategy, not {type(blueprint).__name__}.")
@@ -171,7 +210,7 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> SequenceTree:
     )
     if not same:
         raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
-    return sequence_tree(tree if isinstance(game, Game) else game)
+    return tree if isinstance(game, Game) else game
 
 
 def _histories(tree: SequenceTree) -> Histories:

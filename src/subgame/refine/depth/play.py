@@ -23,7 +23,7 @@ from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
 from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.leaves import Evaluator, exact
-from subgame.refine.depth.limit import DepthLimited, depth_limited, descendants
+from subgame.refine.depth.limit import DepthLimited, descendants, limited_tree
 from subgame.refine.depth.solve import solve_limited
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -171,13 +171,13 @@ class _Play:
         alternative: Floats | None,
     ) -> list[tuple[SequenceSubgame, Floats]]:
         """Solve down to a limit; gives the subgames there with the opponent's values in them."""
-        limited = depth_limited(
-            self.tree,
+        limited = limited_tree(
+            sequence_tree(self.tree),
             self.current,
-            at=leaves,
-            player=self.p,
-            continuations=self.choose(leaves),
-            values=self.values,
+            leaves,
+            (self.choose(leaves), None),
+            self.p,
+            self.values,
             within=within,
         )
         found = solve_limited(

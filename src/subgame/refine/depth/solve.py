@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +19,19 @@ from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, exact
 from subgame.refine.depth.limit import DepthLimited, depth_limited
-from subgame.refine.gadgets import Gadget
+from subgame.refine.depth.ranges import RangeLimit, solve_ranges
+from subgame.refine.gadgets import Gadget, Unsafe
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
 from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, Subgame, sequence_subgames
-from subgame.solve.evaluate import best_response
+from subgame.solve.evaluate import best_response_strategy, exploitability
 from subgame.solve.lp import constraints, solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
@@ -42,7 +44,7 @@ CLOSED = 1e-9
 class LimitedSolution:
     """A solved depth-limited tree."""
 
-    limited: DepthLimited
+    limited: DepthLimited | RangeLimit
     result: Result
     """Of the tree that was solved: the depth-limited one, or the gadget game on it."""
     strategy: Strategy
@@ -50,17 +52,19 @@ class LimitedSolution:
 
 
 def solve_limited(
-    limited: DepthLimited,
+    limited: DepthLimited | RangeLimit,
     *,
     technique: Gadget | str | None = None,
-    schedule: Schedule | str = "lp",
+    schedule: Schedule | str | None = None,
     iterations: int | None = None,
     seconds: float | None = None,
     gap: float | None = None,
     alternatives: Vector | None = None,
     device: str | None = None,
 ) -> LimitedSolution:
-    """Solve a depth-limited tree, by linear program or by a CFR schedule.
+    """Solve a depth-limited tree: a sequence tree by linear program, or by a CFR `schedule`.
+
+    Hold'em trees are solved by DCFR unless another schedule is given.
 
     One that starts with the game is solved as it is. One that starts `within` a subgame needs a
     `technique` for the root: "unsafe" takes both players' reaches from the blueprint; "resolve",
@@ -78,6 +82,9 @@ def solve_limited(
     1.0
     """
     limits = Limits.to_gap(iterations, seconds, gap)
+    if isinstance(limited, RangeLimit):
+        return _solve_ranges(limited, technique, schedule, limits, alternatives)
+    schedule = LP if schedule is None else schedule
     if limited.within is None:
         if technique is not None or alternatives is not None:
             raise SubgameError(
@@ -102,6 +109,22 @@ def solve_limited(
     return LimitedSolution(limited, solved.result, limited.complete(strategy))
 
 
+def _solve_ranges(
+    limited: RangeLimit,
+    technique: Gadget | str | None,
+    schedule: Schedule | str | None,
+    limits: Limits,
+    alternatives: Vector | None,
+) -> LimitedSolution:
+    gadget = None if technique is None else technique_named(technique)
+    how = Technique.of(gadget or Unsafe(), limited.whole, schedule, limits)
+    given = None
+    if alternatives is not None:
+        given = vector(limited.within, 1 - limited.player, alternatives, "alternative payoff")
+    found, strategy = solve_ranges(limited, gadget, how, given)
+    return LimitedSolution(limited, found, strategy)
+
+
 def self_generated(
     tree: PublicTree,
     blueprint: Strategy,
@@ -109,48 +132,53 @@ def self_generated(
     at: At | Sequence[Subgame],
     player: int = 0,
     count: int = 10,
-    schedule: Schedule | str = "lp",
+    schedule: Schedule | str | None = None,
     iterations: int | None = None,
     values: Evaluator = exact,
     weaken: bool = False,
     penalty: float | Callable[[State], float] = 0.0,
+    device: str | None = None,
     watch: Callable[[LimitedSolution], None] | None = None,
 ) -> Continuations:
     """Continuations for the opponent of `player`, grown by self-play (2018, Sec. 4).
 
     Starting from the blueprint alone: solve the depth-limited game, let the opponent best-respond
-    in the whole game to our solution (the blueprint below the limit), add what she does to the
-    continuations, and again until there are `count`. It ends earlier if her best response wins
-    nothing beyond what the continuations give her, or is one that she has. `watch` is told every
+    in the whole game to our solution (the blueprint below the limit), add that response to the
+    continuations, and again until there are `count`. It ends earlier if the best response wins
+    nothing beyond what the continuations give, or is one of them. `watch` is told every
     solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError("count", f"is a whole number of at least 1, not {count}.")
-    subgames, o = sequence_subgames(tree, at), 1 - player
+    o, ranges = 1 - player, isinstance(tree, RangeTree)
+    where: Any = at if ranges else sequence_subgames(tree, at)
     grown, choices = Continuations.of(blueprint, o), 0
     while len(grown) < count or watch is not None:
         limited = depth_limited(
             tree,
             blueprint,
-            at=subgames,
+            at=where,
             player=player,
             continuations=grown,
             values=values,
             weaken=weaken,
             penalty=penalty,
+            device=device,
         )
-        offered = sum(len(kept) for offer in limited.offers for kept in offer.options[o])
-        if offered == choices:
-            return grown[:-1]
-        choices = offered
-        solved = solve_limited(limited, schedule=schedule, iterations=iterations)
+        if isinstance(limited, DepthLimited):
+            offered = sum(len(kept) for offer in limited.offers for kept in offer.options[o])
+            if offered == choices:
+                return grown[:-1]
+            choices = offered
+        solved = solve_limited(limited, schedule=schedule, iterations=iterations, device=device)
         if watch is not None:
             watch(solved)
-        reply = best_response(tree, solved.strategy, o)
         has = solved.result.exploitability.per_seat[player]
-        if len(grown) == count or reply.value <= has + CLOSED:
+        value = exploitability(tree, solved.strategy, device=device).per_seat[player]
+        if len(grown) == count or value <= has + CLOSED:
             break
-        grown = grown.add(f"response {len(grown)}", reply.strategy.probs[o])
+        reply = best_response_strategy(tree, solved.strategy, o, device)
+        grown = grown.add(f"response {len(grown)}", reply)
     return grown
 
 
@@ -165,10 +193,10 @@ class Completion(NamedTuple):
 def best_completion(
     tree: PublicTree, strategy: Strategy, *, at: At | Sequence[Subgame], player: int
 ) -> Completion:
-    """The best that `player` can play below a frontier if she is held to `strategy` above it.
+    """The best that `player` can play below a frontier, if held to `strategy` above it.
 
-    A linear program over the whole game with her plan above the frontier fixed: what perfect safe
-    re-solving of every subgame at once would reach, so it judges a trunk and nothing but it.
+    A linear program over the whole game with the player's plan above the frontier fixed: what
+    perfect safe re-solving of every subgame at once would reach. It evaluates a trunk alone.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("rps-plus"))

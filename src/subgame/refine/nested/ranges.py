@@ -200,12 +200,12 @@ class RangeExpansion:
         if self.method == "expensive":
             added = {k: spot.action for k, spot in enumerate(spots)}
             streets = grow(game, [spot.before for spot in spots], added)
-        stage = self._stage(part, streets)
+        stage = part.run.stage(streets)
         solved, result = self._solved(stage, inputs)
         theirs = (inputs.weight > 0).astype(np.float64)
         if self.method == "expensive":
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
-            kept = self._stage(part, after)
+            kept = part.run.stage(after)
             one, two = (
                 moved(cast(RangeTree, stage.tree), solved[q], cast(RangeTree, kept.tree), q)
                 for q in (0, 1)
@@ -222,12 +222,6 @@ class RangeExpansion:
             for k, spot in enumerate(spots)
         ]
         return found, answers, result.stopped
-
-    def _stage(self, part: _Part, streets: list[Street]) -> RangeEngine:
-        """The engine of a batch, which its tree then hands out."""
-        stage = part.run.stage(streets)
-        stage.tree.engines[self.device or "cpu"] = stage
-        return stage
 
     def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, Result]:
         """Both players' strategies behind the gadget."""
@@ -247,7 +241,7 @@ class RangeExpansion:
             cbv=flat(inputs.cbv),
         )
         schedule = cast(Schedule, self.how.schedule)
-        run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, self.device)
+        run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, on=stage)
         found = complete(run, self.how.limits)
         return run.played(), found
 

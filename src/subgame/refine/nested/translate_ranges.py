@@ -136,7 +136,8 @@ class _Translator:
         while s < street:
             s += 1
             found = self.run.enter(self.p, found, s)
-        return as_numpy(found)[0]
+        out: Floats = as_numpy(found)[0]
+        return out
 
     def _write(self, s: int, j: int, weight: Floats) -> None:
         """Weights [action, board, hand] of a decision, to where its sequences are."""

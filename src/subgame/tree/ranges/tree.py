@@ -207,6 +207,12 @@ class RangeSide:
         cells: Ints = tile[:, None] + edge * LANES
         return cells
 
+    def decisions(self) -> Iterator[tuple[Ints, tuple[str, ...]]]:
+        """Per street and decision the sequences [board and hand, action], and the actions."""
+        for s, street in enumerate(self.streets):
+            for j, actions in enumerate(street.actions[self.player]):
+                yield self.street_cells(s, j), actions
+
     def name(self, i: int) -> str:
         """What the player knows at infoset `i`: the own hand, the board and the betting."""
         u, j, h = self.locate(i)
@@ -278,6 +284,10 @@ class RangeTree(PublicTree):
     boards: Boards
     deals: float
     """The sum of all pairs' weights: a root value divided by it is an expectation."""
+
+    def action_class(self, action: str) -> str:
+        """fold, call (or check) or raise (or bet)."""
+        return {"f": "fold", "c": "call"}.get(action[0], "raise")
 
     def stored(self, p: int) -> int:
         """Numbers a solver keeps per regret or average of player `p`."""

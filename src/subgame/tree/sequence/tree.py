@@ -121,6 +121,11 @@ class Treeplex:
         count = len(self.actions[i])
         return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
 
+    def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
+        """Every infoset by itself: its sequences [1, action] and its actions."""
+        for i, actions in enumerate(self.actions):
+            yield self.sequences(i)[None], actions
+
     @cached_property
     def index(self) -> dict[str, int]:
         """From an infoset's name to its number."""

@@ -1,0 +1,216 @@
+"""Depth-limited solving of hold'em: the first street, with what follows as a table of values.
+
+What `limit` does history by history on sequence trees, with the limit before the next street's
+cards (Brown, Sandholm & Amos 2018, Sec. 4 and 6.1). At each way out of the street, with each hand,
+the opponent picks one of K strategies for the rest of the game; we play the blueprint on. What
+that is worth is a number per leaf, continuation and pair of hands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import as_numpy, namespace
+from subgame.engines.contract import RangeEngine
+from subgame.engines.factory import engine
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import STREETS
+from subgame.refine.depth.continuations import Continuations
+from subgame.refine.depth.pairs import PairTables
+from subgame.refine.depth.street import LeafTable, StreetEngine
+from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.payoffs import Trunk
+from subgame.refine.range_subgame import RangeSubgame, cut_range_tree
+from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Run, complete
+from subgame.tree.ranges.merging import Unmerged, unmerged
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RangeLimit:
+    """The first street of a hold'em tree down to a depth limit, and the way back to the game."""
+
+    whole: RangeTree
+    blueprint: Strategy
+    player: int
+    """Who we are: the other one chooses among continuations at the limit."""
+    continuations: Continuations
+    within: RangeSubgame
+    """What is solved: the tree itself, or a subgame of it."""
+    plain: Unmerged
+    """Its tree with every hand for itself."""
+    device: str | None
+
+    @property
+    def standard_error(self) -> float:
+        """Of the values at the limit, which are exact."""
+        return 0.0
+
+    @cached_property
+    def run(self) -> RangeEngine:
+        """The engine of the whole of it."""
+        return cast(RangeEngine, engine(self.plain.tree, device=self.device))
+
+    @cached_property
+    def batch(self) -> RangeEngine:
+        """The engine of all that follows the limit."""
+        return self.run.stage(self.plain.tree.streets[1:])
+
+    def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
+        """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
+        given = self.within.restrict_numbers(np.asarray(probs, np.float32), p)
+        return self.plain.spread(p, given)
+
+    def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
+        """[q] what of it follows the limit: the end of its numbers."""
+        return self.inner(probs, p)[-cast(RangeTree, self.batch.tree).stored(p) :]
+
+    @cached_property
+    def table(self) -> LeafTable:
+        """The values of every continuation at the limit."""
+        o, tables = 1 - self.player, PairTables(self.plain.tree, self.batch)
+        ours = self.below(self.blueprint.probs[self.player], self.player)
+        found = []
+        for probs in self.continuations.probs:
+            theirs = self.below(probs, o)
+            found.append(tables.values((theirs, ours) if o == 0 else (ours, theirs), o))
+        return LeafTable(namespace(found[0]).stack(found), o)
+
+    @cached_property
+    def street(self) -> StreetEngine:
+        """The engine of the street that ends at the limit."""
+        return StreetEngine(self.run, self.plain.tree.streets[0], self.table)
+
+    def complete(self, played: Pair) -> Strategy:
+        """A solution of the street, laid over the whole game.
+
+        Below the limit the opponent plays the mixture of continuations that was chosen, we play
+        the blueprint. Elsewhere both play the blueprint.
+        """
+        probs = [np.array(each) for each in self.blueprint.probs]
+        for p in (0, 1):
+            weights = self.inner(self.blueprint.probs[p], p).copy()
+            if p != self.player and len(self.continuations) > 1:
+                self._mix(weights, played[p])
+            self._write_street(weights, as_numpy(played[p]), p)
+            made = self.plain.tree.normalise(p, weights)
+            self.within.embed(p, self.plain.gather(p, made), probs[p])
+        return Strategy(self.whole, (probs[0], probs[1]))
+
+    def _write_street(self, weights: NDArray[Any], sigma: Floats, p: int) -> None:
+        street, side = self.plain.tree.streets[0], self.plain.tree.players[p]
+        past = len(street.roots)
+        for j, (first, names) in enumerate(zip(street.first[p], street.actions[p], strict=True)):
+            rows = sigma[first - past : first - past + len(names)]
+            weights[side.street_cells(0, j)] = rows.T
+
+    def _mix(self, weights: NDArray[Any], sigma: Any) -> None:
+        """Below the limit: continuations by how likely each is chosen with each hand."""
+        o, run, batch = 1 - self.player, self.run, self.batch
+        side = self.street.sides[o]
+        ones = self.street.array(np.ones((side.roots, len(self.plain.tree.players[o].slots))))
+        reach = self.street._descend(o, sigma, ones)[side.actions :]
+        count = len(self.continuations)
+        share = as_numpy(reach).reshape(-1, count, reach.shape[1])
+        mixed: list[Any] = [0.0] * len(self.plain.tree.streets[1:])
+        for k, probs in enumerate(self.continuations.probs):
+            entry = as_numpy(run.enter(o, share[:, k][:, None], 1))
+            rows = batch.row_reach(o, self.below(probs, o), entry.reshape(-1, entry.shape[2]))
+            mixed = [a + as_numpy(b) for a, b in zip(mixed, rows, strict=True)]
+        tree = self.plain.tree
+        for s, values in enumerate(mixed, start=1):
+            street, units = tree.streets[s], tree.units
+            boards = range(units.first[s], units.first[s + 1])
+            hands = [len(units[u].hands[o]) for u in boards]
+            for j, (first, names) in enumerate(
+                zip(street.first[o], street.actions[o], strict=True)
+            ):
+                here = values[first : first + len(names)]
+                flat = np.concatenate([here[:, b, :n] for b, n in enumerate(hands)], axis=1).T
+                cells = tree.players[o].street_cells(s, j)
+                usual = weights[cells]
+                weights[cells] = np.where(flat.sum(1, keepdims=True) > 0, flat, usual)
+
+
+def limited_ranges(
+    tree: RangeTree,
+    blueprint: Strategy,
+    at: object,
+    player: int,
+    continuations: Continuations | None,
+    within: object,
+    device: str | None,
+) -> RangeLimit:
+    """The depth-limited first street of a hold'em tree, or of a subgame of it."""
+    part = cut_range_tree(tree, "root")[0] if within is None else within
+    if not isinstance(part, RangeSubgame):
+        raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
+    streets = part.tree.streets
+    if len(streets) < 2:
+        raise SubgameError(f"{part!r} has only one street, so no depth limit lies in it.")
+    wanted = f"before the {STREETS[streets[1].index]}"
+    if at is not None and at != wanted:
+        raise SubgameError(
+            f"A depth limit of hold'em lies at the end of the first street, '{wanted}', not {at!r}."
+        )
+    given = continuations or Continuations.of(blueprint, 1 - player)
+    if given.player == player:
+        raise SubgameError(f"The continuations are player {player}'s own; the opponent chooses.")
+    return RangeLimit(tree, blueprint, player, given, part, unmerged(part.tree), device)
+
+
+def solve_ranges(
+    limited: RangeLimit, technique: Gadget | None, how: Technique, alternatives: Floats | None
+) -> tuple[Result, Strategy]:
+    """Solve a depth-limited street, behind a gadget if there is one."""
+    if not isinstance(how.schedule, Schedule):
+        raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
+    run: Run
+    if technique is None:
+        run = Run(limited.whole, how.schedule, on=limited.street, finish=limited.complete)
+    else:
+        o = 1 - limited.player
+        trunk = Trunk(limited.blueprint, o, device=limited.device)
+        inputs, _ = trunk.inputs(limited.within, technique, alternatives)
+        limited.within.check_inputs(technique, inputs)
+        run = GadgetRun(
+            limited.plain.tree,
+            how.schedule,
+            technique,
+            _seated(limited, inputs),
+            on=limited.street,
+            finish=limited.complete,
+        )
+    found = complete(run, how.limits)
+    return found, found.strategy
+
+
+def _seated(limited: RangeLimit, inputs: GadgetInputs) -> GadgetInputs:
+    """Gadget inputs in the order of the unmerged tree's hands."""
+    o, slots = inputs.opponent, limited.plain.slots
+    return GadgetInputs(
+        o,
+        inputs.our_reach[slots[1 - o]],
+        *(
+            None if each is None else each[slots[o]]
+            for each in (
+                inputs.opponent_reach,
+                inputs.weight,
+                inputs.alternative,
+                inputs.cbv,
+                inputs.spread,
+            )
+        ),
+    )

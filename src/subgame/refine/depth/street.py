@@ -1,0 +1,248 @@
+"""`StreetEngine`: CFR on the first street of a hold'em tree, with values given at its end.
+
+The street's betting is small, so plain array operations do: one per decision, NumPy's or PyTorch's.
+What lies below each way out of the street (a *leaf*) is a table of values by pair of hands
+(`LeafTable`). With several continuations to choose from, the opponent has one more decision at each
+leaf (multi-valued states, Brown, Sandholm & Amos 2018, Sec. 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
+from subgame.errors import SubgameError
+from subgame.refine.learners import regret_matching
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.betting_tree import Street
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeafTable:
+    """Values at the leaves of a street. Axes: k = continuation, h and j = hands of both players."""
+
+    values: Array  # [k, leaf, h, j] what the opponent wins with h from us with j, in chips
+    opponent: int
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def first(self, count: int) -> LeafTable:
+        """With the first few continuations alone."""
+        return LeafTable(self.values[:count], self.opponent)
+
+
+class Decision(NamedTuple):
+    """One decision of a player: the row it hangs below, and the rows of its actions."""
+
+    parent: int
+    first: int
+    stop: int
+
+
+class _Side:
+    """One player's rows of a street: ways in, own actions, and choices at the leaves."""
+
+    def __init__(self, street: Street, p: int, choices: int) -> None:
+        self.roots, self.rows = len(street.roots), street.rows[p]
+        self.decisions = [
+            Decision(parent, first, first + len(names))
+            for parent, first, names in zip(
+                street.parent[p], street.first[p], street.actions[p], strict=True
+            )
+        ]
+        self.leaves = [rows[p] for rows in street.leaf_rows]
+        self.actions = self.rows
+        if choices > 1:  # choice k at leaf l is row ``actions + l * choices + k``
+            self.decisions += [
+                Decision(row, self.rows + l * choices, self.rows + (l + 1) * choices)
+                for l, row in enumerate(self.leaves)
+            ]
+            self.rows += len(self.leaves) * choices
+        given = sorted({ending.rows[1 - p] for ending in street.endings})
+        self.lanes = given
+        """The opponent's rows that end the hand."""
+        self.endings = [
+            (e.rows[p], given.index(e.rows[1 - p]), -e.stake if e.folded == p else e.stake)
+            for e in street.endings
+        ]
+
+
+class StreetEngine:
+    """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
+
+    A player's numbers are ``[own action, hand]``, ways in left out.
+    """
+
+    fused = False
+
+    def __init__(self, run: RangeEngine, street: Street, leaves: LeafTable) -> None:
+        if any(ending.folded < 0 for ending in street.endings):
+            raise SubgameError("A depth limit lies before the last street.")
+        self.run, self.street, self.leaves = run, street, leaves
+        o = leaves.opponent
+        self.sides = tuple(_Side(street, p, len(leaves) if p == o else 1) for p in (0, 1))
+        self.deals = run.tree.deals  # type: ignore[attr-defined]
+
+    @property
+    def tree(self) -> PublicTree:
+        return self.run.tree
+
+    # Learning --------------------------------------------------------------------------------
+    def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:
+        found = self.run.array(np.zeros((rows, len(self.tree.players[p].slots))))
+        return found if like is None else namespace(found).zeros_like(found, dtype=like.dtype)
+
+    def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
+        rows = self.sides[p].rows - self.sides[p].roots
+        one, two = self._zeros(p, rows), self._zeros(p, rows)
+        return Regrets(one, two, self._zeros(p, rows) if predictive else None)
+
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        return Regrets(+regrets.regret, None, None if regrets.instant is None else +regrets.instant)
+
+    def roots(self, p: int) -> Array:
+        return self.run.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
+
+    def array(self, values: Floats) -> Array:
+        return self.run.array(values)
+
+    def rates(self, discounts: Floats, begin: int) -> Array:
+        return self.run.rates(discounts, begin)
+
+    def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
+        self.run.repeat(turn, rates, key)
+
+    def iterate(self, *args: Any, **options: Any) -> None:
+        raise NotImplementedError
+
+    def sample(self, *args: Any) -> None:
+        raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
+
+    def sweep(
+        self,
+        p: int,
+        mode: Mode,
+        mine: Regrets,
+        theirs: Regrets,
+        rates: Array,
+        ahead: Array,
+        reach: tuple[Array, Array],
+    ) -> Array:
+        """One traversal for player `p`; gives the values [root, infoset]."""
+        their_reach = self._descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
+        value = self._paid(p, their_reach)
+        side, past = self.sides[p], self.sides[p].roots
+        sigma = None if mode == Mode.BEST else self._matched(p, mine, rates)
+        if sigma is not None and mine.average is not None:
+            own = self._descend(p, sigma, reach[p])
+            mine.average[...] = mine.average * rates[2] + own[past:]
+        xp = namespace(value)
+        for parent, first, stop in reversed(side.decisions):
+            below, here = value[first:stop], slice(first - past, stop - past)
+            if sigma is not None and mode in (Mode.LEARN, Mode.EVALUATE):
+                best = (sigma[here] * below).sum(axis=0)
+            else:
+                best = xp.amax(below, 0)
+            value[parent] += best
+            if mode == Mode.LEARN:
+                old, gain = mine.regret[here], below - best
+                kept = xp.where(old > 0, rates[0], rates[1])
+                mine.regret[here] = old * kept + gain
+                if mine.instant is not None:
+                    mine.instant[here] = gain
+            elif mode == Mode.RESPOND:
+                chosen = below >= best
+                mine.regret[here] = 1.0 * (chosen & (chosen.cumsum(axis=0) == 1))
+        return value[:past]
+
+    def _matched(self, p: int, regrets: Regrets, rates: Array) -> Array:
+        """[own action, hand] what regret matching plays."""
+        weights, out = regrets.regret, +regrets.regret
+        if regrets.instant is not None:
+            kept = namespace(weights).where(weights > 0, rates[0], rates[1])
+            weights = weights * kept + regrets.instant
+        past = self.sides[p].roots
+        for _, first, stop in self.sides[p].decisions:
+            here = slice(first - past, stop - past)
+            out[here] = regret_matching(weights[here], 0)
+        return out
+
+    def _descend(self, p: int, sigma: Array, reach: Array) -> Array:
+        """[row, hand] player `p`'s reach."""
+        side = self.sides[p]
+        out = self._zeros(p, side.rows, sigma)
+        out[: side.roots] = reach
+        for parent, first, stop in side.decisions:
+            out[first:stop] = out[parent] * sigma[first - side.roots : stop - side.roots]
+        return out
+
+    def _paid(self, p: int, theirs: Array) -> Array:
+        """[row, hand] player `p`'s values where the street ends, from the opponent's reach."""
+        side, other, table = self.sides[p], self.sides[1 - p], self.leaves.values
+        value = self._zeros(p, side.rows, theirs)
+        if side.endings:
+            met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0]
+            for row, lane, chips in side.endings:
+                value[row] += chips * met[lane]
+        count, leaves = len(self.leaves), len(side.leaves)
+        if p == self.leaves.opponent:
+            ours = _like(theirs[other.leaves], table)
+            won = (table @ ours[None, :, :, None])[..., 0] / self.deals
+            if count > 1:
+                rows = side.actions + np.arange(leaves * count).reshape(leaves, count)
+                for k in range(count):
+                    value[rows[:, k]] += won[k]
+            else:
+                for l, row in enumerate(side.leaves):
+                    value[row] += won[0, l]
+            return value
+        if count > 1:
+            chosen = theirs[other.actions :].reshape(leaves, count, -1)
+        else:
+            chosen = theirs[other.leaves][:, None]
+        for k in range(count):
+            lost = (_like(chosen[:, k, None, :], table) @ table[k])[:, 0] / self.deals
+            for l, row in enumerate(side.leaves):
+                value[row] -= lost[l]
+        return value
+
+    # Strategies and evaluation -----------------------------------------------------------------
+    def current(self, p: int, regrets: Regrets, rates: Array) -> Array:
+        return self._matched(p, regrets, rates)
+
+    def behaviour(self, p: int, average: Array) -> Array:
+        return self._matched(p, Regrets(average, None, None), ())
+
+    def plan(self, p: int, sigma: Array, reach: Floats | None = None) -> tuple[Array, Array]:
+        given = self.roots(p) if reach is None else self.array(np.asarray(as_numpy(reach)))
+        return sigma, given.reshape(self.sides[p].roots, -1)
+
+    def values(self, p: int, sigma: Array, opponent_plan: tuple[Array, Array]) -> Response:
+        return self._evaluated(p, Mode.EVALUATE, sigma, opponent_plan)
+
+    def respond(self, p: int, opponent_plan: tuple[Array, Array]) -> Response:
+        return self._evaluated(p, Mode.BEST, None, opponent_plan)
+
+    def _evaluated(
+        self, p: int, mode: Mode, sigma: Array | None, against: tuple[Array, Array]
+    ) -> Response:
+        theirs, reach = against
+        both = (None, reach) if p == 0 else (reach, None)
+        mine, other = Regrets(sigma, None, None), Regrets(theirs, None, None)
+        return Response(as_numpy(self.sweep(p, mode, mine, other, (), (), both)))
+
+
+def _like(array: Array, table: Array) -> Array:
+    """An array in the precision of the table, which is large."""
+    if isinstance(array, np.ndarray):
+        return array.astype(table.dtype)
+    return array.to(table.dtype)
