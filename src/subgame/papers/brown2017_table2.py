@@ -5,18 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from subgame.engines.torch.ranges import TorchRangeEngine
+import subgame as sg
 from subgame.engines.torch.runtime import load_torch
-from subgame.games.holdem import nlfh
-from subgame.games.holdem.bets import BetSizes
+from subgame.games.holdem import count_boards, nlfh
+from subgame.games.holdem.wider import widened
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command, device, mbb
-from subgame.refine.gadgets import technique
-from subgame.refine.nested.boards import BoardNest, lost, solved, translated
-from subgame.refine.nested.translation import mapping
-from subgame.solve.schedule import parse
-from subgame.tree.ranges.betting_tree import grow
-from subgame.tree.ranges.tree import compile_range_tree
+from subgame.refine.nested.answer import Method
 
 KEY = "brown2017-table2"
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -24,14 +19,18 @@ WHAT = "answering a bet of 3/4 of the pot in flop hold'em"
 KNOWN = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 LARGER = "preflop: 0.5x 0.75x 1x / cap 1; flop: 0.5x 0.75x 1x / cap 3"
 TRANSLATION = "randomized pseudo-harmonic mapping"
-ROWS: dict[str, tuple[str, bool, float]] = {
-    "Resolve": ("resolve", False, 150.2),
-    "Reach-Maxmargin (expensive)": ("reach-maxmargin", True, 149.2),
-    "Unsafe (expensive)": ("unsafe", True, 148.3),
-    "Maxmargin": ("maxmargin", False, 122.0),
-    "Reach-Maxmargin": ("reach-maxmargin", False, 119.1),
+SCHEDULE = "dcfr"
+REACH = sg.ReachMaxmargin(gifts="estimated")
+"""Nothing the blueprint knows is solved again, so all its actions count as gifts, not only those
+that end the hand."""
+ROWS: dict[str, tuple[sg.Gadget, Method, float]] = {
+    "Resolve": (sg.Resolve(), "inexpensive", 150.2),
+    "Reach-Maxmargin (expensive)": (REACH, "expensive", 149.2),
+    "Unsafe (expensive)": (sg.Unsafe(), "expensive", 148.3),
+    "Maxmargin": (sg.Maxmargin(), "inexpensive", 122.0),
+    "Reach-Maxmargin": (REACH, "inexpensive", 119.1),
 }
-"""Technique, whether the subgame starts before the bet, and the paper's mbb/h."""
+"""Technique, whether the subgame starts before the bet (expensive), and the paper's mbb/h."""
 SEATS = ("big blind", "small blind")
 ITERATIONS = 1_000, 600
 """Of the blueprint, and of every subgame."""
@@ -46,7 +45,7 @@ NOTES = (
     "Ours are far below the paper's in every row. Always folding loses 750 mbb/h on average, so "
     "that 1,465 for translation is not a loss in the game as it is described; what else was "
     "counted we do not know. Ours were checked against nested solving and translation history by "
-    "history on small decks (tests/refine/test_nested_boards.py).",
+    "history on small decks (tests/refine/test_nested_ranges.py).",
     "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
     "the opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes "
     "small is a bound. So the paper's order, Maxmargin below Resolve, is hardly one of exact "
@@ -58,54 +57,31 @@ NOTES = (
 
 
 def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
-    """On a GPU; quick: a deck of eight cards and one bet on the flop, on the CPU."""
+    """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU."""
     began = time.perf_counter()
-    torch, tell = load_torch(), progress or (lambda what, share: None)
-    where = device(KEY, quick)
+    tell = progress or (lambda what, share: None)
+    where = "torch" if quick else device(KEY, quick)
     steps = 2 + 2 * (1 + len(ROWS))
     known, larger = (
         (bets.replace("cap 3", "cap 1") if quick else bets) for bets in (KNOWN, LARGER)
     )
     game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
     first, iterations = (200, 60) if quick else ITERATIONS
-    plan = parse("dcfr")
     tell("Building the game", 0.0)
-    engine = TorchRangeEngine(compile_range_tree(game), where)
+    small = _compiled(game)
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)
-    blueprint = solved(engine, engine, plan, first)
-    within = [lost(engine, blueprint[p], engine) for p in (0, 1)]
+    blueprint = sg.solve(small, SCHEDULE, iterations=first, check_every=first, device=where)
     found: dict[str, dict[str, Any]] = {}
     for p in (0, 1):
-        for k, (name, (gadget, expensive, _)) in enumerate(ROWS.items()):
+        tree = _compiled(widened(game, larger, 1 - p))
+        for k, name in enumerate((*ROWS, TRANSLATION)):
             tell(f"{name}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + k) / steps)
-            start = time.perf_counter()
-            nest = BoardNest(
-                engine,
-                blueprint,
-                BetSizes.parse(larger),
-                p,
-                technique(gadget),
-                plan,
-                iterations,
-                expensive,
+            cells = (
+                _nested(tree, blueprint.strategy, p, name, iterations, where)
+                if name in ROWS
+                else _translated(tree, blueprint.strategy, p, where)
             )
-            nest.run()
-            streets = grow(nest.large)
-            whole = engine.stage(streets)
-            won = lost(whole, nest.strategy(whole, streets), engine)
-            found.setdefault(name, {})[SEATS[p]] = {
-                "best response wins, mbb/h": mbb(won),
-                "off-tree bets": sum(len(answer.bets) for answer in nest.answers),
-                "boards": engine.levels[-1].units,
-                "smallest margin, chips": min(each.smallest_margin for each in nest.answers),
-                "seconds": time.perf_counter() - start,
-            }
-        tell(f"{TRANSLATION}, {SEATS[p]}", (2 + p * (1 + len(ROWS)) + len(ROWS)) / steps)
-        heard = translated(
-            blueprint[p], engine.tree.streets, game, (whole, streets), mapping("pseudo-harmonic")
-        )
-        won = lost(whole, heard, engine)
-        found.setdefault(TRANSLATION, {})[SEATS[p]] = {"best response wins, mbb/h": mbb(won)}
+            found.setdefault(name, {})[SEATS[p]] = cells
     value = _value(found)
     for seats in found.values():
         for p, cells in enumerate(seats.values()):
@@ -115,34 +91,77 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         name: sum(seat["best response wins, mbb/h"] for seat in seats.values()) / 2
         for name, seats in found.items()
     }
-    peak = torch.cuda.max_memory_allocated() / 2**30 if not quick else 0.0
+    within = mbb(blueprint.exploitability.mean)
     return Report(
         key=KEY,
         paper=PAPER,
         what=WHAT,
-        rows=_rows(means, found, sum(within) / 2),
+        rows=_rows(means, found, within),
         data={
             "panels": [_panel(means)],
             "mbb/h": means,
             "seats": found,
-            "blueprint in the smaller game, mbb/h": mbb(sum(within) / 2),
+            "blueprint in the smaller game, mbb/h": within,
             "value of the larger game for the big blind, mbb/h": value,
-            "peak GiB on the device": peak,
+            "peak GiB on the device": 0.0 if quick else _peak(),
         },
         command=command(KEY, quick, seed),
         seed=seed,
         settings={
             "game": str(game),
             "larger": larger,
-            "schedule": str(plan),
+            "flops": count_boards(game)[1],
+            "schedule": blueprint.schedule,
             "iterations of the blueprint": first,
             "of subgames": iterations,
             "quick": quick,
-            "device": "cpu" if quick else torch.cuda.get_device_name(),
+            "device": "cpu" if quick else load_torch().cuda.get_device_name(),
         },
         notes=NOTES,
         seconds=time.perf_counter() - began,
     )
+
+
+def _compiled(game: sg.Game) -> sg.PublicTree:
+    """Every hand for itself, as nested solving wants it."""
+    return sg.compile(game, merge="boards", memory_limit=None)
+
+
+def _peak() -> float:
+    """The most GiB that PyTorch has held on the device."""
+    return float(load_torch().cuda.max_memory_allocated() / 2**30)
+
+
+def _nested(
+    tree: sg.PublicTree, blueprint: sg.Strategy, p: int, name: str, iterations: int, where: str
+) -> dict[str, Any]:
+    """Every off-tree bet against player `p` answered by one of `ROWS`."""
+    gadget, method, _ = ROWS[name]
+    found = sg.nest(
+        tree,
+        blueprint,
+        technique=gadget,
+        method=method,
+        player=p,
+        schedule=SCHEDULE,
+        iterations=iterations,
+        device=where,
+    )
+    return {
+        "best response wins, mbb/h": mbb(found.after.per_seat[p]),
+        "off-tree bets": len(found.answers),
+        "smallest margin without gifts, chips": min(
+            float((answer.cbv - answer.values)[answer.weight > 0].min()) for answer in found.answers
+        ),
+        "seconds": found.seconds,
+    }
+
+
+def _translated(tree: sg.PublicTree, blueprint: sg.Strategy, p: int, where: str) -> dict[str, Any]:
+    """Every off-tree bet against player `p` taken for one that the blueprint knows."""
+    played = sg.translate(tree, blueprint, "pseudo-harmonic", device=where)
+    won = sg.exploitability(tree, played, device=where).per_seat[p]
+    return {"best response wins, mbb/h": mbb(won)}
 
 
 def _value(found: dict[str, dict[str, Any]]) -> float:
@@ -175,7 +194,7 @@ def _rows(
             "times",
         )
     )
-    rows.append(row("the blueprint in the smaller game", None, mbb(within)))
+    rows.append(row("the blueprint in the smaller game", None, within))
     return rows
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import subgame as sg
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command
-from subgame.refine.nested.translation import mapping
+from subgame.refine.nested.mappings import mapping
 
 KEY = "no-limit-leduc-sizes"
 PAPER = (
@@ -117,7 +117,7 @@ def against_size(
             sg.games.load(game, stack=stack, ante=ante, bets=sizes[0], replies=sizes[1])
         )
         value = sg.solve_lp(tree).value * (1 if p == 1 else -1)  # the opponent's
-        played = sg.translate(tree=tree, strategy=blueprint, how=how)
+        played = sg.translate(tree, blueprint, how)
         translated += (sg.exploitability(tree, played).per_seat[p] - value) / 2
         for technique in techniques:
             found = sg.nest(tree, blueprint, technique=technique, player=p, iterations=iterations)
@@ -219,9 +219,7 @@ def kuhn_table(stacks: Sequence[int]) -> list[dict[str, Any]]:
             raise AssertionError("player 2's half is no equilibrium strategy")
         for name, printed in TABLE_3.items():
             how = replace(mapping(name), tie=1.0)
-            wins = sg.exploitability(
-                large, sg.translate(tree=large, strategy=strategy, how=how)
-            ).per_seat[1]
+            wins = sg.exploitability(large, sg.translate(large, strategy, how)).per_seat[1]
             rows.append(row(f"Kuhn, stack {n}, {name}", printed[k], round((wins - value) / 10, 3)))
     return rows
 
@@ -236,12 +234,7 @@ def _leduc() -> list[dict[str, Any]]:
         row(
             f"Leduc, stack 12, {name}",
             printed,
-            round(
-                sg.exploitability(
-                    large, sg.translate(tree=large, strategy=solved.strategy, how=name)
-                ).mean,
-                3,
-            ),
+            round(sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean, 3),
             f"abstract equilibrium by {solver}",
         )
         for name, printed in TABLE_6.items()
