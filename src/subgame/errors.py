@@ -28,9 +28,9 @@ class SubgameError(ValueError):
 class ArgumentError(SubgameError):
     """An argument has a wrong value. The command line names the option instead.
 
-    >>> error = ArgumentError("check_every", "is at least 1, not 0.")
+    >>> error = ArgumentError("check_every", "must be at least 1, not 0.")
     >>> str(error), error.option
-    ('check_every is at least 1, not 0.', '--check-every')
+    ('check_every must be at least 1, not 0.', '--check-every')
     """
 
     def __init__(self, name: str, wants: str) -> None:

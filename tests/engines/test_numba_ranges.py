@@ -18,7 +18,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.betting_tree import grow
-from subgame.tree.ranges.hand_order import Boards
+from subgame.tree.ranges.hand_order import BoardArrays
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 
@@ -371,4 +371,4 @@ def test_a_stage_has_the_streets_of_its_tree() -> None:
     tree = compile_range_tree(FLOP, merge=False)
     with pytest.raises(sg.SubgameError, match="last streets"):
         stage_tree(tree, tree.streets[:2])
-    assert isinstance(stage_tree(tree, tree.streets).boards, Boards)
+    assert isinstance(stage_tree(tree, tree.streets).boards, BoardArrays)

@@ -394,7 +394,7 @@ def test_errors_are_sentences() -> None:
         "needs a technique": lambda: sg.solve_limited(
             sg.depth_limited(tree, uniform, at="pb", within=sequence_subgames(tree, "p")[0])
         ),
-        "count is a whole number": lambda: sg.self_generated(tree, uniform, at="b", count=0),
+        "count must be a whole number": lambda: sg.self_generated(tree, uniform, at="b", count=0),
         "at least 2": lambda: sg.Rollouts(1),
         "number above 0": lambda: sg.biased(uniform, 1, factor=0),
         "at least one continuation": lambda: sg.Continuations.of([], 1),

@@ -316,11 +316,11 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: sg.ReachResolve(scale=-1), "scale is a number of at least 0, not -1"),
+        (lambda: sg.ReachResolve(scale=-1), "scale must be a number of at least 0, not -1"),
         (lambda: sg.ReachMaxmargin(scale=float("nan")), "at least 0, not nan"),
         (lambda: sg.ReachMaxmargin(scale=float("inf")), "at least 0, not inf"),
-        (lambda: sg.Resolve(refined=0.5), "refined is a probability below 1/2, not 0.5"),
-        (lambda: sg.Resolve(refined=-0.1), "refined is a probability below 1/2, not -0.1"),
+        (lambda: sg.Resolve(refined=0.5), "refined must be a probability below 1/2, not 0.5"),
+        (lambda: sg.Resolve(refined=-0.1), "refined must be a probability below 1/2, not -0.1"),
         (lambda: sg.Distributional(refined=0.1), "has no choice at the root"),
         (lambda: sg.Distributional("hedgee"), r"form called 'hedgee'; did you mean 'hedge'\?"),  # type: ignore[arg-type]
         (lambda: sg.Gadget("mine", "open"), "There is no entry called 'open'"),  # type: ignore[arg-type]

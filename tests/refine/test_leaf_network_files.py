@@ -206,12 +206,12 @@ def test_functions_cannot_be_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"epochs": 0}, "epochs is a whole number of at least 1, not 0"),
-        ({"batch": -1}, "batch is a whole number"),
-        ({"layers": (8, 0)}, "layers are whole numbers"),
-        ({"rate": 0.0}, "rate is a number above 0"),
-        ({"rate": float("nan")}, "rate is a number above 0"),
-        ({"holdout": 1.0}, "holdout is a share from 0 to below 1"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1, not 0"),
+        ({"batch": -1}, "batch must be a whole number"),
+        ({"layers": (8, 0)}, "layers must be whole numbers"),
+        ({"rate": 0.0}, "rate must be a number above 0"),
+        ({"rate": float("nan")}, "rate must be a number above 0"),
+        ({"holdout": 1.0}, "holdout must be a share from 0 to below 1"),
     ],
 )
 def test_what_nothing_can_be_trained_by(change: dict[str, object], says: str) -> None:

@@ -11,8 +11,8 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.factory import engine
-from subgame.engines.numba.int16 import Halves
 from subgame.solve.cfr import Cfr
+from subgame.engines.numba.int16 import Int16Numbers
 from subgame.solve.endgame import memory_needed
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -23,7 +23,7 @@ RIVER = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,KQ,JTs,76s", "QQ,AJ,T9s")
 def test_numbers_are_kept_to_a_share_of_the_greatest_beside_them() -> None:
     rng = np.random.default_rng()
     values = (rng.normal(size=160) * np.repeat(10.0 ** np.arange(-5, 5), 16)).astype(np.float32)
-    kept = Halves(160)
+    kept = Int16Numbers(160)
     kept[:] = values
     top = np.abs(values).reshape(-1, 16).max(1).repeat(16)
     assert (np.abs(np.asarray(kept) - values) <= top / 32767 * 0.51).all()
@@ -60,7 +60,7 @@ def test_a_step_is_that_of_thirty_two_bits_rounded(name: str, schedule: str) -> 
             want, got = (np.asarray(getattr(pair[p], field)) for pair in both)
             top = np.abs(want).reshape(-1, 16).max(1).repeat(16)
             assert (np.abs(got - want) <= 1e-4 * top + 1e-5 * np.abs(want).max()).all()
-        assert isinstance(both[1][p].regret, Halves)
+        assert isinstance(both[1][p].regret, Int16Numbers)
 
 
 def test_a_river_is_solved_as_well_in_half_the_memory(tmp_path: Path) -> None:

@@ -299,17 +299,17 @@ def test_seeds(schedule: str) -> None:
     ("options", "sentence"),
     [
         *(
-            ({name: wrong}, f"{name} is a whole number of at least 1, not {wrong}.")
+            ({name: wrong}, f"{name} must be a whole number of at least 1, not {wrong}.")
             for name in ("iterations", "check_every")
             for wrong in (-1, 0, 1.5, math.nan, math.inf, True, "ten")
         ),
         *(
-            ({name: wrong}, f"{name} is a number above 0, not {wrong}.")
+            ({name: wrong}, f"{name} must be a number above 0, not {wrong}.")
             for name in ("seconds", "target")
             for wrong in (-1, 0, math.nan, True, "ten")
         ),
         *(
-            ({"seed": wrong}, f"seed is a whole number from 0 to 2^63 - 1, not {wrong}.")
+            ({"seed": wrong}, f"seed must be a whole number from 0 to 2^63 - 1, not {wrong}.")
             for wrong in (-1, 2**63, 10**400, 1.5, math.nan, True, "ten", None)
         ),
         ({"schedule": "cfr++"}, "There is no schedule called 'cfr++'; did you mean '"),

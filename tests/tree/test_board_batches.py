@@ -52,7 +52,7 @@ def part(tree: RangeTree, name: str, at: int, size: int) -> Any:
 
 
 def check_unit(tree: RangeTree, u: int, kept: list[Any]) -> None:
-    """All that `Boards` has of a unit; `kept` are the hands at the root."""
+    """All that `BoardArrays` has of a unit; `kept` are the hands at the root."""
     b, deck, unit = tree.boards, tree.holdem.deck, tree.units[u]
     free = deck.compatible(unit.cards)
     last = unit.street == len(tree.streets) - 1

@@ -276,7 +276,7 @@ def test_bad_memory_limits(text: Any) -> None:
     with pytest.raises(sg.SubgameError) as error:
         sg.compile(sg.games.load("kuhn"), memory_limit=text)
     assert str(error.value) == (
-        f"memory_limit is a number of bytes such as 4GiB or 500MB, not '{text}'."
+        f"memory_limit must be a number of bytes such as 4GiB or 500MB, not '{text}'."
     )
 
 

@@ -32,7 +32,7 @@ def engine(
             f"Expected a PublicTree, as subgame.compile(game) makes it, not {type(tree).__name__}."
         )
     if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise ArgumentError("threads", f"is a whole number of at least 1, not {threads}.")
+        raise ArgumentError("threads", f"must be a whole number of at least 1, not {threads}.")
     name = check_device(device)
     if name != CPU and threads is not None:
         raise SubgameError(f"threads are for the device cpu; they have no meaning on {name}.")

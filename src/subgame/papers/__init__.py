@@ -56,7 +56,7 @@ class Reproduction:
         What a long run has found so far goes to the file `keep`, from which it is resumed.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ArgumentError("seed", f"is a whole number of at least 0, not {seed}.")
+            raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
         options: dict[str, Any] = {}
         if budget is not None:
             if not self.budgeted or quick:
@@ -65,7 +65,7 @@ class Reproduction:
                     f"{' or '.join(k for k, r in KEYS.items() if r.budgeted)} has."
                 )
             if not 0 < budget < float("inf"):
-                raise ArgumentError("budget", f"is a number of seconds above 0, not {budget:g}.")
+                raise ArgumentError("budget", f"must be a number of seconds above 0, not {budget:g}.")
             options["budget"] = budget
         if keep is not None:
             if not self.budgeted:

@@ -130,9 +130,9 @@ class Gadget:
         if self.gifts not in ("none", "lower", "estimated"):
             raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
         if not (np.isfinite(self.scale) and self.scale >= 0):
-            raise ArgumentError("scale", f"is a number of at least 0, not {self.scale:g}.")
+            raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
-            raise ArgumentError("refined", f"is a probability below 1/2, not {self.refined:g}.")
+            raise ArgumentError("refined", f"must be a probability below 1/2, not {self.refined:g}.")
         if self.refined and self.entry not in ("leave", "choose"):
             raise SubgameError(f"{self.name} has no choice at the root that could be refined.")
         if self.form not in ("respond", "hedge"):

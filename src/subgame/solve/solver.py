@@ -119,13 +119,13 @@ def _whole(value: object) -> bool:
 def _above_0(name: str, limit: float | None) -> None:
     if limit is not None and not (_number(limit) and limit > 0):
         given = f"{limit:g}" if _number(limit) else limit
-        raise ArgumentError(name, f"is a number above 0, not {given}.")
+        raise ArgumentError(name, f"must be a number above 0, not {given}.")
 
 
 def check_seed(seed: int) -> None:
     """Refuse what no random numbers start from."""
     if not (_whole(seed) and 0 <= seed < 2**63):
-        raise ArgumentError("seed", f"is a whole number from 0 to 2^63 - 1, not {seed}.")
+        raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
 class Run:
@@ -285,7 +285,7 @@ class Limits:
         for name in ("iterations", "check_every"):
             count = getattr(self, name)
             if count is not None and not (_whole(count) and count >= 1):
-                raise ArgumentError(name, f"is a whole number of at least 1, not {count}.")
+                raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
         for name in ("seconds", "target"):
             _above_0(name, getattr(self, name))
         if self.iterations is None and self.seconds is None and self.target is None:

@@ -42,7 +42,7 @@ def parse_bytes(text: str | float | None) -> float:
     except (ValueError, KeyError, TypeError):
         count = math.nan
     if not count > 0 or isinstance(text, bool):
-        wants = f"is a number of bytes such as 4GiB or 500MB, not '{text}'."
+        wants = f"must be a number of bytes such as 4GiB or 500MB, not '{text}'."
         raise ArgumentError("memory_limit", wants)
     return count
 

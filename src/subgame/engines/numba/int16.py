@@ -15,7 +15,7 @@ from subgame.engines.rounding import LEAST, TOP
 from subgame.tree.ranges.betting_tree import LANES
 
 
-class Halves:
+class Int16Numbers:
     """A flat array of `size` numbers, for kernels to read and write; others see float32."""
 
     def __init__(self, size: int) -> None:
@@ -45,7 +45,7 @@ class Halves:
     def __len__(self) -> int:
         return len(self.ints)
 
-    def copy(self) -> Halves:
-        made = Halves(len(self))
+    def copy(self) -> Int16Numbers:
+        made = Int16Numbers(len(self))
         made.ints[:], made.scales[:] = self.ints, self.scales
         return made

@@ -18,7 +18,7 @@ from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     LEARN,
     RESPOND,
-    Mind,
+    PlayerNumbers,
     Numbers,
     Rates,
     Scratch,
@@ -39,7 +39,7 @@ from subgame.engines.numba.simd import (
     views,
 )
 from subgame.tree.ranges.betting_tree import LANES, BettingTree
-from subgame.tree.ranges.hand_order import Boards
+from subgame.tree.ranges.hand_order import BoardArrays
 
 Ints = NDArray[np.int64]
 PATIENCE = 1000
@@ -54,8 +54,8 @@ class Sweep(NamedTuple):
 
     p: int  # the traverser
     mode: int
-    mine: Mind  # the traverser's
-    theirs: Mind  # the opponent's
+    mine: PlayerNumbers  # the traverser's
+    theirs: PlayerNumbers  # the opponent's
     rates: Rates  # the traverser's discounts
     ahead: Rates  # by which the opponent's regrets are carried on
     keep: int
@@ -86,7 +86,7 @@ def wait(counters: Ints, threads: int) -> None:
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def tile_of(f: BettingTree, b: Boards, u: int, p: int, tile: int) -> int:
+def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
     """Where a tile's weights start."""
     sp = 2 * b.street[u] + p
     return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
@@ -111,7 +111,7 @@ def across(
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def enter(
-    b: Boards,
+    b: BoardArrays,
     u: int,
     p: int,
     place: int,
@@ -135,11 +135,11 @@ def enter(
 @njit(cache=True, error_model="numpy")
 def bring(
     f: BettingTree,
-    b: Boards,
+    b: BoardArrays,
     u: int,
     p: int,
     tile: int,
-    mind: Mind,
+    mind: PlayerNumbers,
     ahead: Rates,
     kept: bool,
     above: Scratch,
@@ -168,7 +168,7 @@ def bring(
 
 
 @njit(cache=True, error_model="numpy")
-def face(f: BettingTree, b: Boards, u: int, o: int, tile: int, s: Scratch) -> None:
+def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) -> None:
     """The opponent's reach in one tile, laid out for the terminals: one lane per row that ends."""
     street = b.street[u]
     so = 2 * street + o
@@ -182,14 +182,14 @@ def face(f: BettingTree, b: Boards, u: int, o: int, tile: int, s: Scratch) -> No
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def tiles(b: Boards, u: int, p: int) -> int:
+def tiles(b: BoardArrays, u: int, p: int) -> int:
     return (b.hands[2 * u + p] + LANES - 1) // LANES
 
 
 @njit(cache=True, error_model="numpy")
 def arrive(
     f: BettingTree,
-    b: Boards,
+    b: BoardArrays,
     u: int,
     w: Sweep,
     above: Scratch,
@@ -209,7 +209,7 @@ def arrive(
 
 
 @njit(cache=True, error_model="numpy")
-def copy_rows(f: BettingTree, b: Boards, u: int, p: int, place: int, s: Scratch) -> None:
+def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scratch) -> None:
     """The values of all rows of a tile, to where they are kept for the caller."""
     street = b.street[u]
     wide, boards = s.wide[street], s.first[street + 1] - s.first[street]
@@ -219,7 +219,7 @@ def copy_rows(f: BettingTree, b: Boards, u: int, p: int, place: int, s: Scratch)
 
 
 @njit(cache=True, error_model="numpy")
-def settle(f: BettingTree, b: Boards, u: int, w: Sweep, s: Scratch, me: int, threads: int) -> None:
+def settle(f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int) -> None:
     """The traverser's values up through a unit."""
     street, p = b.street[u], w.p
     sp, so = 2 * street + p, 2 * street + 1 - p
@@ -287,7 +287,7 @@ def pay_all(
 
 @njit(cache=True, error_model="numpy")
 def hand_up(
-    b: Boards, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
+    b: BoardArrays, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
 ) -> None:
     """Values at some roots of child `c` are added to the leaves of the unit above.
 
@@ -312,7 +312,7 @@ def hand_up(
 
 
 @njit(cache=True, error_model="numpy")
-def even_out(b: Boards, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
+def even_out(b: BoardArrays, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
     """Average the values at some leaves over hands that suits exchange."""
     street = b.street[u]
     into, ways = s.paid_at[street], s.ways[street + 1]
@@ -330,7 +330,7 @@ def even_out(b: Boards, u: int, p: int, begin: int, stop: int, s: Scratch) -> No
 
 
 @njit(cache=True, error_model="numpy")
-def clear(b: Boards, u: int, begin: int, stop: int, s: Scratch) -> None:
+def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
     """Nothing is paid at some leaves yet."""
     street = b.street[u]
     into, ways = s.paid_at[street], s.ways[street + 1]
@@ -340,7 +340,7 @@ def clear(b: Boards, u: int, begin: int, stop: int, s: Scratch) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def end(f: BettingTree, b: Boards, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
+def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
     """All terminals of a unit for player `p`."""
     street = b.street[u]
     so = 2 * street + 1 - p
@@ -351,7 +351,7 @@ def end(f: BettingTree, b: Boards, u: int, p: int, s: Scratch, me: int, threads:
 
 
 @njit(cache=True, error_model="numpy")
-def visit(f: BettingTree, b: Boards, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
+def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
     """Sweep a unit and all below it, alone: from the ways left `above` it to `s.result`."""
     street, leaves = b.street[u], s.ways[b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
@@ -368,7 +368,7 @@ def visit(f: BettingTree, b: Boards, u: int, w: Sweep, above: Scratch, s: Scratc
 
 @njit(cache=True, error_model="numpy")
 def sweep_boards(
-    f: BettingTree, b: Boards, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
+    f: BettingTree, b: BoardArrays, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
 ) -> None:
     """Sweep a tree with several boards on its first street: threads hand them out one by one."""
     size = f.roots[0] * s.wide[0]
@@ -384,7 +384,7 @@ def sweep_boards(
 @njit(cache=True, error_model="numpy")
 def sweep(
     f: BettingTree,
-    b: Boards,
+    b: BoardArrays,
     w: Sweep,
     me: int,
     threads: int,
@@ -445,9 +445,9 @@ def run_iterations(  # type: ignore[no-untyped-def]
     betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
     """Run ``len(discounts) - 1`` iterations, the players taking turns."""
-    f, b, shared = BettingTree(*views(betting_tree)), Boards(*views(boards)), Team(*views(team))
+    f, b, shared = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
-    both = (Mind(*views(pair[0])), Mind(*views(pair[1])))
+    both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     count = len(discounts) - 1
     for t in range(count):
         now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
@@ -468,10 +468,10 @@ def run_sweep(  # type: ignore[no-untyped-def]
     `kind` is traverser, mode, and whose average is kept; `minds` are the traverser's and the
     opponent's; `rates` ``[2, 4]`` the traverser's, and those to carry the opponent's regrets on by.
     """
-    f, b, shared = BettingTree(*views(betting_tree)), Boards(*views(boards)), Team(*views(team))
+    f, b, shared = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), Team(*views(team))
     up, s = Scratch(*views(top)), Scratch(*views(own))
     now = (rates[0, 0], rates[0, 1], rates[0, 2], rates[0, 3])
     then = (rates[1, 0], rates[1, 1], rates[1, 2], rates[1, 3])
-    mine, theirs = Mind(*views(minds[0])), Mind(*views(minds[1]))
+    mine, theirs = PlayerNumbers(*views(minds[0])), PlayerNumbers(*views(minds[1]))
     w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])
     sweep(f, b, w, me, threads, shared, up, s)

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from subgame.engines.numba.simd import load, splat, store
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.hand_order import Boards
+from subgame.tree.ranges.hand_order import BoardArrays
 
 Numbers = NDArray[Any]  # float32 or float64
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def pour(
-    b: Boards,
+    b: BoardArrays,
     size: int,
     first: int,
     last: int,
@@ -68,7 +68,7 @@ def pour(
 
 @njit(cache=True, error_model="numpy")
 def evaluate(
-    b: Boards,
+    b: BoardArrays,
     u: int,
     p: int,
     kind: int,

@@ -39,7 +39,7 @@ TINY = 1e-30
 """Sums of weights below this are rounding."""
 
 
-class Mind(NamedTuple):
+class PlayerNumbers(NamedTuple):
     """What one player plays and remembers. All flat ``[unit][tile][action][LANES]``."""
 
     weights: Stored  # regrets, or an average, or probabilities: played in proportion if positive
@@ -98,7 +98,7 @@ def learn_from(
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def weight_of(mind: Mind, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+def weight_of(mind: PlayerNumbers, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
     """What an action is played in proportion to: a regret, or what it will be if foreseen."""
     like = kind_of(positive)
     w = recall(mind.weights, mind.scale, e, like)
@@ -109,7 +109,7 @@ def weight_of(mind: Mind, e: int, positive: Any, negative: Any, foreseen: bool) 
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def share_of(mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+def share_of(mind: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
     """One by the weights of all actions: to read them again costs less than to keep them."""
     like = kind_of(positive)
     total = splat(0.0, like)
@@ -120,7 +120,7 @@ def share_of(mind: Mind, e: int, n: int, positive: Any, negative: Any, foreseen:
 
 @njit(cache=True, error_model="numpy")
 def descend(
-    f: BettingTree, sp: int, mind: Mind, at: int, ahead: Rates, kept: bool, s: Scratch
+    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
 ) -> None:
     """Reach of every row of a tile; `at` is where its weights start.
 
@@ -175,7 +175,7 @@ def descend(
 
 
 @njit(cache=True, error_model="numpy")
-def learn(f: BettingTree, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch) -> None:
+def learn(f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, s: Scratch) -> None:
     """Values of every row from those of the leaves and ends; regrets, discounted and increased.
 
     The strategy is matched to the regrets once more, as they are read anyway.
@@ -224,7 +224,7 @@ def learn(f: BettingTree, sp: int, mind: Mind, at: int, rates: Rates, s: Scratch
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def played(
-    mind: Mind,
+    mind: PlayerNumbers,
     e: int,
     n: int,
     positive: Any,
@@ -244,7 +244,7 @@ def played(
 
 @njit(cache=True, error_model="numpy")
 def follow(
-    f: BettingTree, sp: int, mind: Mind, at: int, mode: int, rates: Rates, s: Scratch
+    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
 ) -> None:
     """Values of every row under the traverser's strategy, or a best response to the opponent's."""
     value = s.value

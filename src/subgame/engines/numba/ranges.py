@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
-from subgame.engines.numba.int16 import Halves
+from subgame.engines.numba.int16 import Int16Numbers
 from subgame.errors import SubgameError, did_you_mean
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
@@ -143,7 +143,7 @@ class NumbaRangeEngine:
 
     def _zeros(self, p: int) -> Numbers:
         size = self.tree.stored(p)
-        return Halves(size) if self.storage == "int16" else np.zeros(size, np.float32)
+        return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now; it keeps no average."""
@@ -411,20 +411,20 @@ _COUNTED: Floats = np.array([0.0, 0.0, 0.0, 1.0])
 
 
 def _mind(regrets: Regrets) -> tuple[Any, ...]:
-    """A `range_tiles.Mind`, plain."""
+    """A `range_tiles.PlayerNumbers`, plain."""
     none = _none_like(regrets.regret)
     flags = np.array([each is not None for each in regrets[1:]], dtype=np.int64)
     given = [none if each is None else each for each in regrets]
-    numbers = [each.ints if isinstance(each, Halves) else each for each in given]
-    scales = [each.scales if isinstance(each, Halves) else _NONE for each in given]
+    numbers = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
+    scales = [each.scales if isinstance(each, Int16Numbers) else _NONE for each in given]
     return *numbers, flags, *scales
 
 
 def _weights(numbers: Numbers) -> Numbers:
     """Numbers as kernels read them."""
-    return numbers if isinstance(numbers, Halves) else np.asarray(numbers, dtype=np.float32)
+    return numbers if isinstance(numbers, Int16Numbers) else np.asarray(numbers, dtype=np.float32)
 
 
 def _none_like(numbers: Numbers) -> Numbers:
     """None of a kind: kernels are compiled for kinds."""
-    return Halves(1) if isinstance(numbers, Halves) else _NONE
+    return Int16Numbers(1) if isinstance(numbers, Int16Numbers) else _NONE

@@ -24,7 +24,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Kept
 from subgame.engines.torch.torch_ops import Place, StreetNumbers
 from subgame.errors import SubgameError
-from subgame.tree.ranges.buckets import Buckets, check_apart
+from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
 
 Tensor = Any
@@ -328,7 +328,7 @@ def _cut(paid: Any, some: slice) -> Any:
 def check_tree(buckets: Buckets | None, tree: RangeTree) -> None:
     """Refuse buckets of another tree."""
     if buckets is not None and buckets.tree is not tree:
-        check_apart(tree)
+        check_not_merged(tree)
         raise SubgameError("Buckets are of one tree, and these are of another.")
 
 

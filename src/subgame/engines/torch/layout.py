@@ -2,7 +2,7 @@
 
 What a kernel needs besides are small tables, one line per board: where a hand lies on the street
 above and below, and where prefix sums are read for card removal. They are built once, in NumPy,
-from `Boards`; `engine` moves them to the device.
+from `BoardArrays`; `engine` moves them to the device.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.ranges.betting_tree import LANES, Street
-from subgame.tree.ranges.hand_order import BATCH, Boards
+from subgame.tree.ranges.hand_order import BATCH, BoardArrays
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
@@ -255,7 +255,7 @@ class _Rows:
         """[u, h] of both cards: where it is in a table [group, unit, card]."""
 
     def read(self, flat: NDArray[np.uint16], blank: int) -> Ints:
-        """[u, h] what `Boards` has of each hand."""
+        """[u, h] what `BoardArrays` has of each hand."""
         found: Ints = np.where(self.real, flat.take(self._index), blank)
         return found
 
@@ -395,7 +395,7 @@ class _Builder:
             into[row[some], members[some], k] = b.orbit_hand[begin[some] + k]
 
 
-def _orbit_size(b: Boards, up: Ints) -> int:
+def _orbit_size(b: BoardArrays, up: Ints) -> int:
     """The most hands that suits exchange, up to a power of two; 0: none."""
     line = _ranges(b.orbit_at[up], b.orbits[up])
     size = int((b.orbit_start[line + 1] - b.orbit_start[line]).max(initial=0))

@@ -217,12 +217,12 @@ def check_training(
     """Refuse numbers that nothing can be trained by."""
     for name, given in (("epochs", epochs), ("batch", batch), *(("layers", n) for n in layers)):
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            kind = "are whole numbers" if name == "layers" else "is a whole number"
-            raise ArgumentError(name, f"{kind} of at least 1, not {given}.")
+            kind = "whole numbers" if name == "layers" else "a whole number"
+            raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
     if not (np.isfinite(rate) and rate > 0):
-        raise ArgumentError("rate", f"is a number above 0, not {rate}.")
+        raise ArgumentError("rate", f"must be a number above 0, not {rate}.")
     if not 0 <= holdout < 1:
-        raise ArgumentError("holdout", f"is a share from 0 to below 1, not {holdout}.")
+        raise ArgumentError("holdout", f"must be a share from 0 to below 1, not {holdout}.")
 
 
 def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
@@ -314,7 +314,7 @@ def _pots(leaf: Leaf, pot: Callable[[State], float] | None) -> Floats:
         return np.ones(len(leaf.first))
     out = np.array([pot(state) for state in leaf.states()], dtype=np.float64)
     if not (np.all(np.isfinite(out)) and out.min() > 0):
-        raise SubgameError(f"A pot is a number above 0, not {out.min()}.")
+        raise SubgameError(f"A pot must be a number above 0, not {out.min()}.")
     return out
 
 

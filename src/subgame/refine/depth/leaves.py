@@ -128,7 +128,7 @@ class Rollouts:
             given = getattr(self, name)
             if isinstance(given, bool) or not isinstance(given, int) or given < least:
                 raise SubgameError(
-                    f"Rollouts' {name} is a whole number of at least {least}, not {given}."
+                    f"Rollouts' {name} must be a whole number of at least {least}, not {given}."
                 )
 
     def __call__(self, leaf: Leaf) -> LeafValues:
@@ -208,7 +208,7 @@ def adjusted(
             states = leaf.states()
             fee = [penalty(state) if callable(penalty) else penalty for state in states]
             if not (np.all(np.isfinite(fee)) and min(fee) >= 0):
-                raise SubgameError(f"A penalty is a number of at least 0, not {min(fee)}.")
+                raise SubgameError(f"A penalty must be a number of at least 0, not {min(fee)}.")
             down[:, 1:] += np.array(fee)[:, None]
         less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
     return LeafValues(found.value + less, found.error)

@@ -16,7 +16,7 @@ from subgame.engines.arrays import Array, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.betting_tree import Street
-from subgame.tree.ranges.tree import RangeTree, Unit
+from subgame.tree.ranges.tree import RangeTree, Board
 
 Pair = tuple[Any, Any]
 Ints = NDArray[np.int64]
@@ -106,7 +106,7 @@ class PairTables:
             tables.append(total)
         return namespace(mine).stack(tables)
 
-    def _exchanged(self, unit: Unit, table: Array, o: int) -> Array:
+    def _exchanged(self, unit: Board, table: Array, o: int) -> Array:
         """Averaged over the permutations of suits that leave the board and the ranges as they are.
 
         Boards that differ only in suits are one board here, counted as often as it stands for.

@@ -149,7 +149,7 @@ def self_generated(
     solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ArgumentError("count", f"is a whole number of at least 1, not {count}.")
+        raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")
     o, ranges = 1 - player, isinstance(tree, RangeTree)
     where: Any = at if ranges else sequence_subgames(tree, at)
     grown, choices = Continuations.of(blueprint, o), 0

@@ -40,7 +40,7 @@ class Grouping:
 
     of: Map  # [unit, hand in the deck's order]; -1 where the board blocks it or nobody holds it
     count: int
-    weight: Floats  # [unit] how likely its boards are: the product of `Boards.weight` down to it
+    weight: Floats  # [unit] how likely its boards are: the product of `BoardArrays.weight` down to it
 
 
 class Buckets:
@@ -54,7 +54,7 @@ class Buckets:
     """
 
     def __init__(self, tree: RangeTree, maps: Mapping[str, Any]) -> None:
-        check_apart(tree)
+        check_not_merged(tree)
         self.tree = tree
         self.groupings: dict[int, Grouping] = {}
         """By the number of the street in the tree."""
@@ -115,7 +115,7 @@ def strengths(tree: RangeTree, street: str) -> Floats:
     return _strengths(tree, _street(tree, street))
 
 
-def check_apart(tree: RangeTree) -> None:
+def check_not_merged(tree: RangeTree) -> None:
     """Refuse trees that have no buckets."""
     if not isinstance(tree, RangeTree):
         raise SubgameError("Buckets are for hold'em trees; other games merge infosets.")
@@ -127,7 +127,7 @@ def check_apart(tree: RangeTree) -> None:
 
 
 def _names(tree: RangeTree) -> list[str]:
-    check_apart(tree)
+    check_not_merged(tree)
     return [STREETS[street.index] for street in tree.streets]
 
 

@@ -38,8 +38,8 @@ class Dealt(NamedTuple):
 
     cards: Ints  # [u, card] in the order dealt
     parent: Ints  # [u] counted on the street above; -1: none
-    weight: Floats  # [u] as in `Boards`
-    symmetries: NDArray[np.uint32]  # [u] a bit for each permutation of the suits, see `Unit`
+    weight: Floats  # [u] as in `BoardArrays`
+    symmetries: NDArray[np.uint32]  # [u] a bit for each permutation of the suits, see `Board`
 
     def some(self, units: slice) -> Dealt:
         return Dealt(
@@ -51,7 +51,7 @@ class Cards(NamedTuple):
     """Which cards and hands are the same as others, and who holds what."""
 
     same: Ints  # [card] the lowest card that it is the same as; itself on a board
-    slot: Ints  # [card] its number in `Boards`
+    slot: Ints  # [card] its number in `BoardArrays`
     upper: Ints  # [card] the next card that is the same; -1: none. Cards are dealt from above
     first: Ints  # [hand] the hand that stands for it
     kept: tuple[Ints, Ints]  # [..] the hands each player can hold

@@ -28,7 +28,7 @@ BATCH = 128
 """Boards laid out at once: few calls for many boards, and arrays that stay in the cache."""
 
 
-class Boards(NamedTuple):
+class BoardArrays(NamedTuple):
     """All units as a kernel sees them. up = 2 * unit + player; h = place in a unit's hand order.
 
     Hands of a unit come in *runs* that share a card, and runs in *groups* of equal rank. Cards that
@@ -115,8 +115,8 @@ def lay_out_hands(
     dealt: list[Dealt],
     cards: Cards,
     progress: Callable[[int], None] | None,
-) -> Boards:
-    """Units as flat arrays."""
+) -> BoardArrays:
+    """Boards as flat arrays."""
     parts: list[dict[str, NDArray[Any]]] = []
     done = 0
     above: Small = np.zeros((0, deck.num_hands), dtype=np.uint16)
@@ -160,7 +160,7 @@ def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[An
 
 
 class _Batch:
-    """Some boards of a street. up = 2 * unit + player, as in `Boards`."""
+    """Some boards of a street. up = 2 * unit + player, as in `BoardArrays`."""
 
     def __init__(self, deck: Deck, boards: Dealt, cards: Cards, last: bool) -> None:
         self.deck, self.boards, self.last = deck, boards, last
@@ -204,7 +204,7 @@ class _Batch:
         return flat
 
     def hand_parts(self, above: Small) -> dict[str, NDArray[Any]]:
-        """Fields of `Boards` by hand; `above` are `places` on the whole street above."""
+        """Fields of `BoardArrays` by hand; `above` are `places` on the whole street above."""
         h = np.broadcast_to(np.arange(self.hand.shape[1], dtype=np.uint16), self.hand.shape)
         up, same = h, h
         if self.boards.parent[0] >= 0:
@@ -285,7 +285,7 @@ def _joined(
     dealt: list[Dealt],
     parts: list[dict[str, NDArray[Any]]],
     sizes: dict[str, NDArray[Any]],
-) -> Boards:
+) -> BoardArrays:
     """All batches together; what was counted in each becomes where it starts."""
     members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
     for part, at in zip(parts, members, strict=False):
@@ -307,9 +307,9 @@ def _joined(
     stored = edges[street] * padded(found["hands"]).reshape(-1, 2)
     found["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
     kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
-    return Boards(
+    return BoardArrays(
         **{
             name: np.ascontiguousarray(found[name], dtype=kinds[kind.__forward_arg__])
-            for name, kind in Boards.__annotations__.items()
+            for name, kind in BoardArrays.__annotations__.items()
         }
     )

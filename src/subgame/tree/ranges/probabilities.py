@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.ranges.betting_tree import LANES, Street
-from subgame.tree.ranges.hand_order import Boards
+from subgame.tree.ranges.hand_order import BoardArrays
 
 Ints = NDArray[np.int64]
 CHUNK = 1 << 18
@@ -39,7 +39,7 @@ class Chunk(NamedTuple):
     """[k, LANES] which lanes of those are no hands."""
 
 
-def chunks(streets: list[Street], boards: Boards, p: int) -> Iterator[Chunk]:
+def chunks(streets: list[Street], boards: BoardArrays, p: int) -> Iterator[Chunk]:
     """Player `p`'s numbers, a few tiles at a time."""
     start = 0
     for s, street in enumerate(streets):
@@ -65,7 +65,7 @@ def chunks(streets: list[Street], boards: Boards, p: int) -> Iterator[Chunk]:
 
 
 def normalise(
-    streets: list[Street], boards: Boards, p: int, weights: NDArray[Any]
+    streets: list[Street], boards: BoardArrays, p: int, weights: NDArray[Any]
 ) -> NDArray[np.float32]:
     """[q] probabilities in proportion to weights; uniform where they sum to 0, 0 in padding."""
     if weights.max(initial=0) > HUGE:
@@ -85,7 +85,7 @@ def normalise(
     return out
 
 
-def sums_error(streets: list[Street], boards: Boards, p: int, probs: NDArray[Any]) -> float:
+def sums_error(streets: list[Street], boards: BoardArrays, p: int, probs: NDArray[Any]) -> float:
     """By how much the sum over a decision's actions is off 1 for some hand, at most."""
     worst = 0.0
     for chunk in chunks(streets, boards, p):

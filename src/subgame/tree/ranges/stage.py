@@ -7,11 +7,11 @@ import numpy as np
 from subgame.errors import SubgameError
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.deal import padded
-from subgame.tree.ranges.hand_order import Boards
-from subgame.tree.ranges.tree import RangeTree, Units, put_together
+from subgame.tree.ranges.hand_order import BoardArrays
+from subgame.tree.ranges.tree import RangeTree, BoardList, put_together
 
 BY_BOARD = ("street", "weight", "groups", "size_at", "dealt", "share")
-"""Fields of `Boards` with one entry per board."""
+"""Fields of `BoardArrays` with one entry per board."""
 BY_PLAYER = ("hands", "hand_at", "run_at", "group_at", "orbit_at", "orbits")
 """Fields with two."""
 
@@ -21,7 +21,7 @@ def stage_tree(tree: RangeTree, streets: list[Street]) -> RangeTree:
 
     Its roots are the ways into the first of `streets`, on every board of that street. Every hand
     has reach 1 there. Values at the roots do not count the chance of the board: whoever passes
-    them on to the street above does, as within one tree (`Boards.weight`). `deals` are the tree's.
+    them on to the street above does, as within one tree (`BoardArrays.weight`). `deals` are the tree's.
     """
     if tree.merged:
         raise SubgameError(
@@ -35,12 +35,12 @@ def stage_tree(tree: RangeTree, streets: list[Street]) -> RangeTree:
     dealt = units.dealt[top:]
     dealt[0] = dealt[0]._replace(parent=np.full(len(dealt[0].cards), -1))
     boards = _last_boards(tree.boards, units.first[top], top, streets)
-    last = Units(units.deck, dealt, boards, units.cards)
+    last = BoardList(units.deck, dealt, boards, units.cards)
     one, two = (np.ones(len(hands)) for hands in last[0].hands)
     return put_together(tree.holdem, streets, last, (one, two), tree.deals)
 
 
-def _last_boards(b: Boards, first: int, top: int, streets: list[Street]) -> Boards:
+def _last_boards(b: BoardArrays, first: int, top: int, streets: list[Street]) -> BoardArrays:
     """Boards from number `first` on, which is the first of street `top`; hands stay where they are.
 
     Boards are kept street by street, so these are the ends of the arrays.

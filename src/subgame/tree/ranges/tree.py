@@ -1,9 +1,9 @@
 """The boards of a hold'em tree, and the tree itself.
 
 A *unit* is one board on one street, with the hands each player can hold there in an order that
-suits its evaluator: by rank where hands are shown down. Units hang below one another by the cards
+suits its evaluator: by rank where hands are shown down. BoardList hang below one another by the cards
 dealt. Boards that differ only in the names of suits which neither the cards so far nor the ranges
-tell apart are one unit, counted as often as it stands for (see `Boards.weight`); what comes back
+tell apart are one unit, counted as often as it stands for (see `BoardArrays.weight`); what comes back
 from it is averaged over the hands that those suits exchange.
 
 Where no flush can come any more in some suits and the ranges do not tell them apart, their cards of
@@ -43,7 +43,7 @@ from subgame.tree.ranges.deal import (
     left_alone,
     padded,
 )
-from subgame.tree.ranges.hand_order import Boards, lay_out_hands
+from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ Merge = bool | Literal["boards"]
 
 
 @dataclass(frozen=True)
-class Unit:
+class Board:
     """One board; its hands are looked up when they are asked for."""
 
     cards: tuple[int, ...]
@@ -60,7 +60,7 @@ class Unit:
     parent: int
     weight: float
     number: int
-    of: Units = field(repr=False, compare=False)
+    of: BoardList = field(repr=False, compare=False)
 
     @property
     def symmetries(self) -> Ints:
@@ -101,10 +101,10 @@ class Unit:
         return self.number - self.of.first[self.street]
 
 
-class Units(Sequence[Unit]):
+class BoardList(Sequence[Board]):
     """All boards of a tree, street by street; each is made when it is asked for."""
 
-    def __init__(self, deck: Deck, dealt: list[Dealt], boards: Boards, cards: Cards) -> None:
+    def __init__(self, deck: Deck, dealt: list[Dealt], boards: BoardArrays, cards: Cards) -> None:
         self.deck, self.dealt, self.boards, self.cards = deck, dealt, boards, cards
         self.first = [0, *itertools.accumulate(len(street.cards) for street in dealt)]
         self.permutations = math.factorial(deck.num_suits)
@@ -113,17 +113,17 @@ class Units(Sequence[Unit]):
         return self.first[-1]
 
     @overload
-    def __getitem__(self, u: int) -> Unit: ...
+    def __getitem__(self, u: int) -> Board: ...
     @overload
-    def __getitem__(self, u: slice) -> list[Unit]: ...
-    def __getitem__(self, u: int | slice) -> Unit | list[Unit]:
+    def __getitem__(self, u: slice) -> list[Board]: ...
+    def __getitem__(self, u: int | slice) -> Board | list[Board]:
         if isinstance(u, slice):
             return [self._unit(k) for k in range(*u.indices(len(self)))]
         if not -len(self) <= u < len(self):
             raise IndexError(u)
         return self._unit(int(u) % len(self))
 
-    def __iter__(self) -> Iterator[Unit]:
+    def __iter__(self) -> Iterator[Board]:
         return map(self._unit, range(len(self)))
 
     def chance(self, u: int) -> float:
@@ -133,13 +133,13 @@ class Units(Sequence[Unit]):
             chance, u = chance * unit.weight, unit.parent
         return chance
 
-    def _unit(self, u: int) -> Unit:
+    def _unit(self, u: int) -> Board:
         s = int(self.boards.street[u])
         k, street = u - self.first[s], self.dealt[s]
         above = int(street.parent[k])
         parent = above if above < 0 else above + self.first[s - 1]
         cards = tuple(street.cards[k].tolist())
-        return Unit(cards, s, parent, float(street.weight[k]), u, self)
+        return Board(cards, s, parent, float(street.weight[k]), u, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class RangeSide:
     player: int
     holdem: Holdem = field(repr=False)
     streets: list[Street] = field(repr=False)
-    units: Units = field(repr=False)
+    units: BoardList = field(repr=False)
     slots: Sequence[str] = field(repr=False)  # [s] the hands on the first board
     reach: Floats = field(repr=False)  # [s]
     num_sequences: int  # what a solver keeps per regret or average, padding included
@@ -279,9 +279,9 @@ class RangeTree(PublicTree):
     players: tuple[RangeSide, RangeSide]
     holdem: Holdem
     streets: list[Street]
-    units: Units
+    units: BoardList
     betting_tree: BettingTree
-    boards: Boards
+    boards: BoardArrays
     deals: float
     """The sum of all pairs' weights: a root value divided by it is an expectation."""
 
@@ -333,7 +333,7 @@ class RangeTree(PublicTree):
     @cached_property
     def digest(self) -> str:
         sha = hashlib.sha256()
-        boards = self.boards if self.merged else self.boards[: Boards._fields.index("size_at")]
+        boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()[:16]
@@ -385,7 +385,7 @@ def compile_range_tree(
     cards = Cards.of(deck, same, kept)
     dealt = list(deal_out(game, streets, top, cards, memory_limit))
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
-    units = Units(deck, dealt, arrays, cards)
+    units = BoardList(deck, dealt, arrays, cards)
     reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]
     if boards is None:
         deals = float(weights[0] @ deck.disjoint @ weights[1])
@@ -395,7 +395,7 @@ def compile_range_tree(
 
 
 def put_together(
-    game: Holdem, streets: list[Street], units: Units, reach: tuple[Floats, Floats], deals: float
+    game: Holdem, streets: list[Street], units: BoardList, reach: tuple[Floats, Floats], deals: float
 ) -> RangeTree:
     """A tree from its betting and its boards; `reach` is that of the first board's hands."""
     one, two = (
@@ -423,7 +423,7 @@ def put_together(
     )
 
 
-def _stored(streets: list[Street], boards: Boards, p: int) -> int:
+def _stored(streets: list[Street], boards: BoardArrays, p: int) -> int:
     """Numbers kept of player `p`: where those of the last board end."""
     last = len(boards.street) - 1
     street = streets[int(boards.street[last])]
