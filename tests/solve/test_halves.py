@@ -11,8 +11,8 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.engines.factory import engine
-from subgame.solve.cfr import Cfr
 from subgame.engines.numba.int16 import Int16Numbers
+from subgame.solve.cfr import Cfr
 from subgame.solve.endgame import memory_needed
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree

@@ -40,7 +40,9 @@ class Grouping:
 
     of: Map  # [unit, hand in the deck's order]; -1 where the board blocks it or nobody holds it
     count: int
-    weight: Floats  # [unit] how likely its boards are: the product of `BoardArrays.weight` down to it
+    weight: (
+        Floats  # [unit] how likely its boards are: the product of `BoardArrays.weight` down to it
+    )
 
 
 class Buckets:

@@ -8,7 +8,7 @@ from subgame.errors import SubgameError
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.hand_order import BoardArrays
-from subgame.tree.ranges.tree import RangeTree, BoardList, put_together
+from subgame.tree.ranges.tree import BoardList, RangeTree, put_together
 
 BY_BOARD = ("street", "weight", "groups", "size_at", "dealt", "share")
 """Fields of `BoardArrays` with one entry per board."""

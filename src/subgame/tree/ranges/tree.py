@@ -395,7 +395,11 @@ def compile_range_tree(
 
 
 def put_together(
-    game: Holdem, streets: list[Street], units: BoardList, reach: tuple[Floats, Floats], deals: float
+    game: Holdem,
+    streets: list[Street],
+    units: BoardList,
+    reach: tuple[Floats, Floats],
+    deals: float,
 ) -> RangeTree:
     """A tree from its betting and its boards; `reach` is that of the first board's hands."""
     one, two = (
