@@ -16,6 +16,7 @@ import pytest
 import subgame as sg
 from helpers import SMALL, tree_of
 from holdem_games import GAMES
+from subgame.engines.arrays import as_numpy
 from subgame.engines.factory import engine
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.learners import Choice
@@ -343,7 +344,8 @@ def test_gadget_games(name: str, technique: str, device: str, seed: int) -> None
         preset(cfr, plan, seed)
         cfr.advance(plan.discounts(11, 4), 11)
     same_regrets(sides[1], sides[0], seed, 1e-8)
-    close(sides[1].reach[o], sides[0].reach[o], f"entry, seed {seed}", 1e-8)
+    entry = [as_numpy(cfr.reach[o]) for cfr in sides]
+    close(entry[1], entry[0], f"entry, seed {seed}", 1e-8)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -415,7 +417,7 @@ def test_gadgets_before_holdem(technique: str, schedule: str, device: str, seed:
             for p in (0, 1)
             for field in ("regret", "average")
         ]
-        entry = np.asarray(run.cfr.reach[o])
+        entry = as_numpy(run.cfr.reach[o])
         results.append([inputs.cbv, entry, np.array(gap.per_seat), *kept])
     for k, (want, got) in enumerate(zip(*results, strict=True)):
         close(got, want, f"number {k}, seed {seed}", 1e-5)
