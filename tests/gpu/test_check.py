@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.bench.gpu import agreement, check, measure
 from subgame.bench.gpu import buckets as check_buckets
-from subgame.bench.gpu import check, measure
 from subgame.bench.gpu import games as check_games
 from subgame.bench.gpu import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
@@ -148,8 +148,8 @@ def test_kernels_beside_plain_pytorch() -> None:
     """By a stand-in for Triton: not bit for bit, but nearly."""
     with numpy_triton.installed():
         whole = check.part_whole(BANDWIDTH, "cpu", FLOP)
-        found = check.agreement("cpu", ("river",))["river"]
-        gadgets = check.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 2)
+        found = agreement.agreement("cpu", ("river",))["river"]
+        gadgets = agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 2)
     for cases in (whole, found, gadgets):
         differences = [value for name, value in cases.items() if name != "seed"]
         assert len(differences) > 5
