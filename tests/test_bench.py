@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from subgame.bench import contenders
 from subgame.bench import small_games as bench
 from subgame.errors import SubgameError
 
@@ -99,8 +100,8 @@ def test_json_holds_the_machine_and_the_rows() -> None:
 def test_every_work_is_named_once_and_its_game_is_known() -> None:
     names = [work.name for work in bench.WORKS]
     assert len(set(names)) == len(names)
-    assert {work.game for work in bench.WORKS} == set(bench.GAMES)
-    assert set(bench.CONTENDERS) == {bench.OURS, *bench.PEERS}
+    assert {work.game for work in bench.WORKS} == set(contenders.GAMES)
+    assert set(contenders.CONTENDERS) == {bench.OURS, *bench.PEERS}
 
 
 @pytest.mark.parametrize("quick", [False, True])

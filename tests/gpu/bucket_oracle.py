@@ -13,17 +13,31 @@ import numpy as np
 import pytest
 from watcher import solver
 
+import subgame as sg
+from holdem_games import GAMES
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
 from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.solve.schedule import Schedule
 from subgame.tree.ranges.betting_tree import decisions
 from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.tree import RangeTree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch.buckets import Bucketed  # noqa: E402
+
+
+def compiled(name: str) -> RangeTree:
+    tree = sg.compile(GAMES[name], merge="boards")
+    assert isinstance(tree, RangeTree)
+    return tree
+
+
+def names_of(tree: RangeTree) -> list[str]:
+    return [STREETS[street.index] for street in tree.streets]
 
 
 class Cards:

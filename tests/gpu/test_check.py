@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.bench.gpu import agreement, check, measure
 from subgame.bench.gpu import buckets as check_buckets
-from subgame.bench.gpu import check, measure
 from subgame.bench.gpu import games as check_games
 from subgame.bench.gpu import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
@@ -124,6 +124,37 @@ def test_storage() -> None:
     for storage in ("float32", "bfloat16", "int16"):
         check_curve(found[storage]["dcfr, mbb/h"], FLOP, storage)
     json.dumps(found)
+
+
+def test_flop_holdem() -> None:
+    found = check.part_nlfh(BANDWIDTH, None, "cpu", FLOP, 10)
+    check_curve(found["dcfr, mbb/h"], FLOP)
+    assert found["cfr+, mbb/h"]["iterations, s, exploitability"][-1][0] == 10
+    json.dumps(found)
+
+
+def test_a_turn_endgame() -> None:
+    """In per cent of a pot of 100 chips."""
+    game = holdem.endgame("QsJhThKs", 100, 300, bets="all: 1x / cap 1", deck=SHORT)
+    found = check.part_turn(BANDWIDTH, "cpu", game)["dcfr, % of the pot"]
+    iterations, _, gap = found["iterations, s, exploitability"][-1]
+    assert gap <= 0.1
+    exploitability, value = solved(game, iterations)
+    assert gap == pytest.approx(exploitability, rel=1e-3)
+    assert found["value"] == pytest.approx(value, rel=1e-3)
+
+
+def test_kernels_beside_plain_pytorch() -> None:
+    """By a stand-in for Triton: not bit for bit, but nearly."""
+    with numpy_triton.installed():
+        whole = check.part_whole(BANDWIDTH, "cpu", FLOP)
+        found = agreement.agreement("cpu", ("river",))["river"]
+        gadgets = agreement.gadgets("cpu", "preflop: none; flop: 1x / cap 1", 2)
+    for cases in (whole, found, gadgets):
+        differences = [value for name, value in cases.items() if name != "seed"]
+        assert len(differences) > 5
+        assert max(differences) < 1e-4
+        assert max(differences) > 0
 
 
 def test_slices() -> None:

@@ -194,7 +194,12 @@ class GadgetCase(NamedTuple):
                     part.blocks[0].copy_(batch.torch.from_numpy(values))
         advance(cfr, plan, 11, iterations)
         real = real_hands(batch)[: batch.levels[0].units]
-        kept = [part.blocks[0] for regrets in cfr.pair for part in regrets[:2]]
+        kept = [
+            part.blocks[0]
+            for regrets in cfr.pair
+            for part in (regrets.regret, regrets.average)
+            if part is not None
+        ]
         entered = cfr.reach[o] if learner is None else learner.enter()
         return [*(as_numpy(block) * real for block in kept), as_numpy(entered)]
 

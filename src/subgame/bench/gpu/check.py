@@ -65,16 +65,19 @@ CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
-def part_nlfh(peak: float, bets: str | None = None) -> Json:
-    """Whole flop hold'em: time, agreement of fused and plain, curve in mbb/h."""
+def part_nlfh(
+    peak: float, bets: str | None = None, device: str = "cuda", game: Any = None, most: int = 1000
+) -> Json:
+    """Whole flop hold'em: time, and curves in mbb/h."""
     begin = time.perf_counter()
-    tree = compile_range_tree(holdem.nlfh(bets=bets) if bets else holdem.nlfh())
+    whole = holdem.nlfh(bets=bets) if bets else game or holdem.nlfh()
+    tree = compile_range_tree(whole)
     compiled = time.perf_counter()
-    engine = TorchRangeEngine(tree, "cuda")
+    engine = TorchRangeEngine(tree, device)
     found: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
     spot = Spot.of(engine)
     found["time"] = timed(spot, parse("cfr+"), peak)
-    checks = [10, 50, 100, 200, 400, 600, 800, 1000]
+    checks = [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
     found["cfr+, mbb/h"] = curve(spot, parse("cfr+"), checks, MILLI)
     if not bets:
         found["pdcfr+, mbb/h"] = curve(spot, parse("pdcfr+"), checks, MILLI)
@@ -82,11 +85,11 @@ def part_nlfh(peak: float, bets: str | None = None) -> Json:
     return found
 
 
-def part_whole(peak: float) -> Json:
+def part_whole(peak: float, device: str = "cuda", game: Any = None) -> Json:
     """One iteration of flop hold'em, fused beside plain PyTorch, both on the device."""
-    tree = compile_range_tree(holdem.nlfh())
+    tree = compile_range_tree(game or holdem.nlfh())
     sides = [
-        TorchRangeEngine(tree, "cuda", triton=triton, graphs=False) for triton in (False, True)
+        TorchRangeEngine(tree, device, triton=triton, graphs=False) for triton in (False, True)
     ]
     found: Json = {}
     for name in ("dcfr", "pcfr+"):
@@ -116,10 +119,10 @@ def part_whole(peak: float) -> Json:
     return found
 
 
-def part_turn(peak: float) -> Json:
+def part_turn(peak: float, device: str = "cuda", game: Any = None) -> Json:
     """The turn endgame of the CPU benchmark, to 0.1 % of the pot."""
-    tree = compile_range_tree(holdem.endgame("QsJh2h8d", 100, 300, bets=ENDGAME))
-    spot = Spot.of(TorchRangeEngine(tree, "cuda"))
+    tree = compile_range_tree(game or holdem.endgame("QsJh2h8d", 100, 300, bets=ENDGAME))
+    spot = Spot.of(TorchRangeEngine(tree, device))
     found: Json = {"nodes": tree.num_nodes, "time": timed(spot, parse("dcfr"), peak)}
     checks = [*range(25, 200, 25), *range(200, 2001, 50)]
     found["dcfr, % of the pot"] = curve(

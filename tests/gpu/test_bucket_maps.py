@@ -1,0 +1,133 @@
+"""Maps from hands to buckets: by strength, given by hand, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.tree.ranges.buckets import Buckets, strengths
+from subgame.tree.ranges.tree import compile_range_tree
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+
+from bucket_oracle import compiled, names_of  # noqa: E402
+
+from subgame.engines.torch import TorchRangeEngine  # noqa: E402
+from subgame.engines.torch import storage as keeping  # noqa: E402
+
+
+# Maps ----------------------------------------------------------------------------------------
+def test_strength_is_the_chance_to_win() -> None:
+    """Against all hands and boards, one by one; a game with cards to come and suits to exchange."""
+    deck = Deck("QKA", "chs")
+    tree = compile_range_tree(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
+    assert len(tree.units[0].symmetries) > 1
+
+    def won(board: tuple[int, ...], hand: int) -> float:
+        more = BOARD_CARDS[tree.streets[2].index] - len(board)
+        left = set(range(deck.size)) - {*board, *deck.hands[hand].tolist()}
+        scores = []
+        for cards in itertools.combinations(sorted(left), more):
+            ranks = rank_hands((*board, *cards), deck)
+            others = [
+                other
+                for other in range(deck.num_hands)
+                if ranks[other] >= 0 and deck.disjoint[hand, other]
+            ]
+            scores += [(ranks[hand] > ranks[o]) + (ranks[hand] == ranks[o]) / 2 for o in others]
+        return float(np.mean(scores))
+
+    for s, street in enumerate(names_of(tree)):
+        found = strengths(tree, street)
+        units = [unit for unit in tree.units if unit.street == s]
+        for k in np.random.default_rng(s).permutation(len(units))[:3].tolist():
+            for hand in range(deck.num_hands):
+                want = won(units[k].cards, hand) if hand in units[k].hands[0] else 0.0
+                assert found[k, hand] == pytest.approx(want, abs=1e-12)
+
+
+def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
+    game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
+    tree = compile_range_tree(game)
+    found, strength = Buckets.by_strength(tree, "flop", 10).groupings[1], strengths(tree, "flop")
+    held = found.of >= 0
+    mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
+    assert found.count == 10
+    assert mass.sum() == pytest.approx(held.sum(1) @ found.weight)
+    assert np.abs(mass / mass.mean() - 1).max() < 0.05
+    for low, high in itertools.pairwise(range(10)):
+        assert strength[found.of == low].max() <= strength[found.of == high].min()
+    assert Buckets.by_strength(tree, "preflop", 10**6).groupings[0].count == 7 * 7
+
+
+def test_bad_maps_are_refused() -> None:
+    tree = compiled("nlfh")
+    fine = Buckets.lossless(tree).groupings
+    good = fine[1].of.astype(np.int64)
+    with pytest.raises(sg.SubgameError, match="did you mean 'flop'"):
+        Buckets(tree, {"flopp": good})
+    with pytest.raises(sg.SubgameError, match="has the shape"):
+        Buckets(tree, {"flop": good[1:]})
+    with pytest.raises(sg.SubgameError, match="type float64"):
+        Buckets(tree, {"flop": good * 1.0})
+    with pytest.raises(sg.SubgameError, match="count from 0"):
+        Buckets(tree, {"flop": good - 1})
+    with pytest.raises(sg.SubgameError, match="suits exchange"):
+        Buckets(tree, {"preflop": np.arange(good.shape[1])[None]})
+    with pytest.raises(sg.SubgameError, match="a bucket at least"):
+        Buckets.by_strength(tree, "flop", 0)
+    with pytest.raises(sg.SubgameError, match="hold'em trees"):
+        Buckets(sg.compile(sg.games.load("kuhn")), {})  # type: ignore[arg-type]
+    other = Buckets.lossless(compiled("suits"))
+    with pytest.raises(sg.SubgameError, match="of the same tree"):
+        Buckets.lossless(tree) | other
+    with pytest.raises(sg.SubgameError, match="these are of another"):
+        TorchRangeEngine(tree, "cpu", buckets=other)
+    with pytest.raises(sg.SubgameError, match="boards, not for"):
+        TorchRangeEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)
+
+
+def test_merged_hands_have_no_buckets() -> None:
+    game = sg.holdem.endgame("QsJhTdKs", 4, 6, bets="all: a / cap 1", deck=Deck("TJQKA", "dhs"))
+    one, plain = compile_range_tree(game, merge=True), compile_range_tree(game)
+    assert one.merged
+    assert not plain.merged
+    buckets = Buckets.by_strength(plain, "river", 3)
+    for refused in (
+        lambda: Buckets(one, {}),
+        lambda: Buckets.lossless(one),
+        lambda: Buckets.by_strength(one, "river", 3),
+        lambda: strengths(one, "river"),
+        lambda: TorchRangeEngine(one, "cpu", buckets=buckets),
+    ):
+        with pytest.raises(sg.SubgameError, match="compile it with merge="):
+            refused()
+    TorchRangeEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has every hand
+
+
+def test_an_estimate_knows_of_buckets() -> None:
+    """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
+    game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
+    tree = compile_range_tree(game)
+    few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
+    estimates = [
+        TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).estimate().device
+        for each in (None, few, every)
+    ]
+    assert estimates[1] < estimates[0] < estimates[2] * 1.5
+    with pytest.raises(sg.MemoryLimitError, match="needs about"):
+        TorchRangeEngine(tree, "cpu", memory_limit=estimates[1] / 2, buckets=few)
+    engine = TorchRangeEngine(tree, "cpu", buckets=few, storage="int16")
+    blocks = engine.regrets(0, predictive=True).regret.blocks
+    assert blocks[1].values.dtype == torch.float32
+    assert keeping.kind_of(blocks[1]) == "float32"
+    plain = engine.estimate().device
+    for options in ({"predictive": True}, {"alternating": False}):
+        assert engine.estimate(**options).device > plain

@@ -1,0 +1,210 @@
+"""Every technique on the same hold'em game as a sequence tree and as a range tree, on every device.
+
+The trees and kernels differ in everything (histories or boards and hands, float64 or float32, Numba
+or PyTorch), so what they agree on is the technique.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+from subgame.refine.depth.continuations import biased
+from subgame.refine.gadgets import TECHNIQUES, Gadget
+from subgame.refine.refine import Refinement
+
+DECK = Deck("9TJQKA", "hs")
+BOARD = "Qs 9h Th Ks"
+RANGES = ("AA:0.83,KT:0.61,QJ:0.94,TT:0.77,99", "AK:0.9,KK:0.57,QJ:0.71,JTs:0.33,KT,A9:0.46")
+SMALL, LARGE = "all: 0.7x / cap 1", "all: 0.4x 0.7x / cap 1"
+KINDS = [("sequence", "torch"), ("ranges", "cpu"), ("ranges", "torch")]
+"""Compared with sequence trees on the CPU."""
+AT = [f"{BOARD} Ah | cr28c/", f"{BOARD} Qh | cc/"]
+ITERATIONS = 12
+"""Few, so that rounding has not yet decided between equal actions. (A bet of the pot into a player
+who folds half the time is equal to a check: the sizes here are others.)"""
+
+
+def on(kind: str, device: str) -> None:
+    if device == "torch" and importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed (the extra 'gpu')")
+
+
+@cache
+def compiled(kind: str, bets: str) -> sg.PublicTree:
+    game = sg.holdem.endgame(BOARD, 40, 120, RANGES, bets, deck=DECK)
+    return sg.compile(game, explicit=kind == "sequence", merge=False)
+
+
+@cache
+def blueprint(kind: str) -> sg.Strategy:
+    """The same random strategy on both trees: every action is taken, and no two are equal."""
+    rough = sg.Strategy.random(compiled("ranges", SMALL), seed=7)
+    if kind == "ranges":
+        return rough
+    tree = compiled("sequence", SMALL)
+    known = sg.Strategy.uniform(tree).table()
+    return sg.Strategy.from_table(tree, {k: v for k, v in rough.table().items() if k in known})
+
+
+def same(one: sg.Strategy, other: sg.Strategy, digits: float) -> None:
+    """The probabilities of all infosets that both trees have, `one` being a sequence tree's."""
+    for p, side in enumerate(one.tree.players):
+        index = other.tree.players[p].index
+        for i, name in enumerate(side.names):
+            want, got = one.row(p, i), other.row(p, index[name])
+            assert list(want.values()) == pytest.approx(list(got.values()), abs=digits), name
+
+
+@cache
+def refined(kind: str, device: str, technique: Gadget) -> Refinement:
+    return sg.refine(
+        compiled(kind, SMALL),
+        blueprint(kind),
+        at=AT,
+        technique=technique,
+        schedule="dcfr",
+        iterations=ITERATIONS,
+        player=1,
+        device=device,
+    )
+
+
+OPTIONS: dict[str, Gadget] = {
+    **{name: make() for name, make in TECHNIQUES.items()},
+    "reach-maxmargin, not split": sg.ReachMaxmargin(split=False),
+    "reach-resolve, twice": sg.ReachResolve(scale=2.0),
+    "resolve, refined": sg.Resolve(refined=0.1),
+    "distributional, respond": sg.Distributional("respond"),
+}
+
+
+@pytest.mark.parametrize("technique", OPTIONS)
+@pytest.mark.parametrize(("kind", "device"), KINDS)
+def test_refine(kind: str, device: str, technique: str) -> None:
+    on(kind, device)
+    want = refined("sequence", "cpu", OPTIONS[technique])
+    got = refined(kind, device, OPTIONS[technique])
+    rows = {(row["subgame"], row["infoset"].split()[0]): row for row in got.rows()}
+    for row in want.rows():
+        other = rows[row["subgame"], row["infoset"].split()[0]]
+        for key in ("cbv", "gift", "alternative"):
+            assert other[key] == pytest.approx(row[key], abs=2e-6), (row, other)
+        if row["reach"] > 0:
+            assert other["margin"] == pytest.approx(row["margin"], abs=1e-4), (row, other)
+    assert got.after.per_seat == pytest.approx(want.after.per_seat, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("technique", "method"),
+    [
+        ("resolve", "inexpensive"),
+        ("maxmargin", "inexpensive"),
+        ("reach-maxmargin", "inexpensive"),
+        ("reach-resolve, twice", "inexpensive"),
+        ("unsafe", "expensive"),
+        ("resolve", "expensive"),
+    ],
+)
+@pytest.mark.parametrize(("kind", "device"), KINDS)
+def test_nest(kind: str, device: str, technique: str, method: str) -> None:
+    on(kind, device)
+    found = []
+    for each, where in (("sequence", "cpu"), (kind, device)):
+        found.append(
+            sg.nest(
+                compiled(each, LARGE),
+                blueprint(each),
+                technique=OPTIONS[technique],
+                method=method,  # type: ignore[arg-type]
+                schedule="dcfr",
+                iterations=ITERATIONS,
+                player=0,
+                device=where,
+            )
+        )
+    want, got = found
+    assert got.after.per_seat[0] == pytest.approx(want.after.per_seat[0], abs=1e-4)
+    assert got.bound == pytest.approx(want.bound, abs=1e-4)
+
+
+@pytest.mark.parametrize("how", ["pseudo-harmonic", "nearest"])
+@pytest.mark.parametrize(("kind", "device"), KINDS[1:])
+def test_translate(kind: str, device: str, how: str) -> None:
+    on(kind, device)
+    want = sg.translate(compiled("sequence", LARGE), blueprint("sequence"), how)
+    got = sg.translate(compiled(kind, LARGE), blueprint(kind), how, device=device)
+    same(want, got, 1e-6)
+
+
+def by_class(action: str) -> str:
+    return {"f": "fold", "c": "call"}.get(action[0], "raise")
+
+
+@pytest.mark.parametrize("technique", [None, "unsafe", "resolve", "maxmargin"])
+@pytest.mark.parametrize("p", [0, 1])
+@pytest.mark.parametrize(("kind", "device"), KINDS)
+def test_depth_limited(kind: str, device: str, p: int, technique: str | None) -> None:
+    on(kind, device)
+    found = []
+    for each, where in (("sequence", "cpu"), (kind, device)):
+        tree, rough = compiled(each, SMALL), blueprint(each)
+        within = None if technique is None else sg.cut(tree, f"{BOARD} | c")[0]
+        limited = sg.depth_limited(
+            tree,
+            rough,
+            at="before the river",
+            player=p,
+            continuations=biased(rough, 1 - p, classes=by_class),
+            within=within,
+            device=where,
+        )
+        found.append(
+            sg.solve_limited(
+                limited, technique=technique, schedule="dcfr", iterations=ITERATIONS, device=where
+            )
+        )
+    want, got = (each.strategy for each in found)
+    exploited = [sg.exploitability(each.tree, each).per_seat[p] for each in (want, got)]
+    assert exploited[1] == pytest.approx(exploited[0], abs=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "device"), KINDS[1:])
+def test_cfr_d(kind: str, device: str) -> None:
+    on(kind, device)
+    gaps = []
+    for each, where in (("sequence", "cpu"), (kind, device)):
+        tree = compiled(each, SMALL)
+        found = sg.cfr_d(
+            tree, at="before the river", iterations=5, subgame_iterations=4, device=where
+        )
+        whole = found.whole(tree, schedule="dcfr", iterations=ITERATIONS)  # type: ignore[arg-type]
+        gaps.append(sg.exploitability(tree, whole).per_seat)
+    assert gaps[1] == pytest.approx(gaps[0], abs=2e-3)
+
+
+@pytest.mark.parametrize(("kind", "device"), KINDS)
+def test_a_unique_solution_is_the_same_strategy(kind: str, device: str) -> None:
+    """A polarised river: bet all strong hands and as many bluffs as the pot odds allow."""
+    on(kind, device)
+    game = sg.holdem.endgame(
+        "Qs 9h Th Ks 9s", 4, 4, ("AsAh,TsJs", "KhAs"), "all: 1x / cap 1", deck=DECK
+    )
+    found = []
+    for each, where in (("sequence", "cpu"), (kind, device)):
+        tree = sg.compile(game, explicit=each == "sequence", merge=False)
+        found.append(sg.solve(tree, "pcfr+", iterations=200, device=where).strategy)
+    same(found[0], found[1], 1e-6)
+
+
+def test_the_game_is_worth_the_trouble() -> None:
+    """Margins differ between techniques, and gifts are given: otherwise all would agree anyhow."""
+    after = {name: refined("sequence", "cpu", gadget).after.mean for name, gadget in OPTIONS.items()}
+    assert len({round(each, 6) for each in after.values()}) > 6
+    gifts = [part.gifts for part in refined("sequence", "cpu", OPTIONS["reach-resolve"]).parts]
+    assert max(np.max(each) for each in gifts) > 0.01
