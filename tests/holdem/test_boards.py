@@ -174,7 +174,7 @@ def test_the_last_iterate_is_a_strategy(name: str, device: str, tmp_path: Path) 
     for _, infoset, row in result.strategy.rows():
         assert min(row.values()) >= 0, infoset
         assert sum(row.values()) == pytest.approx(1, abs=1e-6), infoset
-    assert float(result.exploitability) > 0
+    assert float(result.exploitability) > -1e-6  # probabilities are float32
     assert result.curve[-1].exploitability == float(result.exploitability)
     path = tmp_path / "last.safetensors"
     result.strategy.save(path)

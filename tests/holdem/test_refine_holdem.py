@@ -1,4 +1,4 @@
-"""Techniques on hold'em trees: learners beside the explicit gadget games of small decks, and LP3."""
+"""Techniques on hold'em trees: learners beside gadget games of explicit small decks, and LP3."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def explicit(name: str) -> sg.PublicTree:
 @cache
 def dealt(name: str) -> SequenceSubgame:
     """The explicit tree's subgame once hands are dealt: its root slots are the hands."""
-    return sequence_subgames(explicit(name), lambda state: len(state.hands) == 2)[0]  # type: ignore[attr-defined]
+    return sequence_subgames(explicit(name), lambda state: len(state.hands) == 2)[0]
 
 
 def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
@@ -325,7 +325,7 @@ class _Entry:
         side = run.tree.players[o]
         if isinstance(run, GadgetRun):
             return cls(run, gadget, o, {hand(text): s for s, text in enumerate(side.slots)})
-        outer = {text: i for i, text in enumerate(side.names) if side.origin[i] < 0}  # type: ignore[attr-defined]
+        outer = {text: i for i, text in enumerate(side.names) if side.origin[i] < 0}
         if gadget.entry == "leave":
             return cls(run, gadget, o, {hand(t): side.sequences(i) for t, i in outer.items()})
         (i,) = outer.values()
@@ -496,7 +496,7 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
     with pytest.raises(sg.SubgameError, match=r"differ only in suits .* refine at root"):
         sg.cut(tree, "after the turn")
     slots = tree.players[1].slots
-    with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):
+    with pytest.raises(sg.SubgameError, match="differ between hands that differ only in suits"):
         sg.refine(
             tree,
             blueprint,

@@ -194,7 +194,7 @@ class _RowGifts:
 
     def __init__(self, trunk: Trunk, gadget: Gadget) -> None:
         self.trunk, self.every = trunk, gadget.gifts == "estimated"
-        o, run = trunk.opponent, cast(RangeEngine, trunk.engine)
+        o, run = trunk.opponent, cast("RangeEngine", trunk.engine)
         self.tree, self.run = cast(RangeTree, trunk.tree), run
         probs, reach = trunk.blueprint.probs, run.roots(1 - o)
         follow = trunk.estimate.probs[o] if self.every and trunk.estimate is not None else None
