@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,36 @@ def test_a_strategy_is_saved_and_read_back(tmp_path: object) -> None:
     assert sg.exploitability(tree, again) == result.exploitability
     name = tree.players[0].names[0]
     assert sum(again[f"player 0: {name}"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch"])
+@pytest.mark.parametrize("name", ["river", "turn"])
+def test_the_last_iterate_is_a_strategy(name: str, device: str, tmp_path: Path) -> None:
+    """`average=last` keeps no average: what is played now is shown, saved and measured."""
+    if device == "torch":
+        pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    tree = compiled(name)
+    result = sg.solve(tree, "cfr+(average=last)", iterations=30, device=device)
+    assert all((probs >= 0).all() for probs in result.strategy.probs)
+    for _, infoset, row in result.strategy.rows():
+        assert min(row.values()) >= 0, infoset
+        assert sum(row.values()) == pytest.approx(1, abs=1e-6), infoset
+    assert float(result.exploitability) > -1e-6  # probabilities are float32
+    assert result.curve[-1].exploitability == float(result.exploitability)
+    path = tmp_path / "last.safetensors"
+    result.strategy.save(path)
+    again = sg.Strategy.load(path, tree)
+    for p in (0, 1):
+        np.testing.assert_array_equal(again.probs[p], result.strategy.probs[p])
+    measured = sg.exploitability(tree, again, device=device).per_seat
+    assert measured == pytest.approx(result.exploitability.per_seat, abs=1e-6)
+    here = sg.exploitability(tree, again).per_seat  # and by the engine of the CPU
+    assert here == pytest.approx(result.exploitability.per_seat, abs=1e-6)
+    average = sg.solve(tree, "cfr+", iterations=30, device=device)
+    assert any(
+        np.abs(one - two).max() > 1e-3
+        for one, two in zip(average.strategy.probs, result.strategy.probs, strict=True)
+    )
 
 
 def test_sampling_is_refused() -> None:

@@ -1,23 +1,27 @@
-"""Techniques on hold'em trees: doors beside the explicit gadget games of small decks, and LP3."""
+"""Techniques on hold'em trees: learners beside gadget games of explicit small decks, and LP3."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from subgame.refine.doors import Door
 
 import subgame as sg
-from subgame.engines.factory import engine
 from subgame.games.holdem.cards import Deck
 from subgame.papers import reproduce
-from subgame.refine.gadgets import Gadget, GadgetInputs, gadget_form, least_entry, technique
+from subgame.refine.gadget_game import gadget_form
+from subgame.refine.gadgets import Gadget, GadgetInputs, technique
+from subgame.refine.learners import Choice, RandomAlternative
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
 from subgame.refine.refine import Part
+from subgame.refine.solve_gadget import GadgetRun
+from subgame.refine.subgame import SequenceSubgame, sequence_subgames
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeSide, RangeTree
@@ -70,9 +74,9 @@ def explicit(name: str) -> sg.PublicTree:
 
 
 @cache
-def dealt(name: str) -> sg.Subgame:
+def dealt(name: str) -> SequenceSubgame:
     """The explicit tree's subgame once hands are dealt: its root slots are the hands."""
-    return sg.cut(explicit(name), lambda state: len(state.hands) == 2)[0]  # type: ignore[attr-defined]
+    return sequence_subgames(explicit(name), lambda state: len(state.hands) == 2)[0]
 
 
 def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
@@ -96,9 +100,9 @@ def aligned(part: Part, oracle: Part) -> list[int]:
     return [place[hand(name)] for name in oracle.infosets]
 
 
-def stakes_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> GadgetInputs:
+def inputs_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> GadgetInputs:
     """Of the explicit subgame."""
-    trunk = Trunk.of(spread(blueprint, explicit(name)), 1 - player, gadget, None)
+    trunk = Trunk(spread(blueprint, explicit(name)), 1 - player)
     return trunk.inputs(dealt(name), gadget)[0]
 
 
@@ -143,7 +147,7 @@ def test_values_are_those_of_the_explicit_subgame(name: str, at: str) -> None:
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_what_she_can_get_at_the_root_is_what_a_best_response_wins(name: str) -> None:
+def test_what_the_opponent_can_get_at_the_root_is_what_a_best_response_wins(name: str) -> None:
     tree = board_tree(name)
     blueprint = sg.Strategy.random(tree, seed=3)
     found = sg.refine(tree, blueprint, at="root", technique="resolve", iterations=30)
@@ -218,7 +222,7 @@ def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget
         assert given > 0
 
 
-# Doors beside gadget trees -------------------------------------------------------------------
+# Learners beside gadget games -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("schedule", ["cfr", "cfr+", "dcfr", "pdcfr+"])
@@ -234,53 +238,52 @@ def test_gifts_are_those_of_the_explicit_tree(name: str, at: str, gadget: Gadget
         sg.Distributional("respond"),
         sg.Distributional("hedge"),
     ],
-    ids=lambda g: f"{g.name}-{g.form if g.door == 'random' else g.refined}",
+    ids=lambda g: f"{g.name}-{g.form if g.entry == 'random' else g.refined}",
 )
-def test_a_door_takes_the_steps_of_the_gadget_tree(
+def test_a_learner_takes_the_steps_of_the_explicit_game(
     gadget: Gadget, name: str, player: int, schedule: str
 ) -> None:
-    """One iteration from random regrets: where none are there, rounding would break exact ties."""
+    """One iteration from random regrets: where none are there, rounding would break exact ties.
+
+    Beside the gadget game, or a learner on the explicit subgame where there is none.
+    """
     tree, plan, o = board_tree(name), parse(schedule), 1 - player
-    blueprint = sg.Strategy.random(tree, seed=5)
-    ours, theirs = _runs(gadget, name, blueprint, player, schedule)
-    door: Door = ours.roots(None, 0, 0)  # type: ignore[misc, arg-type, assignment]
+    ours, theirs = _runs(gadget, name, sg.Strategy.random(tree, seed=5), player, schedule)
     rng = np.random.default_rng(6)
-    scale = np.zeros(len(door.inputs.weight))
-    scale[door.slot] = door.scale
-    slot = {text: s for s, text in enumerate(tree.players[o].slots)}
+    scale = dict.fromkeys(tree.players[o].slots, 1.0)
+    if gadget.entry == "choose" and not isinstance(theirs, GadgetRun):
+        # Behind "choose" the opponent's values are normalised in the gadget game.
+        weights = ours.inputs.weight.tolist()
+        scale = {s: 1 / w for s, w in zip(scale, weights, strict=True) if w > 0}
     where = []
     for p in (0, 1):
-        home, side = tree.players[p], theirs.tree.players[p]
-        assert isinstance(home, RangeSide)
-        inner = [i for i in range(len(side.names)) if side.origin[i] >= 0]
-        mine = [home.sequences(home.index[side.names[i]]) for i in inner]
-        hers = [side.sequences(i) for i in inner]
-        unit = [_chance(tree, home.locate(home.index[side.names[i]])[0]) for i in inner]
-        if p == o:  # behind "choose" doors her values are normalised in the gadget tree
-            unit = [u * scale[slot[hand(side.names[i])]] for u, i in zip(unit, inner, strict=True)]
-        units = np.repeat(unit, [len(s) for s in hers])
-        where.append((np.concatenate(mine), np.concatenate(hers), units))
+        whole, side = tree.players[p], theirs.tree.players[p]
+        assert isinstance(whole, RangeSide)
+        inner = [i for i in range(len(side.names)) if side.names[i] in whole.index]
+        mine = [whole.sequences(whole.index[side.names[i]]) for i in inner]
+        same = [side.sequences(i) for i in inner]
+        unit = [_chance(tree, whole.locate(whole.index[side.names[i]])[0]) for i in inner]
+        if p == o:
+            unit = [u * scale[hand(side.names[i])] for u, i in zip(unit, inner, strict=True)]
+        units = np.repeat(unit, [len(s) for s in same])
+        where.append((np.concatenate(mine), np.concatenate(same), units))
         for field in ("regret", *(["instant"] if plan.predictive else [])):
             drawn = np.abs(rng.normal(size=len(units))).astype(np.float32)
-            getattr(ours.memories[p], field)[where[p][0]] = drawn
-            getattr(theirs.memories[p], field)[where[p][1]] = drawn * units
-    outer = _door_sequences(door, theirs, o)
-    regrets = np.abs(rng.normal(size=len(outer[0])))
-    door.memories[o].regret[outer[0]] = theirs.memories[o].regret[outer[1]] = regrets
+            getattr(ours.cfr.pair[p], field)[where[p][0]] = drawn
+            getattr(theirs.cfr.pair[p], field)[where[p][1]] = drawn * units
+    entries = [_Entry.of(run, gadget, o) for run in (ours, theirs)]
+    assert entries[0].hands.keys() >= entries[1].hands.keys()  # some hands leave us none
+    drawn = np.abs(rng.normal(size=(2, len(entries[1].hands))))
+    for entry in entries:
+        entry.begin(list(entries[1].hands), drawn, plan.discounts(11, 1), 11)
     ours.iteration = theirs.iteration = 10
-    door.count = 11
-    door.begin(plan.discounts(11, 1)[0])
     ours.advance(1)
     theirs.advance(1)
-    np.testing.assert_allclose(
-        door.memories[o].regret[outer[0]], theirs.memories[o].regret[outer[1]], atol=2e-5
-    )
-    np.testing.assert_allclose(
-        door.memories[o].reach[outer[2]], theirs.memories[o].reach[outer[3]], atol=2e-5
-    )
+    for got, want in zip(*(entry.now(list(entries[1].hands)) for entry in entries), strict=True):
+        np.testing.assert_allclose(got, want, atol=2e-5)
     for p in (0, 1):
-        got = ours.memories[p].regret[where[p][0]] * where[p][2]
-        want = theirs.memories[p].regret[where[p][1]]
+        got = ours.cfr.pair[p].regret[where[p][0]] * where[p][2]
+        want = theirs.cfr.pair[p].regret[where[p][1]]
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
@@ -294,51 +297,68 @@ def _chance(tree: RangeTree, u: int) -> float:
 
 def _runs(
     gadget: Gadget, name: str, blueprint: sg.Strategy, player: int, schedule: str
-) -> tuple[Run, Run]:
-    """The same gadget game behind a door and as a tree, both about to be solved."""
+) -> tuple[GadgetRun, Run]:
+    """The same gadget on the hold'em tree and on the explicit one, both about to be solved."""
     tree, plan, o = board_tree(name), parse(schedule), 1 - player
-    spread_by = np.full(len(tree.players[o].slots), 0.5)
-    inputs = Trunk.of(blueprint, o, gadget, None).inputs(sg.cut(tree, "root")[0], gadget)[0]
-    door = Door(gadget, tree, inputs, spread_by, plan.predictive)
-    oracle = stakes_of(name, blueprint, player, gadget)
-    game = assemble(gadget_form(gadget, dealt(name).form, oracle))
-    roots = None
-    if gadget.door == "random":
-        spread_there = np.full(len(oracle.weight), 0.5)
-        kept = engine(game).root(
-            o, rule=gadget.form, mean=oracle.alternative, spread=spread_there, weight=oracle.weight
-        )
-        roots = lambda *_: kept  # noqa: E731
-    elif gadget.refined:
-        least = least_entry(gadget, game.players[o])
-        roots = lambda run, first, count: run.root(  # noqa: E731
-            o, tremble=least / np.sqrt(np.arange(first, first + count))
-        )
-    ours = Run(tree, plan, roots=lambda *_: door)  # type: ignore[arg-type]
-    return ours, Run(game, plan, roots=roots)
+    inputs, _ = Trunk(blueprint, o).inputs(sg.cut(tree, "root")[0], gadget)
+    known = replace(inputs, spread=np.full(len(inputs.weight), 0.5))
+    oracle = inputs_of(name, blueprint, player, gadget)
+    oracle = replace(oracle, spread=np.full(len(oracle.weight), 0.5))
+    ours = GadgetRun(tree, plan, gadget, known)
+    if gadget.is_finite and not gadget.refined:
+        return ours, Run(assemble(gadget_form(gadget, dealt(name).form, oracle)), plan)
+    return ours, GadgetRun(dealt(name).tree, plan, gadget, oracle)
 
 
-def _door_sequences(door: Door, run: Run, o: int) -> tuple[list[int], ...]:
-    """Regrets at the door and in the gadget tree, then reaches of entering, in the same order."""
-    side, home = run.tree.players[o], door.tree.players[o]
-    if door.gadget.door == "random":
-        place = {hand(text): s for s, text in enumerate(side.slots)}
-        slots = [s for s, text in enumerate(home.slots) if text in place]
-        return [], [], slots, [place[home.slots[s]] for s in slots]
-    named = {
-        (hand(side.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
-        for i in range(len(side.names))
-        if side.origin[i] < 0
-        for action, q in zip(side.actions[i], side.sequences(i), strict=True)
-    }
-    mine = {
-        (hand(home.names[i]) if door.gadget.door == "leave" else "", hand(action)): int(q)
-        for i in range(len(home.names))
-        for action, q in zip(home.actions[i], home.sequences(i), strict=True)
-    }
-    assert mine.keys() >= named.keys()  # hands that no hand of ours leaves are slots here
-    both = [mine[key] for key in named], list(named.values())
-    return *both, *both
+@dataclass
+class _Entry:
+    """How the opponent enters in a run: by a learner, or at the infosets of a gadget game."""
+
+    run: Run
+    gadget: Gadget
+    o: int
+    hands: dict[str, Any]
+    """To where a hand stands: its root infoset, or its sequences of entering (and leaving)."""
+
+    @classmethod
+    def of(cls, run: Run, gadget: Gadget, o: int) -> _Entry:
+        side = run.tree.players[o]
+        if isinstance(run, GadgetRun):
+            return cls(run, gadget, o, {hand(text): s for s, text in enumerate(side.slots)})
+        outer = {text: i for i, text in enumerate(side.names) if side.origin[i] < 0}
+        if gadget.entry == "leave":
+            return cls(run, gadget, o, {hand(t): side.sequences(i) for t, i in outer.items()})
+        (i,) = outer.values()
+        return cls(
+            run,
+            gadget,
+            o,
+            {hand(a): [q] for a, q in zip(side.actions[i], side.sequences(i), strict=True)},
+        )
+
+    def begin(self, hands: list[str], drawn: Any, discounts: Any, t: int) -> None:
+        """Regrets ``[choice, hand]`` before iteration `t`, whose discounts are given."""
+        learner = self.run.cfr.learner
+        for k, name in enumerate(hands):
+            if isinstance(learner, Choice):
+                learner.regret[:, 0, self.hands[name]] = drawn[: len(learner.regret), k]
+            elif learner is None:
+                for c, q in enumerate(self.hands[name]):
+                    self.run.cfr.pair[self.o].regret[q] = drawn[c, k]
+        if isinstance(learner, Choice):
+            learner.ahead[...] = self.run.engine.rates(discounts, t)[0]
+
+    def now(self, hands: list[str]) -> tuple[Any, Any]:
+        """Regrets [choice, hand] (none of a random alternative), and what is played next."""
+        learner, run = self.run.cfr.learner, self.run
+        at = [self.hands[name] for name in hands]
+        if isinstance(learner, RandomAlternative):
+            return np.zeros(0), learner.enter()[0, at]
+        if isinstance(learner, Choice):
+            return learner.regret[:, 0, at], learner.strategy()[:, 0, at]
+        ahead = run.engine.rates(run.schedule.discounts(run.iteration + 1, 1), run.iteration + 1)
+        kept, places = run.cfr.pair[self.o], np.array(at).T
+        return kept.regret[places], run.engine.current(self.o, kept, ahead[0])[places]
 
 
 @pytest.mark.parametrize("player", [0, 1])
@@ -346,7 +366,7 @@ def _door_sequences(door: Door, run: Run, o: int) -> tuple[list[int], ...]:
 def test_maxmargin_reaches_the_optimum_of_lp3(name: str, player: int) -> None:
     for seed in (0, 1):
         blueprint = sg.Strategy.random(board_tree(name), seed=seed)
-        best = program("lp3", dealt(name), stakes_of(name, blueprint, player, sg.Maxmargin()))
+        best = program("lp3", dealt(name), inputs_of(name, blueprint, player, sg.Maxmargin()))
         found = sg.refine(
             board_tree(name),
             blueprint,
@@ -370,7 +390,7 @@ def test_safe_techniques_never_lose_more_than_their_gap(method: str, name: str) 
         found = sg.refine(tree, blueprint, at="root", technique=method, iterations=400)
         for part in found.parts:
             assert part.gap is not None
-            weight = part.weight if found.technique.door == "leave" else 1.0
+            weight = part.weight if found.technique.entry == "leave" else 1.0
             assert (part.margins * weight >= -part.gap - 1e-6).all()
             grown = found.after.per_seat[part.player] - found.before.per_seat[part.player]
             assert grown <= part.bound + 1e-6
@@ -445,7 +465,7 @@ def test_every_technique_gives_its_account(gadget: Gadget) -> None:
     for part in found.parts:
         assert part.infosets == tuple(tree.players[1 - part.player].slots)
         assert part.iterations == 50
-        assert (part.gap is None) == (gadget.door == "random")
+        assert (part.gap is None) == (gadget.entry == "random")
         assert (part.gifts == 0).all()
     said = json.loads(json.dumps(found.as_dict()))
     assert len(said["margins"]) == sum(len(side.slots) for side in tree.players)
@@ -476,7 +496,7 @@ def test_boards_that_are_one_are_refined_at_the_root() -> None:
     with pytest.raises(sg.SubgameError, match=r"differ only in suits .* refine at root"):
         sg.cut(tree, "after the turn")
     slots = tree.players[1].slots
-    with pytest.raises(sg.SubgameError, match="tell hands apart that differ only in suits"):
+    with pytest.raises(sg.SubgameError, match="differ between hands that differ only in suits"):
         sg.refine(
             tree,
             blueprint,
@@ -505,7 +525,7 @@ def test_endgames_that_are_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"at": "Qs Jh Th Kh | "}, "no public state .* where somebody acts"),
         ({"at": 3}, "is named: root, after the river"),
         ({"at": ["root", "Qs Jh Th Ks | c"]}, "lies below another one"),
-        ({"technique": "distributional", "gap": 0.1}, "no finite game"),
+        ({"technique": "distributional", "gap": 0.1}, "is not a finite game"),
         ({"technique": "estimate", "alternatives": {"AsAh": 1.0}}, "root infoset"),
     ],
 )

@@ -200,7 +200,8 @@ def test_gifts_that_are_not_split_are_larger(
     gifts = []
     for split in (True, False):
         solves.clear()
-        found = nest(large, strategy, technique=make(split=split), iterations=20)
+        gadget = make(split=split, gifts="estimated")  # folding is too bad here for "lower" ones
+        found = nest(large, strategy, technique=gadget, iterations=20)
         assert np.isfinite(found.after.mean)
         assert all(np.isfinite(answer.values).all() for answer in found.answers)
         assert all(np.isfinite(inputs.alternative).all() for inputs, _ in solves)

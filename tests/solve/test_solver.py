@@ -366,7 +366,7 @@ def test_resuming_a_truncated_checkpoint(checkpoint: Path, tmp_path: Path) -> No
         cut.write_bytes(whole[:size])
         with pytest.raises(sg.SubgameError) as error:
             sg.solve(tree_of("kuhn"), "dcfr", seed=1, resume=cut)
-        assert f"{cut} is not a safetensors file, or was cut short; wanted" in str(error.value)
+        assert f"{cut} is not a safetensors file, or was cut short; expected" in str(error.value)
 
 
 # Results ----------------------------------------------------------------------------------------
