@@ -20,7 +20,7 @@ UNEVEN = (
     "AA:0.71,KJ:0.93,KQ:0.41,AJ:0.87,QJ:0.79,JJ:0.97,AT:0.53,KTs:0.37",
     "KK:0.61,KJ:0.91,QQ:0.83,AQ:0.77,AK:0.59,AJ:0.31,JT:0.47,QTs:0.73",
 )
-"""Weights that leave few ties between actions: rounding decides those, on each engine by its own."""
+"""Weights that leave few ties between actions, which rounding decides on each engine."""
 SPOTS = {"river": ("TsThJsQhAh", UNEVEN), "turn": ("QsJhThKs", EVEN)}
 SMALL, LARGE = "all: 1x / cap 1", "all: 0.5x 1x / cap 1"
 TECHNIQUES: dict[str, tuple[sg.Gadget, Method]] = {
