@@ -238,13 +238,13 @@ def cfr_d(
     memory is really that of the trunk and one subgame; that is slow. `watch` is called after each
     iteration with a function that gives the result so far.
 
-    The trunk of a hold'em tree is its first street, so `at` is such as ``"before the turn"``. All
+    The trunk of a hold'em tree is its first street, so `at` is such as ``"after the turn"``. All
     boards and ways out of it are solved together, on any `device`.
     """
     plan = parse(schedule) if schedule is not None else CFR()
     inner = parse(subgame_schedule) if subgame_schedule is not None else CFR()
     if isinstance(game, RangeTree):
-        check_limit(game, at)
+        check_limit(game, at, "after")
         return cfr_d_ranges(game, iterations, subgame_iterations, plan, inner, device, progress)
     if isinstance(game, PublicTree):
         histories = histories_of(game)

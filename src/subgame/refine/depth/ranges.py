@@ -158,16 +158,14 @@ def limited_ranges(
     return RangeLimit(tree, blueprint, player, given, part, unmerged(part.tree), device)
 
 
-def check_limit(tree: RangeTree, at: object) -> None:
-    """Refuse a depth limit of a hold'em tree that is not the end of its first street."""
+def check_limit(tree: RangeTree, at: object, side: str = "before") -> None:
+    """Refuse a frontier of a hold'em tree that is not the end of its first street."""
     streets = tree.streets
     if len(streets) < 2:
-        raise SubgameError(f"{tree!r} has only one street, so no depth limit lies in it.")
-    wanted = f"before the {STREETS[streets[1].index]}"
-    if at is not None and at != wanted:
-        raise SubgameError(
-            f"A depth limit of hold'em lies at the end of the first street, '{wanted}', not {at!r}."
-        )
+        raise SubgameError(f"{tree!r} has only one street, so it cannot be cut at a later one.")
+    wanted = f"{side} the {STREETS[streets[1].index]}"
+    if at != wanted:
+        raise SubgameError(f"The frontier of this hold'em tree must be '{wanted}', not {at!r}.")
 
 
 def solve_ranges(

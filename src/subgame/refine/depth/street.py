@@ -251,7 +251,7 @@ class StreetEngine:
         side, other = self.sides[p], self.sides[1 - p]
         value = self._zeros(p, side.rows, theirs)
         if side.endings:
-            met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0]
+            met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0, : value.shape[1]]
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
         self.leaves.pay(p, side, other, theirs, value, self.deals)

@@ -1,0 +1,198 @@
+"""Nested solving and translation on hold'em trees, beside the same history by history."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import pytest
+
+import subgame as sg
+from subgame.games.holdem import nlfh
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.wider import widened
+from subgame.refine.nested.answer import Method
+from subgame.refine.nested.nest import Nested
+
+DECK = Deck("TJQKA", "hs")
+EVEN = ("AA,KT,QJ,TT", "AA,KK:0.5,QJ,JTs:0.3,KT")
+UNEVEN = (
+    "AA:0.71,KJ:0.93,KQ:0.41,AJ:0.87,QJ:0.79,JJ:0.97,AT:0.53,KTs:0.37",
+    "KK:0.61,KJ:0.91,QQ:0.83,AQ:0.77,AK:0.59,AJ:0.31,JT:0.47,QTs:0.73",
+)
+"""Weights that leave few ties between actions, which rounding decides on each engine."""
+SPOTS = {"river": ("TsThJsQhAh", UNEVEN), "turn": ("QsJhThKs", EVEN)}
+SMALL, LARGE = "all: 1x / cap 1", "all: 0.5x 1x / cap 1"
+TECHNIQUES: dict[str, tuple[sg.Gadget, Method]] = {
+    "resolve": (sg.Resolve(), "inexpensive"),
+    "maxmargin": (sg.Maxmargin(), "inexpensive"),
+    "reach-maxmargin": (sg.ReachMaxmargin(), "inexpensive"),
+    "reach-resolve, not split": (sg.ReachResolve(split=False), "inexpensive"),
+    "unsafe, expensive": (sg.Unsafe(), "expensive"),
+    "resolve, expensive": (sg.Resolve(), "expensive"),
+}
+
+
+class Spot(NamedTuple):
+    """A game with more bet sizes, compiled in both ways, and one blueprint over either."""
+
+    large: sg.PublicTree
+    blueprint: sg.Strategy
+    explicit: sg.PublicTree
+    by_history: sg.Strategy
+
+
+def same_over(tree: sg.PublicTree, strategy: sg.Strategy) -> sg.Strategy:
+    """A strategy of a hold'em tree over the explicit tree of the same game."""
+    known = sg.Strategy.uniform(tree).table()
+    table = {name: row for name, row in strategy.table().items() if name in known}
+    return sg.Strategy.from_table(tree, table)
+
+
+@cache
+def spot(street: str, merge: bool = True) -> Spot:
+    board, ranges = SPOTS[street]
+    small, large = (
+        sg.holdem.endgame(board, 4, 12, ranges, bets, deck=DECK) for bets in (SMALL, LARGE)
+    )
+    found = sg.solve(sg.compile(small, merge=merge), "dcfr", iterations=100, threads=1)
+    return Spot(
+        sg.compile(large, merge=merge),
+        found.strategy,
+        sg.compile(large, explicit=True),
+        same_over(sg.compile(small, explicit=True), found.strategy),
+    )
+
+
+def nest_both(at: Spot, name: str, **options: Any) -> tuple[Nested, Nested]:
+    """By boards and history by history."""
+    gadget, method = TECHNIQUES[name]
+    ranges = sg.nest(at.large, at.blueprint, technique=gadget, method=method, **options)
+    want = sg.nest(at.explicit, at.by_history, technique=gadget, method=method, **options)
+    assert ranges.answers
+    assert ranges.before.per_seat == pytest.approx(want.before.per_seat, abs=1e-6)
+    return ranges, want
+
+
+def check_equal(found: Nested, want: Nested, within: float, bounds: bool = True) -> None:
+    assert found.after.per_seat == pytest.approx(want.after.per_seat, abs=within)
+    if bounds:
+        assert found.bound == pytest.approx(want.bound, abs=within)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_the_first_iterations_are_those_of_histories(name: str, merge: bool) -> None:
+    """Later, hold'em kernels still answer where nobody comes, by a trace of reach."""
+    found, want = nest_both(spot("river", merge), name, schedule="cfr", iterations=3)
+    check_equal(found, want, 1e-6)
+    assert [a.depth for a in found.answers] == [a.depth for a in want.answers]
+
+
+@pytest.mark.parametrize("name", ["maxmargin", "reach-maxmargin"])
+def test_where_somebody_always_enters_all_iterations_are(name: str) -> None:
+    found, want = nest_both(spot("river"), name, schedule="cfr", iterations=40)
+    check_equal(found, want, 1e-6)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_solved_answers_are_those_found_history_by_history(name: str, merge: bool) -> None:
+    """With cards to come. Within gifts that are not split, answers are not unique."""
+    found, want = nest_both(spot("turn", merge), name, schedule="dcfr", iterations=500)
+    check_equal(found, want, 1e-5, bounds="not split" not in name)
+
+
+@pytest.mark.parametrize("name", ["maxmargin", "resolve, expensive"])
+def test_pytorch_answers_as_the_cpu_does(name: str) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    at, (gadget, method) = spot("turn"), TECHNIQUES[name]
+    one, two = (
+        sg.nest(
+            at.large,
+            at.blueprint,
+            technique=gadget,
+            method=method,
+            schedule="dcfr",
+            iterations=60,
+            device=device,
+        )
+        for device in ("cpu", "torch")
+    )
+    assert len(one.answers) == len(two.answers)
+    check_equal(two, one, 1e-3)
+
+
+@pytest.mark.parametrize("name", ["resolve", "maxmargin"])
+def test_answers_cost_no_more_than_the_bound(name: str) -> None:
+    for iterations in (3, 30):
+        found, _ = nest_both(spot("turn"), name, schedule="dcfr", iterations=iterations)
+        for p in (0, 1):
+            assert found.after.per_seat[p] <= found.before.per_seat[p] + found.bound[p] + 1e-6
+
+
+# One player with more bet sizes --------------------------------------------------------------
+GAME = nlfh(2000, 10, 20, "preflop: 1x / cap 1; flop: 1x 2x / cap 1", "JQKA", "hs")
+WIDER = "preflop: 1x / cap 1; flop: 1x 1.5x 2x / cap 1"
+
+
+@cache
+def wide() -> Spot:
+    """One board stands for several in one tree, so the blueprint is that of all histories."""
+    explicit, tree = sg.compile(GAME, explicit=True), sg.compile(GAME, merge="boards")
+    by_history = sg.solve(explicit, iterations=60).strategy
+    index = [side.index for side in explicit.players]
+    table = {
+        name: by_history.row(p, index[p][name])
+        for p, side in enumerate(tree.players)
+        for name in side.names
+    }
+    larger = widened(GAME, WIDER, 0)
+    return Spot(
+        sg.compile(larger, merge="boards"),
+        sg.Strategy.from_table(tree, table),
+        sg.compile(larger, explicit=True),
+        by_history,
+    )
+
+
+def test_margins_with_more_sizes_for_the_opponent() -> None:
+    """The smallest margin that Maxmargin attains is unique, whatever else its solution does."""
+    found, want = nest_both(wide(), "maxmargin", player=1, schedule="pcfr+", iterations=200)
+    assert {a.player for a in found.answers} == {1}
+    for answer in found.answers:
+        if answer.depth > 1:
+            continue
+        margin = (answer.cbv - answer.values)[answer.weight > 0].min()
+        other = min(
+            float((a.cbv - a.values)[a.weight > 0].min())
+            for a in want.answers
+            if a.depth == 1 and a.public.rpartition("| ")[2] == answer.public
+        )
+        assert margin == pytest.approx(other, abs=0.1)  # of 40 chips and more in the pot
+    assert found.after.per_seat[1] == pytest.approx(want.after.per_seat[1], abs=0.02)
+
+
+def test_translation_with_more_sizes_for_the_opponent() -> None:
+    at = wide()
+    found = sg.exploitability(at.large, sg.translate(at.large, at.blueprint))
+    want = sg.exploitability(at.explicit, sg.translate(at.explicit, at.by_history))
+    assert found.per_seat == pytest.approx(want.per_seat, rel=1e-5)
+
+
+# What cannot be done -------------------------------------------------------------------------
+def test_what_cannot_be_done_is_said() -> None:
+    at = spot("river")
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"technique": "unsafe"}, "expensive"),
+        ({"technique": "distributional"}, "distributional"),
+        ({"technique": sg.Resolve(keep_safe=True)}, "keep_safe"),
+        ({"technique": "resolve", "schedule": "lp"}, "linear program"),
+    ]
+    for options, match in refused:
+        with pytest.raises(sg.SubgameError, match=match):
+            sg.nest(at.large, at.blueprint, **options)
+    with pytest.raises(sg.SubgameError, match="compiled by boards"):
+        sg.nest(at.large, at.by_history)
+    with pytest.raises(sg.SubgameError, match="merge="):
+        sg.nest(sg.compile(GAME), at.blueprint)
