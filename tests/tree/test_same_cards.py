@@ -187,7 +187,7 @@ def test_saved_endgames_come_back_as_they_were(tmp_path: Path) -> None:
             tree = sg.compile(game, merge=merge)
             save(sg.Strategy.uniform(tree), tmp_path / "a.safetensors")
             assert load(tmp_path / "a.safetensors").tree.digest == tree.digest
-    with pytest.raises(sg.SubgameError, match='merge is True, "boards" or False'):
+    with pytest.raises(sg.SubgameError, match='merge must be True, "boards" or False'):
         sg.compile(GAMES["suits"], merge="hands")  # type: ignore[arg-type]
 
 

@@ -132,7 +132,8 @@ class Gadget:
         if not (np.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
-            raise ArgumentError("refined", f"must be a probability below 1/2, not {self.refined:g}.")
+            wants = f"must be a probability below 1/2, not {self.refined:g}."
+            raise ArgumentError("refined", wants)
         if self.refined and self.entry not in ("leave", "choose"):
             raise SubgameError(f"{self.name} has no choice at the root that could be refined.")
         if self.form not in ("respond", "hedge"):

@@ -18,8 +18,8 @@ from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     LEARN,
     RESPOND,
-    PlayerNumbers,
     Numbers,
+    PlayerNumbers,
     Rates,
     Scratch,
     descend,
@@ -219,7 +219,9 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
 
 
 @njit(cache=True, error_model="numpy")
-def settle(f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int) -> None:
+def settle(
+    f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int
+) -> None:
     """The traverser's values up through a unit."""
     street, p = b.street[u], w.p
     sp, so = 2 * street + p, 2 * street + 1 - p
@@ -445,7 +447,11 @@ def run_iterations(  # type: ignore[no-untyped-def]
     betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
     """Run ``len(discounts) - 1`` iterations, the players taking turns."""
-    f, b, shared = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), Team(*views(team))
+    f, b, shared = (
+        BettingTree(*views(betting_tree)),
+        BoardArrays(*views(boards)),
+        Team(*views(team)),
+    )
     up, s = Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     count = len(discounts) - 1
@@ -468,7 +474,11 @@ def run_sweep(  # type: ignore[no-untyped-def]
     `kind` is traverser, mode, and whose average is kept; `minds` are the traverser's and the
     opponent's; `rates` ``[2, 4]`` the traverser's, and those to carry the opponent's regrets on by.
     """
-    f, b, shared = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), Team(*views(team))
+    f, b, shared = (
+        BettingTree(*views(betting_tree)),
+        BoardArrays(*views(boards)),
+        Team(*views(team)),
+    )
     up, s = Scratch(*views(top)), Scratch(*views(own))
     now = (rates[0, 0], rates[0, 1], rates[0, 2], rates[0, 3])
     then = (rates[1, 0], rates[1, 1], rates[1, 2], rates[1, 3])

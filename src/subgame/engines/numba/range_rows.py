@@ -9,8 +9,8 @@ from subgame.engines.numba.range_kernels import tile_of, tiles
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     TINY,
-    PlayerNumbers,
     Numbers,
+    PlayerNumbers,
     Rates,
     Scratch,
     descend,
@@ -22,7 +22,9 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 
 @njit(cache=True, error_model="numpy")
-def match(f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, into: Numbers) -> None:
+def match(
+    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, into: Numbers
+) -> None:
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
     like = into[0]
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
@@ -50,7 +52,11 @@ def run_match(  # type: ignore[no-untyped-def]
     betting_tree, boards, p, mind, rates, out, me, threads
 ) -> None:
     """The probabilities that player `p`'s weights are played with, as they are stored."""
-    f, b, m = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), PlayerNumbers(*views(mind))
+    f, b, m = (
+        BettingTree(*views(betting_tree)),
+        BoardArrays(*views(boards)),
+        PlayerNumbers(*views(mind)),
+    )
     into, now = views((out,))[0], (rates[0], rates[1], rates[2], rates[3])
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
@@ -65,7 +71,11 @@ def run_reach(  # type: ignore[no-untyped-def]
 
     `first` is the first board of the street.
     """
-    f, b, m = BettingTree(*views(betting_tree)), BoardArrays(*views(boards)), PlayerNumbers(*views(mind))
+    f, b, m = (
+        BettingTree(*views(betting_tree)),
+        BoardArrays(*views(boards)),
+        PlayerNumbers(*views(mind)),
+    )
     s, into, still = Scratch(*views(own)), views((out,))[0], (1.0, 1.0, 1.0, 1.0)
     rows, units, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]

@@ -109,7 +109,9 @@ def weight_of(mind: PlayerNumbers, e: int, positive: Any, negative: Any, foresee
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def share_of(mind: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, foreseen: bool) -> Any:
+def share_of(
+    mind: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, foreseen: bool
+) -> Any:
     """One by the weights of all actions: to read them again costs less than to keep them."""
     like = kind_of(positive)
     total = splat(0.0, like)

@@ -16,7 +16,7 @@ from subgame.engines.arrays import Array, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.betting_tree import Street
-from subgame.tree.ranges.tree import RangeTree, Board
+from subgame.tree.ranges.tree import Board, RangeTree
 
 Pair = tuple[Any, Any]
 Ints = NDArray[np.int64]
