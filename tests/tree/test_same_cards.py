@@ -200,5 +200,5 @@ def test_hands_that_are_one_are_not_told_two_things() -> None:
     assert sg.Strategy.from_table(tree, both)[names[1]]["c"] == 1
     with pytest.raises(sg.SubgameError, match="merge=False"):
         sg.Strategy.from_table(tree, {names[0]: {"c": 1.0}, names[1]: {"r100": 1.0}})
-    with pytest.raises(sg.SubgameError, match="not written out"):
+    with pytest.raises(sg.SubgameError, match="history by history"):
         sg.best_response(tree, sg.Strategy.uniform(tree), 0)

@@ -420,9 +420,8 @@ def sweep(
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
-        for k in range(
-            me * LANES, leaves, threads * LANES
-        ):  # each thread in cache lines of its own
+        # Each thread writes to cache lines of its own.
+        for k in range(me * LANES, leaves, threads * LANES):
             stop = min(k + LANES, leaves)
             clear(b, root, k, stop, top)
             for c in range(first, last):

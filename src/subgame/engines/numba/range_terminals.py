@@ -107,9 +107,8 @@ def evaluate(
     last = run_o + np.int64(b.group_run[group_o + groups])
     total = pour(b, size, run_o, last, theirs, x, at, sums, total)
     if kind & 2:
-        nobody = (
-            at + (n + LANES - 1) // LANES * LANES * LANES
-        )  # reach 0 for hands outside the opponent's range
+        # One more place holds the reach 0 of hands outside the opponent's range.
+        nobody = at + (n + LANES - 1) // LANES * LANES * LANES
         store(x, nobody, zero)
         for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
             c = np.int64(b.run_card[r]) * LANES
