@@ -354,7 +354,7 @@ class NumbaRangeEngine:
         place, wide = self._above(p, street), self._wide(p, street - 1)
         real = place >= 0
         paid = np.asarray(values, dtype=np.float64) * b.weight[first:last, None]
-        out = np.zeros((len(paid), int(first - up) * wide))
+        out: Floats = np.zeros((len(paid), int(first - up) * wide))
         for k, each in enumerate(paid[:, :, : place.shape[1]]):
             out[k] = np.bincount(place[real], each[real], out.shape[1])
         out = out.reshape(len(paid), -1, wide)

@@ -97,9 +97,8 @@ def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups
     low, high = slot[deck.hands[held].T]
     mine = group if len(held) == group.shape[1] else group[:, held]
     line = mine + (np.cumsum(groups) - groups)[:, None]
-    line = (
-        np.where(mine < 0, groups.sum(), line) * deck.size
-    )  # blocked hands have a bin of their own
+    # Blocked hands have a bin of their own.
+    line = np.where(mine < 0, groups.sum(), line) * deck.size
     lows, highs = line + low, line + high
     bins = int(groups.sum() + 1) * deck.size
     table = np.bincount(lows.ravel(), minlength=bins)
@@ -233,15 +232,15 @@ class _Batch:
         row, start = np.divmod(at, max(1, head.shape[1]))
         found = head.take(at)
         runs = np.bincount(row, minlength=len(head))
-        slots = np.repeat(self.groups + 1, 2)
-        first = np.cumsum(slots) - slots
-        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=slots.sum())
-        before = np.repeat(np.cumsum(runs) - runs, slots)
+        sizes = np.repeat(self.groups + 1, 2)
+        first = np.cumsum(sizes) - sizes
+        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=sizes.sum())
+        before = np.repeat(np.cumsum(runs) - runs, sizes)
         return {
             "run_at": runs + 1,
             "run_card": _ended(row, found & _ONE, np.zeros(len(head)), np.uint16),
             "run_start": _ended(row, start, self.hands, np.uint16),
-            "group_at": slots,
+            "group_at": sizes,
             "group_run": (np.cumsum(inside) - before).astype(np.uint16),
             "groups": self.groups,
         }

@@ -153,9 +153,8 @@ class RangeSide:
     holdem: Holdem = field(repr=False)
     streets: list[Street] = field(repr=False)
     units: BoardList = field(repr=False)
-    slots: Sequence[str] = field(
-        repr=False
-    )  # [s] names of the root infosets: the first board's hands
+    slots: Sequence[str] = field(repr=False)
+    """[s] names of the root infosets: the hands on the first board."""
     reach: Floats = field(repr=False)  # [s]
     num_sequences: int  # numbers of an array of regrets or averages, padding included
 

@@ -153,9 +153,8 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
     start = player.start
     depth = np.zeros(count, dtype=np.int64)
-    owner = np.repeat(
-        np.arange(count), sizes
-    )  # the infoset of each sequence after the root infosets
+    # The infoset of each sequence after the root infosets.
+    owner = np.repeat(np.arange(count), sizes)
     for i in range(count):  # parents come first, so one pass suffices
         if player.parent[i] >= slots:
             depth[i] = depth[owner[player.parent[i] - slots]] + 1
