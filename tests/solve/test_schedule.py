@@ -131,8 +131,8 @@ def test_a_schedule_is_itself() -> None:
             "A schedule with a best responder must be alternating and without sampling.",
         ),
         ("lp", "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."),
-        (7, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not 7."),
-        (None, "A schedule is made by CFR(), CFRPlus(), ... or named by a string, not None."),
+        (7, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not 7."),
+        (None, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not None."),
     ],
 )
 def test_bad_schedules(text: Any, sentence: str) -> None:
