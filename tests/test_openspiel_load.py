@@ -159,7 +159,7 @@ def test_actions_that_look_alike_get_their_numbers() -> None:
         ("liars_dice(numdice=two)", {}, r"OpenSpiel cannot load 'liars_dice\(numdice=two\)': "),
         ("liars_dice(numdice=2", {}, r"OpenSpiel cannot load .* closing bracket"),
         ("liars_dice", {"numdice": [1]}, "OpenSpiel cannot load 'liars_dice': "),
-        (7, {}, "A game's name or a pyspiel.Game was expected, not 7"),
+        (7, {}, "The game must be a name or a pyspiel.Game, not 7"),
     ],
 )
 def test_errors(name: Any, parameters: dict[str, Any], message: str) -> None:
@@ -170,7 +170,7 @@ def test_errors(name: Any, parameters: dict[str, Any], message: str) -> None:
 
 
 def test_a_loaded_game_takes_no_parameters() -> None:
-    with pytest.raises(SubgameError, match=r"'kuhn_poker.*' is loaded already"):
+    with pytest.raises(SubgameError, match=r"'kuhn_poker.*' is already loaded"):
         openspiel.load(pyspiel.load_game("kuhn_poker"), players=2)
 
 

@@ -267,7 +267,7 @@ def test_without_torch_one_sentence(
         ("limit kuhn uniform --at p --iterations 10", "--iterations does not apply"),
         ("limit kuhn uniform --at p --schedule cfr-br", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule mccfr", "does not solve depth-limited games"),
-        ("limit kuhn uniform --at p --schedule cfr+ --iterations 0", "--iterations is"),
+        ("limit kuhn uniform --at p --schedule cfr+ --iterations 0", "--iterations must be"),
         (
             "limit kuhn uniform --at p --schedule cfr+ --gap 0",
             "--gap must be a number above 0, not 0.",

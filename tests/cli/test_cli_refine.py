@@ -192,7 +192,7 @@ def test_refine_tells_people(cli: Cli, rough: Path) -> None:
         (("refine", "kuhn", "no.safetensors", "--at", "depth 1"), "no file"),
         (("refine", "no.safetensors"), "There is no file no.safetensors; expected a hold'em"),
         (("reproduce", "coin-tos"), "did you mean 'coin-toss'"),
-        (("reproduce", "coin-toss", "--seed", "-1"), "--seed is"),
+        (("reproduce", "coin-toss", "--seed", "-1"), "--seed must be"),
         (("reproduce", "coin-toss", "--budget", "9"), "has no budget"),
     ],
 )

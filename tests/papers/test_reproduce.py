@@ -297,7 +297,7 @@ def test_lift_refuses_what_is_no_abstraction() -> None:
     tree = tree_of("leduc")
     with pytest.raises(sg.SubgameError, match="histories"):
         lift(sg.Strategy.uniform(tree_of("kuhn")), tree)
-    with pytest.raises(sg.SubgameError, match="tell apart histories of infoset"):
+    with pytest.raises(sg.SubgameError, match="distinguishes histories of infoset"):
         lift(sg.Strategy.uniform(tree), coarse())
     one, two = (f"random(seed={seed})" for seed in _alike())
     with pytest.raises(sg.SubgameError, match="differ at history"):

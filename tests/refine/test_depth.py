@@ -381,7 +381,7 @@ def test_errors_are_sentences() -> None:
         "must be the first": lambda: sg.depth_limited(
             tree, uniform, at="b", continuations=hers, weaken=True
         ),
-        "A penalty is": lambda: sg.depth_limited(tree, uniform, at="b", penalty=-1.0),
+        "A penalty must be": lambda: sg.depth_limited(tree, uniform, at="b", penalty=-1.0),
         "continuations lie over": lambda: sg.depth_limited(
             tree, uniform, at="b", continuations=sg.Continuations.of(other, 1)
         ),

@@ -115,7 +115,7 @@ def test_a_schedule_is_itself() -> None:
         ("cfr(average=lineer)", "There is no average called 'lineer'; did you mean 'linear'?"),
         ("cfr(average=5)", "There is no average called '5.0'. Known: exponential, last, "),
         ("mccfr(sampling=externl)", "There is no sampling called 'externl'; did you mean 'exter"),
-        ("dcfr(alpha)", "Schedule options are written name=value, not 'alpha'."),
+        ("dcfr(alpha)", "A schedule option must be written name=value, not 'alpha'."),
         ("dcfr(alpha=much)", "A schedule's alpha must be a number, not much."),
         ("dcfr(alpha=nan)", "A schedule's alpha must be a number, not nan."),
         ("dcfr(alpha=)", "A schedule's alpha must be a number, not ."),
@@ -126,7 +126,10 @@ def test_a_schedule_is_itself() -> None:
         ("cfr(predictive=yes)", "A schedule's predictive must be true or false, not yes."),
         ("mccfr(predictive=true)", "A schedule cannot be both predictive and sampled; choose one"),
         ("cfr-br(responder=2)", "The responder must be player 0 or 1, or -1 for none, not 2"),
-        ("cfr(responder=1)", "A best responder needs an alternating schedule without sampling."),
+        (
+            "cfr(responder=1)",
+            "A schedule with a best responder must be alternating and without sampling.",
+        ),
         ("lp", "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."),
         (7, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not 7."),
         (

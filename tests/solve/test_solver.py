@@ -475,14 +475,14 @@ def test_exploitability_is_a_number_that_knows_its_seats() -> None:
     assert repr(found) == f"Exploitability(mean={found.mean!r}, per_seat={found.per_seat!r})"
 
 
-def test_judging_what_cannot_be_judged() -> None:
+def test_evaluating_what_cannot_be_evaluated() -> None:
     tree, other = tree_of("kuhn"), sg.Strategy.uniform(tree_of("leduc"))
-    sentence = r"The strategy was made for another tree: it lies over <.*leduc.*>, not over <.*kuhn"
+    sentence = r"The strategy was made for another tree: for <.*leduc.*>, not for <.*kuhn"
     with pytest.raises(sg.SubgameError, match=sentence):
         sg.exploitability(tree, other)
     with pytest.raises(sg.SubgameError, match=sentence):
         sg.expected_value(tree, sg.Strategy.uniform(tree), other)
-    with pytest.raises(sg.SubgameError, match=r"A Strategy is wanted, not dict\."):
+    with pytest.raises(sg.SubgameError, match=r"The strategy must be a Strategy, not dict\."):
         sg.exploitability(tree, {})  # type: ignore[arg-type]
-    with pytest.raises(sg.SubgameError, match=r"A player is 0 or 1, not 2\."):
+    with pytest.raises(sg.SubgameError, match=r"The player must be 0 or 1, not 2\."):
         sg.best_response(tree, sg.Strategy.uniform(tree), 2)

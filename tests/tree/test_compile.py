@@ -167,8 +167,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a third player acts": (
         {"player": lambda h: (CHANCE, 0, 2, TERMINAL)[len(h)]},
-        "toy: player 2 acts at history 'x' and what follows; only two players (0 and 1), "
-        "chance (-1) and the end (-4) are known.",
+        "toy: player 2 acts right after history 'x'; the acting player must be 0, 1, "
+        "chance (-1) or the end (-4).",
     ),
     "public state at some histories only": (
         {"public": lambda h: None if h == ("x", "l") else "p"},
@@ -219,7 +219,7 @@ def test_returning_to_an_earlier_public_name_is_a_new_public_state() -> None:
 
 @pytest.mark.parametrize("wrong", ["kuhn", None, 3, sg.games.load("kuhn").new_initial_state()])
 def test_only_games_are_compiled(wrong: Any) -> None:
-    with pytest.raises(sg.SubgameError, match=r"compile wants a Game such as .*, not \w+\."):
+    with pytest.raises(sg.SubgameError, match=r"compile expects a Game such as .*, not \w+\."):
         sg.compile(wrong)
 
 

@@ -291,8 +291,8 @@ def test_other_tree_of_the_same_size_is_refused(saved: Path, state: type[State])
     tree = sg.compile(Variant(state))
     mine, theirs = tree_of("kuhn").digest, tree.digest
     assert refusal(saved, tree) == (
-        f"{saved} was made for another tree of kuhn: as many infosets, but other names, "
-        f"actions or payoffs (tree {mine}, this one is {theirs})."
+        f"{saved} was made for another tree of kuhn: it has as many infosets, but other "
+        f"names, actions or payoffs (tree {mine}, this one is {theirs})."
     )
 
 

@@ -1,8 +1,8 @@
-"""Abstractions: a game whose players see less, and its strategies played in the whole game.
+"""`lift`: strategies of an abstraction as strategies of the whole game.
 
 An abstraction here is a game with the same histories in the same order and coarser infosets, e.g.
-`subgame.games.leduc.LeducAbstract`. A strategy for it is one for the whole game that does the
-same wherever the abstraction sees no difference.
+`subgame.games.leduc.LeducAbstract`. A strategy of it is also a strategy of the whole game, which
+has the same probabilities at all infosets that the abstraction merges.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
-    """A strategy over an abstraction of a game, laid over the game's own tree.
+    """The strategy of the whole game, over `tree`, that plays a strategy of an abstraction.
 
     The two trees must have the same histories, and each infoset of `tree` must lie within one
     infoset of the abstraction.
@@ -38,26 +38,26 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     fine, rough = _same_histories(tree, coarse)
     probs = []
     for p in (0, 1):
-        side, home = coarse.players[p], tree.players[p]
+        part, whole = coarse.players[p], tree.players[p]
         within = _within(tree, coarse, fine, rough, p)
-        place = np.empty(len(side.names), dtype=np.int64)  # the game's number -> the tree's
-        place[side.origin] = np.arange(len(side.names))
-        owner = home.infoset_of[len(home.slots) :]
-        action = (np.arange(len(home.slots), home.num_sequences) - home.first[owner]) // (
-            home.stride[owner]
+        place = np.empty(len(part.names), dtype=np.int64)  # game's number -> tree's
+        place[part.origin] = np.arange(len(part.names))
+        owner = whole.infoset_of[len(whole.slots) :]
+        action = (np.arange(len(whole.slots), whole.num_sequences) - whole.first[owner]) // (
+            whole.stride[owner]
         )
-        there = place[within[home.origin[owner]]]
-        out = np.ones(home.num_sequences)
-        out[len(home.slots) :] = strategy.probs[p][side.first[there] + side.stride[there] * action]
+        there = place[within[whole.origin[owner]]]
+        out = np.ones(whole.num_sequences)
+        out[len(whole.slots) :] = strategy.probs[p][part.first[there] + part.stride[there] * action]
         probs.append(out)
     return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game})
 
 
 def abstract_best_response(strategy: Strategy, tree: PublicTree) -> Strategy:
-    """Each player's counterfactual best response within an abstraction, laid over the game's tree.
+    """Each player's counterfactual best response within an abstraction, as a strategy over `tree`.
 
-    `strategy` lies over the abstraction. Given to `subgame.refine` as ``estimate=``, the opponent's
-    value in a subgame is her counterfactual best-response value when she is held to the
+    `strategy` is one of the abstraction. With the result as ``estimate=``, `subgame.refine` takes
+    as the opponent's value of a subgame the counterfactual best-response value inside the
     abstraction, the estimate of Brown & Sandholm 2017, Appendix C.
     """
     coarse = strategy.tree
@@ -70,10 +70,10 @@ def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Hi
     fine, rough = histories_of(tree), histories_of(coarse)
     if fine is None or rough is None:
         lacking = tree if fine is None else coarse
-        raise SubgameError(f"{lacking!r} keeps no histories, so it cannot be compared.")
+        raise SubgameError(f"{lacking!r} keeps no histories, so the two trees cannot be compared.")
     if len(fine) != len(rough):
         raise SubgameError(
-            f"{coarse.game} is no abstraction of {tree.game}: it has {len(rough):,} histories, "
+            f"{coarse.game} is not an abstraction of {tree.game}: it has {len(rough):,} histories, "
             f"not {len(fine):,}."
         )
     labels = [np.array([*h.labels, ""])[h.edge] for h in (fine, rough)]  # the start's edge is -1
@@ -83,7 +83,7 @@ def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Hi
     if differ.any():
         path = " ".join(fine.path(int(np.argmax(differ))))
         raise SubgameError(
-            f"{coarse.game} is no abstraction of {tree.game}: they differ at history '{path}'."
+            f"{coarse.game} is not an abstraction of {tree.game}: they differ at history '{path}'."
         )
     return fine, rough
 
@@ -91,7 +91,7 @@ def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Hi
 def _within(
     tree: PublicTree, coarse: PublicTree, fine: Histories, rough: Histories, p: int
 ) -> NDArray[np.int32]:
-    """[i] for each infoset of the game, by its own number, the abstraction's that contains it."""
+    """[i] for each infoset of the game, the infoset of the abstraction that contains it."""
     table, blurred = fine.tables[p], rough.tables[p]
     within = rough.infoset[table.first]
     here = np.flatnonzero(fine.player == p)
@@ -99,13 +99,13 @@ def _within(
     if torn.any():
         name = table.names[int(fine.infoset[here[np.argmax(torn)]])]
         raise SubgameError(
-            f"{coarse.game} is no abstraction of {tree.game}: its players tell apart histories "
-            f"of infoset '{name}'."
+            f"{coarse.game} is not an abstraction of {tree.game}: it distinguishes histories of "
+            f"infoset '{name}'."
         )
     for i, j in enumerate(within.tolist()):
         if table.actions[i] != blurred.actions[j]:
             raise SubgameError(
-                f"{coarse.game} is no abstraction of {tree.game}: infoset '{table.names[i]}' "
+                f"{coarse.game} is not an abstraction of {tree.game}: infoset '{table.names[i]}' "
                 "has other actions there."
             )
     return within

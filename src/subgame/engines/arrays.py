@@ -1,4 +1,4 @@
-"""Arrays of either library, NumPy's or PyTorch's."""
+"""Arrays that may be NumPy's or PyTorch's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = Any
-"""NumPy's or PyTorch's."""
+"""An array of NumPy or a tensor of PyTorch."""
 
 
 def namespace(array: Array) -> Any:
@@ -17,7 +17,12 @@ def namespace(array: Array) -> Any:
     return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
 
 
+def copied(array: Array) -> Array:
+    """An array with its own memory."""
+    return array.copy() if isinstance(array, np.ndarray) else array.clone()
+
+
 def as_numpy(array: Array) -> NDArray[np.float64]:
-    """An array of either library as NumPy's, in float64."""
+    """An array of either library as a NumPy array of float64."""
     found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
     return found.astype(np.float64)

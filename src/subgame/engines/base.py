@@ -1,4 +1,4 @@
-"""What every engine has in common: the words they share, and how a device is called."""
+"""What all engines share: types and the names of devices."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ CPU = "cpu"
 
 
 def no_device(name: str) -> SubgameError:
-    """What is said to a name that no device has."""
+    """The error for a name that is no device."""
     return SubgameError(
-        f"There is no device '{name}'; there are cpu, cuda (a GPU; cuda:1 is the second) and torch "
-        "(what a GPU runs, on the CPU)."
+        f"There is no device '{name}'; the device must be cpu, cuda (a GPU; cuda:1 is the second) "
+        "or torch (the GPU's code, run on the CPU)."
     )

@@ -1,4 +1,4 @@
-"""`engine`: the engine of a tree on a device, made once. Kernels are loaded only when asked for."""
+"""`engine`: the engine of a tree on a device. Kernels are loaded only when they are needed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def engine(
     device: str | None = None,
     storage: str = "float32",
 ) -> Engine:
-    """The engine of a tree on a device, made once.
+    """The engine of a tree on a device; later calls return the same engine.
 
-    ``"cpu"``, the default: Numba. ``"cuda"`` or ``"cuda:1"``: a GPU, by PyTorch and Triton.
-    ``"torch"``: the GPU's path without one, by PyTorch on the CPU; slower, but without Numba. Only
-    hold'em trees on the CPU use more than one of the `threads`, and only hold'em trees can have
-    another `storage`.
+    Devices: ``"cpu"``, the default, uses Numba. ``"cuda"`` or ``"cuda:1"`` uses a GPU through
+    PyTorch and Triton. ``"torch"`` runs the GPU's code on the CPU through PyTorch; it is slower,
+    but needs no Numba. Only hold'em trees on the CPU use more than one thread, and only hold'em
+    trees can have a `storage` other than float32.
     """
     if not isinstance(tree, PublicTree):
         raise SubgameError(
@@ -35,9 +35,11 @@ def engine(
         raise ArgumentError("threads", f"must be a whole number of at least 1, not {threads}.")
     name = check_device(device)
     if name != CPU and threads is not None:
-        raise SubgameError(f"threads are for the device cpu; they have no meaning on {name}.")
+        raise SubgameError(f"threads can be given only for the device cpu, not for {name}.")
     if storage != "float32" and not isinstance(tree, RangeTree):
-        raise SubgameError("Only hold'em trees can be stored in less than is usual.")
+        raise SubgameError(
+            f"Only hold'em trees can have the storage {storage}; this tree must have float32."
+        )
     key = name if storage == "float32" else f"{name}, {storage}"
     found = tree.engines.get(key)
     if found is None:
@@ -49,7 +51,7 @@ def engine(
 
 
 def check_device(device: str | None) -> str:
-    """The device's name; refuses what is none."""
+    """The device's name; an error if there is no such device."""
     name = CPU if device is None else str(device)
     kind = name.partition(":")[0]
     if name != CPU and kind not in DEVICES:

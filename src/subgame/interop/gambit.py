@@ -80,7 +80,7 @@ class GambitState(State):
             raise did_you_mean("action", action, self.legal_actions()) from None
 
     def returns(self) -> tuple[float, float]:
-        """What the outcomes met so far pay, one number for each player of the file."""
+        """The sum of the outcomes on the path, one number for each player of the file."""
         return cast("tuple[float, float]", tuple(float(amount) for amount in self._paid))
 
     def information_state(self, player: int) -> str | None:
@@ -89,7 +89,7 @@ class GambitState(State):
 
 
 class GambitGame(Game):
-    """A game read from a file, with what its prologue says: `title`, `players`, `comment`."""
+    """A game read from a file, with the `title`, `players` and `comment` of its prologue."""
 
     def __init__(
         self, name: str, title: str, players: Sequence[str], comment: str, root: GambitState
@@ -187,7 +187,7 @@ class _Token(NamedTuple):
 
 
 class _Scanner:
-    """The tokens of a text, one ahead, and errors that say where they stand."""
+    """The tokens of a text, with one token of lookahead, and errors with line and column."""
 
     def __init__(self, text: str, name: str) -> None:
         self._text = text
@@ -289,7 +289,7 @@ def _prologue(scan: _Scanner) -> tuple[str, list[str], str]:
 
 
 class _TreeReader:
-    """Builds the nodes, keeping what was declared of infosets and outcomes."""
+    """Builds the nodes; keeps the infosets and outcomes declared so far."""
 
     def __init__(self, scan: _Scanner, num_players: int) -> None:
         self._scan = scan
@@ -298,7 +298,7 @@ class _TreeReader:
         self._outcomes: dict[int, tuple[Fraction, ...]] = {}
 
     def tree(self) -> GambitState:
-        """The root, once the tree is complete. A loop, so that depth costs no recursion."""
+        """Read the whole tree and return its root. A loop, because recursion limits the depth."""
         root = self._node(self._nothing)
         path = [root]  # the nodes that still lack children, each below the one before
         while path:
@@ -413,7 +413,7 @@ def _shown(items: Sequence[object], numbers: Sequence[Fraction] = ()) -> str:
 
 
 def _distinct(labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """The labels, with their numbers after those that are empty or repeat; no two alike.
+    """The labels made distinct: empty and repeated labels get their numbers.
 
     >>> _distinct(["a", "b", "a", ""], ["#1", "#2", "#3", "#4"])
     ['a#1', 'b', 'a#3', '#4']

@@ -1,7 +1,7 @@
-"""OpenSpiel's games as ours (Lanctot et al. 2019, arXiv:1908.09453). An optional extra.
+"""Games and policies of OpenSpiel (Lanctot et al. 2019, arXiv:1908.09453). An optional extra.
 
-Any two-player zero-sum game of OpenSpiel whose chance outcomes are listed can be loaded;
-simultaneous moves become two moves in turn, of which the second player does not see the first.
+Any two-player zero-sum game of OpenSpiel whose chance outcomes are listed can be loaded.
+Simultaneous moves become two moves in turn; the second player does not see the first move.
 `pyspiel` is imported only when something here is called: ``pip install subgame[openspiel]``.
 
     >>> game = load("kuhn_poker")  # doctest: +SKIP
@@ -31,7 +31,8 @@ class OpenSpielState(State):
 
     def __init__(self, pyspiel_state: Any, silent: set[int]) -> None:
         self.pyspiel_state = pyspiel_state
-        self._player: int = pyspiel_state.current_player()  # CHANCE and TERMINAL are OpenSpiel's
+        # CHANCE and TERMINAL are the same numbers as OpenSpiel's.
+        self._player: int = pyspiel_state.current_player()
         self._silent = silent
         self._ids: list[int] = []
         self._actions: tuple[str, ...] | None = None
@@ -40,7 +41,7 @@ class OpenSpielState(State):
         return self._player
 
     def legal_actions(self) -> tuple[str, ...]:
-        # Worked out once: a walk asks for the actions and then once more for each child.
+        # Computed once: a walk asks for the actions and then once more for each child.
         if self._actions is None:
             state, player = self.pyspiel_state, self._player
             self._ids = state.legal_actions()
@@ -93,7 +94,7 @@ class OpenSpielGame(Game):
         self.pyspiel_game = pyspiel_game
         self.name = name
         self._parameters = parameters
-        # Who acts (or CHANCE, TERMINAL) where nothing is said of what the others know.
+        # Acting players (or CHANCE, TERMINAL) at whose histories the others' strings are missing.
         self._silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
 
     @property
@@ -105,7 +106,7 @@ class OpenSpielGame(Game):
 
 
 def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:
-    """A game of OpenSpiel: its name, its name with parameters, or a `pyspiel.Game`.
+    """Load a game of OpenSpiel by its name, its name with parameters, or as a `pyspiel.Game`.
 
     Parameters may also be given as arguments: ``load("liars_dice", numdice=1, dice_sides=4)``.
 
@@ -117,11 +118,9 @@ def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenS
     if isinstance(game, str):
         game = _load_by_name(pyspiel, game, parameters)
     elif not isinstance(game, pyspiel.Game):
-        raise SubgameError(f"A game's name or a pyspiel.Game was expected, not {game!r}.")
+        raise SubgameError(f"The game must be a name or a pyspiel.Game, not {game!r}.")
     elif parameters:
-        raise SubgameError(
-            f"The game '{game}' is loaded already: its parameters can no longer be changed."
-        )
+        raise SubgameError(f"The game '{game}' is already loaded, so no parameters can be given.")
     kind = game.get_type()
     name = kind.short_name
     _check(pyspiel, game, name)
@@ -203,11 +202,11 @@ EQUIVALENT: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"returns_type={ {'win-loss': 'win_loss', 'points': 'point_difference'}[p['returns']] })"
     ),
 }
-"""Our games that OpenSpiel has too, history for history."""
+"""Our games that OpenSpiel has too, with the same histories."""
 
 
 def pyspiel_game(tree: PublicTree) -> Any:
-    """The pyspiel game of a tree: its own, or the one that equals ours history for history."""
+    """The pyspiel game of a tree: the one it was loaded from, or the one equal to our game."""
     game = _histories(tree).game
     if isinstance(game, OpenSpielGame):
         return game.pyspiel_game
@@ -219,7 +218,8 @@ def pyspiel_game(tree: PublicTree) -> Any:
 def policy(strategy: Strategy) -> Any:
     """A strategy as a `pyspiel.TabularPolicy`, e.g. for `pyspiel.exploitability`.
 
-    For a tree loaded from OpenSpiel, and for those of our own games that OpenSpiel has as well.
+    It works for trees of games loaded from OpenSpiel, and for those of our games that OpenSpiel
+    has.
     """
     table = {}
     for p, i, state in _states(strategy.tree):
@@ -243,7 +243,7 @@ def strategy(tree: PublicTree, policy: Any) -> Strategy:
 def _histories(tree: PublicTree) -> Histories:
     histories = histories_of(tree)
     if histories is None:
-        raise SubgameError(f"{tree!r} is no whole game, so OpenSpiel has no policy for it.")
+        raise SubgameError(f"{tree!r} is not a whole game, so OpenSpiel has no policy for it.")
     return histories
 
 

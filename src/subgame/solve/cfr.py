@@ -1,4 +1,4 @@
-"""The CFR loop: alternation, discounts, best responders and gadgets, above any engine."""
+"""The CFR loop, on any engine: alternation, discounts, best responders and gadgets."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Floats = NDArray[np.float64]
 
 
 class Learner(Protocol):
-    """A gadget at work: it chooses with what reach the opponent enters on every iteration.
+    """A gadget that learns: it chooses the opponent's reach into the subgame on every iteration.
 
-    Arrays are ``[root, infoset]`` of the opponent's root infosets, of the engine's own library.
+    Arrays are ``[root, infoset]`` over the opponent's root infosets, of the engine's library.
     """
 
     player: int
-    """The opponent: who enters."""
+    """The opponent, whose reach the gadget chooses."""
 
     def enter(self) -> Array:
         """The opponent's reach on the coming iteration."""
 
     def observe(self, values: Array, discounts: Array) -> None:
-        """Learn what entering was worth: the opponent's counterfactual values.
+        """Learn from the opponent's counterfactual values of entering.
 
         `discounts` ``[2, 4]`` are those of this and of the next iteration (see `Engine.rates`).
         """
 
 
 class Cfr:
-    """CFR on one engine: both players' regrets, their reach at the roots, and perhaps a gadget."""
+    """CFR on one engine: both players' regrets and reach at the roots, and a gadget if any."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Cfr:
         learner: Learner | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
     ) -> None:
-        """`reach` is each player's ``[root, infoset]``, by default the tree's own."""
+        """`reach` is each player's ``[root, infoset]``, by default the tree's."""
         self.engine, self.learner = engine, learner
         self.alternating, self.responder = alternating, responder
         one, two = (engine.regrets(p, predictive=predictive) for p in (0, 1))
@@ -72,17 +72,17 @@ class Cfr:
             return
         rates = engine.rates(discounts, begin)
         prepare = getattr(engine, "prepare", None)
-        if prepare is not None:  # buckets: hands weigh by their reach, unless a gadget chooses it
+        if prepare is not None:  # buckets weight hands by reach, unless a gadget chooses it
             prepare(self.reach, -1 if learner is None else learner.player)
         if learner is not None:
             self.reach[learner.player][...] = learner.enter()
-        if self.responder == 1:  # answers player 0's first strategy before it is played
+        if self.responder == 1:  # responds to player 0's first strategy before the loop
             blind = self.pair[1]._replace(average=None)
             engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
         engine.repeat(self.turn, rates, self)
 
     def turn(self, rates: Array) -> None:
-        """One iteration; `rates` ``[2, 4]`` are its own and those of the next."""
+        """One iteration; `rates` ``[2, 4]`` are those of this and of the next iteration."""
         engine, learner, pair = self.engine, self.learner, self.pair
         chooser = -1 if learner is None else learner.player
         before = pair[0] if self.alternating else engine.snapshot(pair[0])

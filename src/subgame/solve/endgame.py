@@ -1,4 +1,4 @@
-"""A solved endgame in poker terms: EV, equity, and the strategy of each hand.
+"""A solved hold'em endgame in poker terms: EV, equity, and the strategy of each hand.
 
 The engine counts net chips from the start of the hand. Here a player's EV is the part of the
 current pot that the player wins on average, so the two EVs sum to the pot. A player's equity is the
@@ -45,16 +45,16 @@ SEATS = ("oop", "ip")
 """Player 0 is out of position, player 1 in position."""
 
 BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES, "bfloat16": 2.0}
-"""What one regret or average takes, by storage."""
+"""Bytes of one regret or average, by storage."""
 SAVED = "a hold'em spot saved by endgame --out"
 _ACTION = re.compile(r"[^\s,/]\d*")
 
 
 @dataclass(frozen=True, eq=False)
 class Endgame:
-    """A strategy for a hold'em tree with its values. Arrays follow ``tree.players[p].slots``.
+    """A strategy for a hold'em tree with its values. Arrays are in the order of the root infosets.
 
-    The value of a hand is nan where the opponent cannot hold any hand beside it.
+    The value of a hand is nan where the opponent cannot hold any hand together with it.
     """
 
     strategy: Strategy
@@ -92,7 +92,7 @@ class Endgame:
 
     @property
     def pot(self) -> int:
-        """All the chips in the middle at the root."""
+        """The chips in the pot at the root."""
         return self.tree.holdem.start().pot
 
     def decision(self, line: str = "") -> Decision:
@@ -118,13 +118,13 @@ class Endgame:
 
 def _board_tree(strategy: Strategy) -> RangeTree:
     if not isinstance(strategy.tree, RangeTree):
-        raise SubgameError(f"A strategy for hold'em is wanted, not one for {strategy.tree.game}.")
+        raise SubgameError(f"The strategy must be one for hold'em, not for {strategy.tree.game}.")
     return strategy.tree
 
 
 # Values --------------------------------------------------------------------------------------
 def meetings(tree: RangeTree) -> Pair:
-    """[h] the weight of all the opponent can hold against each hand, over that of all deals."""
+    """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
     reach = [side.reach for side in tree.players]
     first, second = _against(tree, reach[1], 0), _against(tree, reach[0], 1)
     return first / tree.deals, second / tree.deals
@@ -145,14 +145,14 @@ def _against(tree: RangeTree, reach: Floats, p: int) -> Floats:
 def _follow(
     tree: RangeTree, strategy: Strategy, threads: int | None = None, device: str | None = None
 ) -> Pair:
-    """[h] both players' counterfactual values at the root, in net chips."""
+    """[h] both players' counterfactual values at the root under the strategy, in net chips."""
     run, probs = engine(tree, threads, device), strategy.probs
     first = run.values(0, probs[0], run.plan(1, probs[1])).roots[0]
     return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]
 
 
 def _each(values: Floats, met: Floats) -> Floats:
-    """[h] values given the hand; nan where it cannot be held."""
+    """[h] values conditional on the hand; nan where it is impossible."""
     out = np.full(len(values), np.nan)
     np.divide(values, met, out=out, where=met > 0)
     return out
@@ -161,16 +161,19 @@ def _each(values: Floats, met: Floats) -> Floats:
 def equities(
     tree: RangeTree, threads: int | None = None, device: str | None = None
 ) -> tuple[tuple[float, float], Pair]:
-    """Both players' equity in all, and [h] of each hand; see the module.
+    """Both players' equity, and [h] that of each hand; see the module.
 
-    They are the values of the same cards with one chip from each player in the middle and no bets.
+    Equities are values of a game on the same cards with one chip from each player and no bets.
     """
     game = tree.holdem
     street = game.start().street
     if street == 0:
-        raise SubgameError(f"Equity is computed from the flop on, but {game} starts before it.")
+        raise SubgameError(
+            f"Equity can be computed only from the flop on, but {game} starts before it."
+        )
     rules = NoLimit((1, 1), (0, 1), STREETS[street], 2, game.rules.last)
-    merge: Merge = True if device in (None, "cpu") else "boards"  # the others need hands unmerged
+    # Other devices than the CPU need every hand for itself.
+    merge: Merge = True if device in (None, "cpu") else "boards"
     calm = replace(game, rules=rules, bets=BetSizes(), first=None)
     quiet = compile(calm, memory_limit=None, merge=merge)
     assert isinstance(quiet, RangeTree)
@@ -186,7 +189,7 @@ def equities(
 def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
-    """Bytes that a solve needs: the tree, and both players' regrets and averages."""
+    """An estimate of the bytes that a solve needs: the tree, regrets and averages."""
     if storage not in BYTES:
         raise did_you_mean("storage", storage, BYTES)
     arrays = 3 if parse(schedule).predictive else 2
@@ -196,18 +199,18 @@ def memory_needed(
 # Decisions -----------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What one player does with each hand at one place of the first street's betting."""
+    """The strategy of one player's hands at one decision of the first street."""
 
     tree: RangeTree
     betting: Betting
-    actions: tuple[str, ...]  # as the tree calls them: f, c, r with the street's total
+    actions: tuple[str, ...]  # the tree's names: f, c, r with the total on the street
     probs: Floats  # [h, action]
     reach: Floats  # [h] the player's range times their earlier action probabilities
     chance: Floats  # [h] probability of each hand here, given both players' reach; sums to 1
 
     @property
     def player(self) -> int:
-        """Who acts: 0 is out of position."""
+        """The acting player: 0 is out of position."""
         return self.betting.player
 
     @cached_property
@@ -233,8 +236,8 @@ class Decision:
 def follow_line(game: Holdem, line: str) -> list[tuple[Betting, str]]:
     """The states of the first street that a line such as ``c r50`` leads through, with its actions.
 
-    The last state is where the line ends; no action follows it. An action that the tree does not
-    have is an error, and so is a line that leaves the street.
+    The last state is where the line ends; its action is "". Raises an error if the tree does not
+    have an action of the line, or if the line leaves the street.
     """
     here, past = game.start(), []
     for action in _ACTION.findall(line):
@@ -274,7 +277,7 @@ def decision(strategy: Strategy, line: str = "") -> Decision:
 
 
 def _probs(strategy: Strategy, here: Betting) -> Floats:
-    """[h, action] what the acting player does; uniform where the strategy never reaches."""
+    """[h, action] the acting player's probabilities; uniform where they are all 0."""
     tree, p = _board_tree(strategy), here.player
     places = [state.history for state in tree.streets[0].states[p]]
     side = tree.players[p]
@@ -288,7 +291,7 @@ def _probs(strategy: Strategy, here: Betting) -> Floats:
 
 
 def action_name(betting: Betting, action: str) -> str:
-    """An action of the tree in words.
+    """The words for an action of the tree.
 
     >>> start = NoLimit((200, 200), (0, 1), "river", 100).start()
     >>> [action_name(start, action) for action in ("c", "r50", "r200")]
@@ -307,13 +310,13 @@ def action_name(betting: Betting, action: str) -> str:
 
 
 def is_all_in(betting: Betting, action: str) -> bool:
-    """Whether a bet or raise leaves one of the two without chips, once called."""
+    """Whether a bet or raise puts one of the two players all-in when it is called."""
     return action[:1] == "r" and int(action[1:]) >= betting.situation().all_in
 
 
 # Files ---------------------------------------------------------------------------------------
 def notes(game: Holdem) -> dict[str, str]:
-    """The parameters from which an endgame is made again, as a saved strategy carries them."""
+    """The parameters of an endgame, as a saved strategy records them."""
     rules = game.rules
     return {
         "board": game.deck.name(game.board),
@@ -330,7 +333,7 @@ def notes(game: Holdem) -> dict[str, str]:
 
 
 def save(strategy: Strategy, path: str | Path) -> None:
-    """Write a strategy with the parameters of its endgame in the notes; `load` needs no more."""
+    """Save a strategy with the parameters of its endgame, so that `load` needs only the file."""
     tree = _board_tree(strategy)
     suits = len(tree.units[0].symmetries) > 1
     merged = "yes" if tree.merged else "boards" if suits else "no"
@@ -339,7 +342,7 @@ def save(strategy: Strategy, path: str | Path) -> None:
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
-    """A strategy that `save` wrote, with its tree compiled anew."""
+    """Load a strategy that `save` wrote; its tree is compiled again."""
     said = read_tensors(path, SAVED)[0]
     kinds: dict[str, Merge] = {"yes": True, "boards": "boards", "no": False}
     merge = kinds.get(said.get("merged", ""), "boards")

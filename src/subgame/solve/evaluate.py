@@ -1,4 +1,4 @@
-"""Evaluation: values, best responses and exploitability, exact in the whole compiled tree."""
+"""Evaluation: values, best responses and exploitability, exact in the compiled tree."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Floats = NDArray[np.float64]
 
 
 class Exploitability(float):
-    """The mean over both seats of what a best response wins (NashConv / 2), as a number.
+    """The mean over both seats of what a best response wins (NashConv / 2).
 
-    `per_seat[p]` is what a best response wins against player p's strategy, so the mean of the
-    two is the exploitability, and at an equilibrium they are minus and plus the game's value.
+    It is a float. `per_seat[p]` is what a best response wins against player p's strategy. The mean
+    of the two is the exploitability. At an equilibrium they are minus and plus the game's value.
     """
 
     per_seat: tuple[float, float]
@@ -35,6 +35,7 @@ class Exploitability(float):
 
     @property
     def mean(self) -> float:
+        """The exploitability as a plain float."""
         return float(self)
 
     def __repr__(self) -> str:
@@ -45,14 +46,15 @@ class Exploitability(float):
 
 
 class InfosetValue(NamedTuple):
-    """A value at one infoset, in both units that papers use."""
+    """A value at one infoset, in both units that the papers use."""
 
     counterfactual: float
-    """Weighted by the reach of everybody else, Burch et al. 2014."""
+    """Weighted by the reach of chance and the opponent (Burch et al. 2014)."""
     reach: float
     """That weight, pi_{-i}(I)."""
     normalised: float
-    """Their quotient: the value given that the infoset is reached (Brown & Sandholm 2017)."""
+    """The first divided by the second: the value conditional on reaching the infoset (Brown &
+    Sandholm 2017)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +72,10 @@ class BestResponse:
 
 def _own(tree: PublicTree, strategy: Strategy) -> Strategy:
     if not isinstance(strategy, Strategy):
-        raise SubgameError(f"A Strategy is wanted, not {type(strategy).__name__}.")
+        raise SubgameError(f"The strategy must be a Strategy, not {type(strategy).__name__}.")
     if strategy.tree is not tree and strategy.tree.digest != tree.digest:
         raise SubgameError(
-            f"The strategy was made for another tree: it lies over {strategy.tree!r}, "
-            f"not over {tree!r}."
+            f"The strategy was made for another tree: for {strategy.tree!r}, not for {tree!r}."
         )
     return strategy
 
@@ -82,7 +83,7 @@ def _own(tree: PublicTree, strategy: Strategy) -> Strategy:
 def exploitability(
     tree: PublicTree, strategy: Strategy, *, device: str | None = None
 ) -> Exploitability:
-    """How much a strategy can be beaten for, exactly; `device` as in `solve`.
+    """The exact exploitability of a strategy; `device` is as in `solve`.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -108,19 +109,19 @@ def expected_value(
     *,
     device: str | None = None,
 ) -> float:
-    """What player 0 wins on average; with `opponent`, seat 1 plays that strategy instead."""
+    """What player 0 wins on average; with `opponent`, player 1 plays that strategy instead."""
     sigma0 = _own(tree, strategy).probs[0]
     sigma1 = _own(tree, opponent or strategy).probs[1]
     return value_of(engine(tree, device=device), (sigma0, sigma1))
 
 
 def value_of(run: Engine, probs: tuple[Any, Any]) -> float:
-    """What player 0 wins on average by a strategy as an engine stores it."""
+    """What player 0 wins on average with a strategy as an engine stores it."""
     return total(run, 0, run.values(0, probs[0], run.plan(1, probs[1])))
 
 
 def total(run: Engine, p: int, found: Response) -> float:
-    """Player `p`'s value of the whole tree: root values times the reach at the roots."""
+    """Player `p`'s value of the whole tree: the sum of root values times reach at the roots."""
     return float((found.roots * as_numpy(run.roots(p))).sum())
 
 
@@ -132,7 +133,7 @@ class HeadToHead(NamedTuple):
 
 
 def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> HeadToHead:
-    """What `strategy` wins from `opponent` when the two change seats."""
+    """What `strategy` wins from `opponent` in each seat and on average."""
     first = expected_value(tree, strategy, opponent)
     second = -expected_value(tree, opponent, strategy)
     return HeadToHead((first + second) / 2, (first, second))
@@ -143,11 +144,11 @@ def best_response(
 ) -> BestResponse:
     """The counterfactual best response of `player`, with its value at each infoset."""
     if player not in (0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
+        raise SubgameError(f"The player must be 0 or 1, not {player}.")
     if not isinstance(tree, SequenceTree):
         raise SubgameError(
-            "A best response to a hold'em strategy is not written out; subgame.exploitability says "
-            "what it wins, and a small deck compiled with explicit=True has it hand by hand."
+            "best_response needs a tree compiled history by history (explicit=True, for small "
+            "decks); subgame.exploitability says what a best response wins on a hold'em tree."
         )
     run, probs = engine(tree, device=device), _own(tree, strategy).probs
     plan = run.plan(1 - player, probs[1 - player])
@@ -174,7 +175,7 @@ def best_response(
 def best_response_strategy(
     tree: PublicTree, strategy: Strategy, player: int, device: str | None = None
 ) -> NDArray[Any]:
-    """[q] a pure best response of `player` to the other's strategy, on any tree."""
+    """[q] a pure best response of `player` to the opponent's strategy, on any tree."""
     run = engine(tree, device=device)
     mine = run.regrets(player)._replace(average=None)
     theirs = Regrets(run.behaviour(1 - player, strategy.probs[1 - player]), None, None)
@@ -186,7 +187,9 @@ def best_response_strategy(
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
     if not isinstance(tree, SequenceTree) or tree.histories is None or tree.located is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so reaches inside it are not known.")
+        raise SubgameError(
+            f"{tree!r} keeps no histories, so the reach of its infosets is not known."
+        )
     side, h = tree.players[player], tree.histories
     here = h.player == player
     weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]

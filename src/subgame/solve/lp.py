@@ -1,14 +1,15 @@
 """The sequence-form linear program, through SciPy's HiGHS, for any compiled tree.
 
 von Stengel 1996, "Efficient computation of behavior strategies". Player p chooses a realisation
-plan x; the other player's best reply is bounded by values u, one per infoset and root slot of hers:
+plan x. Values u, one per infoset and root infoset of the opponent, bound the opponent's best
+response:
 
-    max  r . u_slots
-    s.t. x_slots = r_p,  sum_a x(I a) = x(parent of I)               player p's plan
-         u(I) <= (A x)(I a) + sum of u(J) over her infosets J right below (I a)
+    max  r . u_root
+    s.t. x_root = r_p,  sum_a x(I a) = x(parent of I)               player p's plan
+         u(I) <= (A x)(I a) + sum of u(J) over the opponent's infosets J right below (I a)
 
-with A player p's payoffs. The duals of the last line are the other player's plan. Root slots make
-it serve subgames as well: r_p and r are then the players' reaches there.
+with A player p's payoffs. The duals of the last line are the opponent's plan. Because of the root
+infosets it serves subgames as well: r_p and r are then the players' reaches there.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ Floats = NDArray[np.float64]
 
 
 class Constraints(NamedTuple):
-    """The parts from which the programs of this field are put together, for player p's plan x."""
+    """The matrices of which linear programs for player p's plan x are made."""
 
     plan: csr_array  # [s + i, q] flow of player p: E x = e
     start: Floats  # [s + i] e
-    payoff: csr_array  # [q', q] A: what each sequence of the other player is worth to p
-    bound: csr_array  # [q', s' + i'] u(I) - sum of u(J) below, for each sequence of hers
+    payoff: csr_array  # [q', q] A: player p's payoffs, by the opponent's sequences q'
+    bound: csr_array  # [q', s' + i'] u(I) - sum of u(J) below, for the opponent's sequences
 
 
 def flow(player: Treeplex) -> csr_array:
-    """[s + i, q] rows ``x(slot)`` and ``sum_a x(I a) - x(parent of I)``."""
+    """[s + i, q] rows ``x(root infoset)`` and ``sum_a x(I a) - x(parent of I)``."""
     from scipy.sparse import coo_array, csr_array
 
     slots, count = len(player.slots), len(player.names)
@@ -56,14 +57,14 @@ def flow(player: Treeplex) -> csr_array:
 
 
 def constraints(tree: SequenceTree, p: int = 0, reach: Floats | None = None) -> Constraints:
-    """The matrices of the program above; `reach` is p's at the root slots, else the tree's own."""
+    """The matrices of the program; `reach` is p's at the root infosets, by default the tree's."""
     from scipy.sparse import coo_array, csr_array
 
     own, other, entries = tree.players[p], tree.players[1 - p], tree.entries
-    mine, hers = (entries.row, entries.col) if p == 0 else (entries.col, entries.row)
+    mine, theirs = (entries.row, entries.col) if p == 0 else (entries.col, entries.row)
     value = entries.value if p == 0 else -entries.value
     shape = (other.num_sequences, own.num_sequences)
-    payoff = csr_array(coo_array((value, (hers, mine)), shape=shape))
+    payoff = csr_array(coo_array((value, (theirs, mine)), shape=shape))
     start = np.zeros(len(own.slots) + len(own.names))
     start[: len(own.slots)] = own.reach if reach is None else reach
     return Constraints(flow(own), start, payoff, csr_array(flow(other).T))
@@ -78,9 +79,9 @@ def solve_lp(
 ) -> Result:
     """Solve a tree exactly, both players from one linear program.
 
-    With `tremble` (player, probability) that player keeps every action of her first choices at
-    least that likely. The result is judged on `device`, as in `solve`; the program is solved on
-    the CPU.
+    With `tremble` (player, probability) that player takes every action of the player's first
+    decisions with at least that probability. The linear program is solved on the CPU; the result is
+    evaluated on `device`, as in `solve`.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))

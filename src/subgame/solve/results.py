@@ -1,4 +1,4 @@
-"""What a solve gives back, and how it tells of its progress."""
+"""The result of a solve, and the reports of its progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a progress meter is told: how far, how long, how good, and the share done (0 to 1)."""
+    """A report of progress; `share` is the part of the work that is done, from 0 to 1."""
 
     iteration: int
     seconds: float
@@ -35,7 +35,7 @@ Progress = Callable[[Step], None]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A solved game. Frozen; says where it comes from and why it stopped."""
+    """A solved game: the strategy, its values, how it was made and why the solve stopped."""
 
     game: str
     schedule: str

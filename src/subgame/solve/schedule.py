@@ -1,6 +1,6 @@
-"""A CFR variant as data: how regrets and averages are discounted, predicted and updated.
+"""`Schedule`: a CFR variant as data, with its discounts, averaging, prediction and alternation.
 
-One engine runs them all. With cumulative regret ``R``, instantaneous regret ``r`` and average
+With cumulative regret ``R``, instantaneous regret ``r`` and average
 plan ``S``, iteration ``t`` does (Brown & Sandholm 2019, "Solving imperfect-information games via
 discounted regret minimization")
 
@@ -8,7 +8,7 @@ discounted regret minimization")
     R <- R (t-1)^beta  / ((t-1)^beta  + 1) + r   where R <= 0
     S <- S ((t-1)/t)^gamma + reach
 
-so ``alpha = inf`` does not discount positive regrets, and ``beta = -inf`` sets negative ones to
+so ``alpha = inf`` does not discount positive regrets, and ``beta = -inf`` sets negative regrets to
 zero (CFR+). The three exponents may change while the solver runs (Zhang, McAleer & Sandholm 2024,
 "Faster game solving via hyperparameter schedules").
 """
@@ -29,13 +29,13 @@ INF = float("inf")
 Floats = NDArray[np.float64]
 Sampling = Literal["none", "chance", "external", "public"]
 AHEAD = 256
-"""Iterations whose discounts are computed at a time."""
+"""Iterations whose discounts are computed at once."""
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a regret minimiser weighs past iterations. `CFR`, `CFRPlus`, ... make one."""
+    """A CFR variant: how it weights past iterations. `CFR`, `CFRPlus`, ... make one."""
 
     name: str
     alpha: float = INF
@@ -43,21 +43,21 @@ class Schedule:
     beta: float = INF
     """The same for negative regrets."""
     gamma: float = 0.0
-    """Iteration t weighs t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf the last
-    iterate alone."""
+    """Iteration t has weight t^gamma in the average: 0 uniform, 1 linear, 2 quadratic, inf only the
+    last iterate."""
     ramp: float = 0.0
     """Iterations over which alpha, beta and gamma change linearly to the next three."""
     last_alpha: float | None = None
     last_beta: float | None = None
     last_gamma: float | None = None
     decay: float = 0.0
-    """Exponential averaging instead: each iteration keeps 1 - decay of the average so far."""
+    """Exponential averaging instead: each iteration multiplies the average so far by 1 - decay."""
     predictive: bool = False
     """Regret matching on R plus the last instantaneous regret (Farina et al. 2021)."""
     alternating: bool = True
-    """Player 1 answers player 0's new strategy within the iteration."""
+    """Player 1 updates against player 0's new strategy within the iteration."""
     responder: int = -1
-    """The player who best-responds on every iteration (CFR-BR); -1 for neither."""
+    """The player who plays a best response on every iteration (CFR-BR); -1 for neither."""
     sampling: Sampling = "none"
     """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
 
@@ -92,7 +92,7 @@ class Schedule:
             )
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
         if self.ramp and not np.isfinite([self.ramp, *sum(moved, ())]).all():
-            raise SubgameError("A schedule with a ramp needs finite numbers at both ends.")
+            raise SubgameError("A schedule with a ramp must have finite numbers at both ends.")
         if not 0 <= self.decay < 1:
             raise SubgameError(
                 f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."
@@ -110,7 +110,9 @@ class Schedule:
                 f"The responder must be player 0 or 1, or -1 for none, not {self.responder}."
             )
         if self.responder >= 0 and (not self.alternating or self.sampling != "none"):
-            raise SubgameError("A best responder needs an alternating schedule without sampling.")
+            raise SubgameError(
+                "A schedule with a best responder must be alternating and without sampling."
+            )
 
     def discounts(self, first: int, count: int) -> Floats:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
@@ -148,7 +150,7 @@ class Schedule:
         return one, two, three
 
     def __str__(self) -> str:
-        """The name with whatever differs from that name's defaults: ``dcfr(alpha=2)``."""
+        """The name, with the options that differ from its defaults: ``dcfr(alpha=2)``."""
         base = NAMED[self.name]() if self.name in NAMED else Schedule(self.name)
         changed = [
             f"{field.name}={_plain(getattr(self, field.name))}"
@@ -158,12 +160,13 @@ class Schedule:
         return f"{self.name}({', '.join(changed)})" if changed else self.name
 
     def as_dict(self) -> dict[str, Any]:
+        """The fields by name."""
         return asdict(self)
 
 
 @lru_cache(maxsize=64)
 def _ahead(schedule: Schedule, block: int) -> Floats:
-    """The discounts of a block of iterations, cached because tiny games spend long on them."""
+    """The discounts of a block of iterations, cached because they are slow for tiny games."""
     return schedule._discounts(block * AHEAD + 1, AHEAD)
 
 
@@ -192,12 +195,12 @@ def CFR(*, average: str | None = None, **options: Any) -> Schedule:
 
 
 def CFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
-    """CFR+ (Tammelin 2014): negative regrets forgotten, alternating updates, linear average."""
+    """CFR+ (Tammelin 2014): negative regrets set to 0, alternating updates, linear average."""
     return _make(Schedule("cfr+", beta=-INF, gamma=1.0), average, options)
 
 
 def LCFR(*, average: str | None = None, **options: Any) -> Schedule:
-    """Linear CFR (Brown & Sandholm 2019): iteration t weighs t in regrets and average."""
+    """Linear CFR (Brown & Sandholm 2019): iteration t has weight t in regrets and average."""
     return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), average, options)
 
 
@@ -209,7 +212,7 @@ def DCFR(
     average: str | None = None,
     **options: Any,
 ) -> Schedule:
-    """Discounted CFR (Brown & Sandholm 2019) with its recommended 1.5, 0, 2."""
+    """Discounted CFR (Brown & Sandholm 2019) with the recommended 1.5, 0, 2."""
     base = Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma)
     return _make(base, average, options)
 
@@ -217,8 +220,9 @@ def DCFR(
 def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     """Discounted CFR whose discounts fade (after Zhang, McAleer & Sandholm 2024).
 
-    It discounts early regrets more than `DCFR` and late ones hardly at all. The numbers are ours,
-    found on river and turn endgames of hold'em, where it takes a tenth fewer iterations.
+    It discounts early regrets more than `DCFR` and late regrets hardly at all. The numbers are
+    ours; we found them on river and turn endgames of hold'em, where they need a tenth fewer
+    iterations.
     """
     base = Schedule(
         "hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4, last_beta=0.5
@@ -234,7 +238,7 @@ def PCFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
 def PDCFRPlus(
     alpha: float = 2.3, gamma: float = 5.0, *, average: str | None = None, **options: Any
 ) -> Schedule:
-    """Predictive discounted CFR+ (Xu et al. 2024) with its recommended 2.3 and 5."""
+    """Predictive discounted CFR+ (Xu et al. 2024) with the recommended 2.3 and 5."""
     base = Schedule("pdcfr+", alpha=alpha, beta=-INF, gamma=gamma, predictive=True)
     return _make(base, average, options)
 
@@ -242,8 +246,8 @@ def PDCFRPlus(
 def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> Schedule:
     """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
 
-    Only the learner's strategy is of use. It approaches the least exploitable strategy of that
-    player on this tree.
+    Only the strategy of the learning player is useful. It converges to the least exploitable
+    strategy of that player on this tree.
     """
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), average, options)
 
@@ -305,7 +309,9 @@ def parse(text: str | Schedule) -> Schedule:
     for part in filter(str.strip, f"{full[2] or ''},{shape[2] or ''}".split(",")):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise SubgameError(f"Schedule options are written name=value, not '{part.strip()}'.")
+            raise SubgameError(
+                f"A schedule option must be written name=value, not '{part.strip()}'."
+            )
         if key in options and shape[2] and part in shape[2].split(",")[1:]:
             raise SubgameError(f"The schedule '{text}' gives {key} twice.")
         options[key] = _value(value)

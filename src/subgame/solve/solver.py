@@ -1,4 +1,4 @@
-"""`solve`: run a schedule on a tree until it has run, lasted or converged enough."""
+"""`solve`: run a schedule on a tree up to a number of iterations, a time or an exploitability."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Floats = NDArray[np.float64]
 FORMAT = "subgame-checkpoint-1"
 SAVED = "a checkpoint saved by solve --checkpoint"
 SLICE = 0.1
-"""Seconds between looks at the clock, the progress meter and Ctrl-C."""
+"""Seconds between checks of the clock, of the progress meter and of Ctrl-C."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
-"""What of `Regrets` a checkpoint holds."""
+"""The fields of `Regrets` that a checkpoint holds."""
 
 
 def solve(
@@ -59,16 +59,19 @@ def solve(
 ) -> Result:
     """Solve a compiled game by counterfactual regret minimisation.
 
-    Stops at the first of: `iterations` done (in all, a resumed run's earlier ones included),
-    `seconds` spent, exploitability at or below `target`; 1,000 iterations if none is given.
-    Exploitability is measured at iterations 1, 2, 4, ..., 32 and then every eighth more, or every
-    `check_every`. With `checkpoint` the run is written to that file now and then, at the end and
-    on Ctrl-C; `resume` continues such a file bit for bit, or on another device to rounding. `seed`
-    matters to sampling schedules, `threads` (by default all cores) to hold'em trees.
+    The solve stops as soon as `iterations` are done (those of a resumed run included), `seconds`
+    are over or the exploitability is at most `target`; after 1,000 iterations if none is given.
+    Exploitability is measured at iterations 1, 2, 4, ..., 32, then at intervals that grow by an
+    eighth, or every `check_every` iterations.
 
-    `device` is ``"cpu"``, which is the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the
-    second); it needs the extra ``gpu``. ``"torch"`` runs what a GPU runs on the CPU, without Numba.
-    `storage` of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
+    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
+    `resume` continues from such a file: on the same device the result is bit for bit the same, on
+    another it differs by rounding. `seed` is used by sampling schedules, `threads` (by default all
+    cores) by hold'em trees.
+
+    `device` is ``"cpu"``, the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the second), which
+    needs the extra ``gpu``. ``"torch"`` runs the GPU's code on the CPU, without Numba. `storage` is
+    that of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
     about half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``).
 
     >>> import subgame as sg
@@ -91,7 +94,7 @@ def solve(
 def complete(
     run: Run, limits: Limits, checkpoint: Path | None = None, progress: Progress | None = None
 ) -> Result:
-    """Drive a run to its limits and say what came of it."""
+    """Run up to the limits and return the result."""
     stopped = _drive(run, limits, checkpoint, progress)
     played = run.played()
     return Result(
@@ -123,13 +126,13 @@ def _above_0(name: str, limit: float | None) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what no random numbers start from."""
+    """Raise an error unless the seed is valid."""
     if not (_whole(seed) and 0 <= seed < 2**63):
         raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
 class Run:
-    """A solve in progress: regrets and averages, a count, and what has been measured so far."""
+    """A solve in progress: regrets and averages, the iteration, and the curve measured so far."""
 
     def __init__(
         self,
@@ -145,10 +148,10 @@ class Run:
         on: Engine | None = None,
         finish: Callable[[tuple[Any, Any]], Strategy] | None = None,
     ) -> None:
-        """`learner` makes a gadget for the engine; `reach` is what `Cfr` takes.
+        """`learner` makes a gadget for the engine; `reach` is as in `Cfr`.
 
-        `on` is the engine to run on, instead of the tree's own on a device. `finish` makes the
-        strategy of what is played, where that is not one of the tree itself.
+        `on` is the engine to use instead of the tree's engine on `device`. `finish` makes the
+        strategy from the probabilities played, where they do not belong to the tree itself.
         """
         self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
@@ -178,11 +181,11 @@ class Run:
 
     @property
     def _last(self) -> bool:
-        """Whether the schedule keeps no average, so that its last iterate is the result."""
+        """Whether the result is the last iterate, because the schedule keeps no average."""
         return bool(np.isinf(self.schedule.gamma)) and not self.schedule.decay
 
     def played(self) -> tuple[Any, Any]:
-        """The average strategy, or the last iterate, as the engine stores probabilities."""
+        """The average strategy or the last iterate, as the engine stores probabilities."""
         run, pair = self.engine, self.cfr.pair
         if self._last:
             ahead = run.rates(self.schedule.discounts(self.iteration + 1, 1), self.iteration + 1)
@@ -190,7 +193,7 @@ class Run:
         return run.behaviour(0, pair[0].average), run.behaviour(1, pair[1].average)
 
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
-        """What is `played`, as a `Strategy`."""
+        """The probabilities `played` as a `Strategy`."""
         if self.finish is not None:
             return self.finish(played or self.played())
         first, second = (np.asarray(p) for p in played or self.played())
@@ -202,7 +205,7 @@ class Run:
         return Strategy(self.tree, (first, second), notes)
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
-        """The exploitability of what is played, in the game that is solved."""
+        """The exploitability of the probabilities `played`, in the game that is solved."""
         return exploitability_of(self.engine, played)
 
     def measure(self) -> Exploitability:
@@ -213,7 +216,7 @@ class Run:
 
     # Checkpoints -----------------------------------------------------------------------------
     def save(self, path: Path) -> None:
-        """Write everything needed to continue bit for bit; the old file stays until it is done."""
+        """Write a checkpoint, from which the run continues bit for bit."""
         tensors: dict[str, Any] = {
             f"{name}{p}": np.asarray(getattr(regrets, name))
             for p, regrets in enumerate(self.cfr.pair)
@@ -261,7 +264,7 @@ class Run:
 
     @staticmethod
     def _read(header: Mapping[str, str], tensors: Mapping[str, Any]) -> tuple[Schedule, Any]:
-        """The schedule and (iteration, seconds, curve) of a checkpoint; raises if they are odd."""
+        """The schedule and (iteration, seconds, curve) of a checkpoint; raises if it is damaged."""
         iteration, seconds = int(header["iteration"]), float(header["seconds"])
         curve = [Point(int(t), float(s), float(e)) for t, s, e in json.loads(header["curve"])]
         if iteration < 0 or not seconds >= 0 or tensors["random"].shape != (1,):
@@ -274,7 +277,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop, and when to measure: 1,000 iterations if nothing is said."""
+    """When to stop (by default after 1,000 iterations) and when to measure."""
 
     iterations: int | None = None
     seconds: float | None = None
@@ -298,7 +301,7 @@ class Limits:
         return cls(iterations, seconds, None if gap is None else gap / 2)
 
     def next_check(self, t: int) -> int:
-        """The first iteration after `t` at which exploitability is measured: fixed numbers."""
+        """The first iteration after `t` at which exploitability is measured."""
         if self.check_every:
             return (t // int(self.check_every) + 1) * int(self.check_every)
         step = 1
@@ -307,7 +310,7 @@ class Limits:
         return step
 
     def share(self, run: Run, first: float) -> float:
-        """How much of the work is done: the furthest of the three limits."""
+        """The share of the work that is done, by the limit that is closest."""
         parts = [0.0]
         if self.iterations:
             parts.append(run.iteration / self.iterations)
@@ -321,7 +324,7 @@ class Limits:
 
 @contextmanager
 def _asked_to_stop() -> Iterator[list[bool]]:
-    """Turns the first Ctrl-C into a request, so that no iteration is cut in the middle."""
+    """Turn the first Ctrl-C into a request to stop, so that no iteration is interrupted."""
     asked: list[bool] = []
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -329,7 +332,7 @@ def _asked_to_stop() -> Iterator[list[bool]]:
     before = signal.getsignal(signal.SIGINT)
 
     def ask(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)  # a second Ctrl-C acts as usual
+        signal.signal(signal.SIGINT, before)  # a second Ctrl-C interrupts at once
         asked.append(True)
 
     signal.signal(signal.SIGINT, ask)
@@ -340,13 +343,13 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 
 
 def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
-    """Run in short slices until something says stop; returns what did."""
+    """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     run.evaluate(run.played())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
-        stopped = "target"  # a resumed run that was there already
+        stopped = "target"  # a resumed run that had reached it already
     with _asked_to_stop() as asked:
         while not stopped:
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
@@ -379,5 +382,5 @@ def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress |
                 run.save(checkpoint)
                 saved = time.perf_counter()
     if not run.curve or run.curve[-1].iteration != run.iteration:
-        run.measure()  # after the checkpoint: a resumed run measures only where a whole one does
+        run.measure()  # after the checkpoint, which must not contain this extra point
     return stopped

@@ -57,16 +57,18 @@ def compile(
 ) -> PublicTree:
     """Compile a game's rules to the arrays that every solver reads.
 
-    Hold'em is compiled board by board for kernels of its own; with `explicit` it is walked history
-    by history like any other game, which small decks allow. Boards that differ only in suits which
-    nothing tells apart are one, and so are hands where no flush can come any more and the ranges do
-    not tell suits apart: exact, and up to ten times faster. Parts of such a tree cannot be cut out:
-    `merge="boards"` keeps all hands apart, `merge=False` all boards too.
+    Hold'em is compiled board by board, for kernels of its own. With `explicit` it is walked history
+    by history like any other game, which is possible for small decks.
 
-    Refuses, in a sentence that names the infoset and the two histories at fault, games that have
-    imperfect recall, infosets whose actions differ, payoffs that are not zero-sum, chance
-    probabilities that do not sum to one, more than two players, or that need more than
-    `memory_limit`. `progress` is called now and then with the number of histories walked so far.
+    Hold'em trees use suit symmetry: boards that differ only by a permutation of equivalent suits
+    are one board. Hands are merged as well where no flush is possible any more and the ranges treat
+    the suits alike. Both are exact, and up to ten times faster. Subgames cannot be cut out of a
+    tree with merged hands: `merge="boards"` merges boards only, `merge=False` merges nothing.
+
+    Raises an error if the game has imperfect recall, infosets whose actions differ, payoffs that
+    are not zero-sum, chance probabilities that do not sum to one or more than two players, or if it
+    needs more than `memory_limit`. The error names the infoset and the two histories concerned.
+    `progress` is called now and then with the number of histories walked so far.
 
     >>> import subgame as sg
     >>> sg.compile(sg.games.load("kuhn"))
@@ -74,7 +76,8 @@ def compile(
     """
     if not isinstance(game, Game):
         raise SubgameError(
-            f"compile wants a Game such as subgame.games.load('leduc'), not {type(game).__name__}."
+            "compile expects a Game such as subgame.games.load('leduc'), not "
+            f"{type(game).__name__}."
         )
     if isinstance(game, Holdem) and not explicit:
         return compile_range_tree(

@@ -1,4 +1,4 @@
-"""Files: safetensors that say which tree they were made for."""
+"""Safetensors files that record which tree they were made for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from subgame.tree.public_tree import PublicTree
 
 
 def describe(tree: PublicTree, kind: str) -> dict[str, str]:
-    """What a stored file says about the tree it was made for."""
+    """The metadata that a file records about the tree it was made for."""
     one, two = tree.players
     return {
         "format": kind,
@@ -32,7 +32,7 @@ def describe(tree: PublicTree, kind: str) -> dict[str, str]:
 def check_made_for(
     path: str | Path, header: Mapping[str, str], tree: PublicTree, kind: str
 ) -> None:
-    """Refuse a file of another kind or for another tree, saying how they differ."""
+    """Raise an error if a file is of another kind or for another tree; it says how they differ."""
     own = describe(tree, kind)
     if header.get("format") != kind:
         raise SubgameError(
@@ -48,13 +48,13 @@ def check_made_for(
             )
     if header.get("tree") != own["tree"]:
         raise SubgameError(
-            f"{path} was made for another tree of {tree.game}: as many infosets, but other names, "
-            f"actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
+            f"{path} was made for another tree of {tree.game}: it has as many infosets, but other "
+            f"names, actions or payoffs (tree {header.get('tree')}, this one is {own['tree']})."
         )
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place where no file can be written, before the work is done."""
+    """Raise an error, before the work is done, if no file can be written at `path`."""
     if path.is_dir():
         raise SubgameError(f"{path} is a folder, not a file.")
     if not path.parent.is_dir():
@@ -64,7 +64,11 @@ def check_writable(path: Path) -> None:
 def write_tensors(
     path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
 ) -> None:
-    """Write a safetensors file; an old one, and whoever has it mapped, is kept until it is done."""
+    """Write a safetensors file.
+
+    An old file stays until the new one is complete. A process that has the old file memory-mapped
+    can still read it.
+    """
     from safetensors.numpy import save_file
 
     path = Path(path)
@@ -75,7 +79,7 @@ def write_tensors(
         os.close(handle)
         beside = Path(name)
         save_file(dict(tensors), name, metadata=metadata)
-        os.chmod(name, 0o666 & ~_umask())  # temporary files are for their owner alone
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp lets only the owner read
         os.replace(name, path)
     except Exception as error:  # safetensors raises its own kind on a full disk
         if beside is not None:
@@ -92,7 +96,7 @@ def _umask() -> int:
 def read_tensors(
     path: str | Path, wanted: str = "a file saved by subgame"
 ) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Metadata and memory-mapped arrays of a safetensors file; errors say what is `wanted`."""
+    """Metadata and memory-mapped arrays of a safetensors file; errors name the file `wanted`."""
     path = Path(path)
     try:
         with path.open("rb") as file:

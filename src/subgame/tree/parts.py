@@ -1,4 +1,4 @@
-"""Strategies of parts: a part's sequences found in the whole, to restrict and to embed."""
+"""Parts of a tree: find a part's sequences in the whole tree, restrict and embed strategies."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Numbers = NDArray[Any]
 
 
 def places(part: Side, whole: Side) -> Index:
-    """[q] where a part's sequences stand in another tree, by names of infosets and actions.
+    """[q] the sequence of `whole` for each sequence of `part`, by names of infosets and actions.
 
-    -1 for root infosets and for infosets that the other tree does not have. Refuses a part whose
-    infoset has an action that the other tree does not have there.
+    It is -1 for root infosets and for infosets that `whole` does not have. Raises an error if an
+    infoset of `part` has an action that `whole` does not have there.
     """
     out = np.full(part.num_sequences, -1, dtype=np.int64)
     for i, name in enumerate(part.names):
@@ -30,19 +30,22 @@ def places(part: Side, whole: Side) -> Index:
             at = dict(zip(whole.actions[j], there.tolist(), strict=True))
             missing = [action for action in part.actions[i] if action not in at]
             if missing:
-                raise SubgameError(f"Infoset '{name}' has no action '{missing[0]}' there.")
+                raise SubgameError(
+                    f"Infoset '{name}' has no action '{missing[0]}' in the whole tree; it has "
+                    f"{', '.join(whole.actions[j])}."
+                )
             there = np.array([at[action] for action in part.actions[i]])
         out[part.sequences(i)] = there
     return out
 
 
 def restrict(sigma: Numbers, where: Index, elsewhere: float = 1.0) -> Numbers:
-    """[q] a strategy of the whole, in the part whose sequences stand at `where`."""
+    """[q] the part's strategy: that of the whole tree at `where`; `elsewhere` where that is -1."""
     out: Numbers = np.where(where >= 0, sigma[where], np.asarray(elsewhere, sigma.dtype))
     return out
 
 
 def embed(sigma: Numbers, where: Index, into: Numbers) -> None:
-    """Write a part's strategy to where its sequences stand in the whole."""
+    """Write a part's strategy into one of the whole tree; `where` has the part's sequences."""
     real = where >= 0
     into[where[real]] = sigma[real]

@@ -18,11 +18,11 @@ from subgame.errors import human_bytes
 
 
 class Side(Protocol):
-    """One player's part of a tree. Axis letters: i infoset, q sequence, s root slot."""
+    """One player's part of a tree. Axis letters: i infoset, q sequence, s root infoset."""
 
     @property
     def slots(self) -> Sequence[str]:
-        """[s] names of the root slots."""
+        """[s] names of the root infosets."""
 
     @property
     def reach(self) -> NDArray[np.float64]:
@@ -30,19 +30,19 @@ class Side(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """[i]"""
+        """[i] names of the infosets."""
 
     @property
     def actions(self) -> Sequence[tuple[str, ...]]:
-        """[i]"""
+        """[i] names of the actions at each infoset."""
 
     @property
     def origin(self) -> NDArray[np.int32]:
-        """[i] index in the game's table of infosets, -1 for a gadget's own."""
+        """[i] index in the game's table of infosets; -1 for an infoset of a gadget."""
 
     @property
     def num_sequences(self) -> int:
-        """How many numbers a strategy has for the player."""
+        """How many numbers a strategy of the player has."""
 
     @property
     def index(self) -> Mapping[str, int]:
@@ -52,7 +52,7 @@ class Side(Protocol):
         """The sequences of infoset `i`, one per action."""
 
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
-        """Sequences [infoset, action] of infosets with the same actions, and the actions."""
+        """Infosets with the same actions: their sequences [infoset, action], and the actions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,9 +65,9 @@ class PublicTree(ABC):
     game: str
     players: tuple[Side, Side]
     num_roots: int = field(default=1, kw_only=True)
-    """Where it begins: one for a whole game, one per subgame when several stand side by side."""
+    """Roots: one for a whole game, one per subgame when several subgames are solved together."""
     engines: dict[str, Any] = field(default_factory=dict, kw_only=True)
-    """Kernels bound to this tree, by device; kept here so that they go when the tree goes."""
+    """Engines bound to this tree, by device. They are freed together with the tree."""
 
     @property
     def num_infosets(self) -> int:
@@ -77,17 +77,17 @@ class PublicTree(ABC):
     @property
     @abstractmethod
     def num_nodes(self) -> int:
-        """Public states."""
+        """Number of public states."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes of the arrays the kernels read."""
+        """Bytes of the arrays that the kernels read."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A hash of structure, names and payoffs: what a stored strategy must match."""
+        """A hash of structure, names and payoffs, which a stored strategy must match."""
 
     @abstractmethod
     def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[Any]:
@@ -95,10 +95,10 @@ class PublicTree(ABC):
 
     @abstractmethod
     def sums_error(self, p: int, probs: NDArray[Any]) -> float:
-        """By how much the probabilities at some infoset of player `p` miss the sum 1, at most."""
+        """The largest difference from 1 of the sum of probabilities at an infoset of player `p`."""
 
     def action_class(self, action: str) -> str:
-        """What kind of action it is, for strategies biased towards a kind; here, itself."""
+        """The kind of an action, for strategies biased towards a kind; by default the action."""
         return action
 
     def __repr__(self) -> str:
@@ -109,5 +109,5 @@ class PublicTree(ABC):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields without engines, which are bound to this process and made again."""
+        """The fields without engines, which are bound to this process and are created again."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"engines": {}}

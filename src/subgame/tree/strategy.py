@@ -1,4 +1,4 @@
-"""`Strategy`: probabilities laid over a `PublicTree`. Saved, memory-mapped, shown as a table."""
+"""`Strategy`: probabilities for every action of a `PublicTree`; how it is saved and shown."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ from subgame.tree.ranges.tree import RangeTree
 Numbers = NDArray[Any]
 FORMAT = "subgame-strategy-2"
 FIRST_FORMAT = "subgame-strategy-1"
-"""Files that hold weights instead of probabilities where the tree is hold'em's."""
+"""Files of this format hold weights instead of probabilities for hold'em trees."""
 SAVED = "a strategy saved by solve --out"
 SLACK = 1e-5
-"""Written probabilities may miss one by this much (thirds of six digits); they are normalised."""
+"""Probabilities in a table may miss the sum 1 by this much (thirds of six digits); they are then
+normalised."""
 ROUNDING = {"float32": 1e-4, "float64": 1e-6}
-"""By how much the sums of probabilities in an array may be off 1."""
+"""The largest difference from 1 that sums of probabilities in an array may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
     """A behaviour strategy for both players. ``probs[p][q]``: probability of sequence q.
 
-    The numbers of a sequence tree are float64, those of a hold'em tree float32. They are checked
+    Probabilities are float64 for a sequence tree and float32 for a hold'em tree. They are checked
     when a strategy is made, and must not be changed afterwards.
     """
 
@@ -44,24 +45,24 @@ class Strategy:
     def __post_init__(self) -> None:
         if len(self.probs) != 2:
             raise SubgameError(
-                f"A strategy has probabilities of two players, not of {len(self.probs)}."
+                f"A strategy must have the probabilities of two players, not of {len(self.probs)}."
             )
         for p, values in enumerate(self.probs):
             _check_shape(self.tree, p, values)
             if fault := _fault(self.tree, p, values):
                 raise SubgameError(f"The strategy {fault}.")
 
-    # Making one ------------------------------------------------------------------------------
+    # Constructors ----------------------------------------------------------------------------
     @classmethod
     def uniform(cls, tree: PublicTree) -> Strategy:
-        """Every action equally likely."""
+        """A strategy that takes every action with the same probability."""
         return cls.from_weights(
             tree, [np.zeros(side.num_sequences, tree.dtype) for side in tree.players]
         )
 
     @classmethod
     def random(cls, tree: PublicTree, seed: int = 0) -> Strategy:
-        """Drawn uniformly from each infoset's simplex."""
+        """A random strategy: at each infoset drawn uniformly from the simplex."""
         rng = np.random.default_rng(seed)
         return cls.from_weights(
             tree, [rng.exponential(size=side.num_sequences) for side in tree.players]
@@ -71,9 +72,9 @@ class Strategy:
     def from_weights(
         cls, tree: PublicTree, weights: Sequence[Numbers], notes: Mapping[str, str] | None = None
     ) -> Strategy:
-        """Weights normalised per infoset; uniform where they sum to zero."""
+        """A strategy in proportion to weights at each infoset; uniform where they sum to zero."""
         if len(weights) != 2:
-            raise SubgameError(f"Weights of two players are wanted, not of {len(weights)}.")
+            raise SubgameError(f"The weights must be those of two players, not of {len(weights)}.")
         probs = []
         for p, side in enumerate(tree.players):
             given = np.asarray(weights[p])
@@ -85,15 +86,18 @@ class Strategy:
             low, high = (given.min(), given.max()) if given.size else (0, 0)
             if not (low >= 0 and np.isfinite(high)):
                 raise SubgameError(
-                    f"The weights of player {p} must be finite and at least 0, "
-                    f"and they are between {low} and {high}."
+                    f"The weights of player {p} must be finite and at least 0; "
+                    f"they are between {low} and {high}."
                 )
             probs.append(tree.normalise(p, given))
         return cls(tree, (probs[0], probs[1]), dict(notes or {}))
 
     @classmethod
     def from_table(cls, tree: PublicTree, table: Mapping[str, Mapping[str, float]]) -> Strategy:
-        """From infoset -> action -> probability. Infosets left out are played uniformly."""
+        """A strategy from a table infoset -> action -> probability.
+
+        It plays uniformly at infosets that the table leaves out.
+        """
         probs = cls.uniform(tree).probs
         told: dict[tuple[int, int], Mapping[str, float]] = {}
         for name, row in table.items():
@@ -101,14 +105,14 @@ class Strategy:
                 at = tree.players[p].sequences(i)
                 if told.setdefault((p, int(at[0])), row) != row:
                     raise SubgameError(
-                        f"The infoset '{name}' is one with another that is given other "
-                        "probabilities: hands that differ only in suits are one in this tree. "
-                        "Compile it with merge=False."
+                        f"The infoset '{name}' and another one with other probabilities are the "
+                        "same infoset in this tree, whose hands are merged by suit symmetry; "
+                        "compile the game with merge=False."
                     )
                 probs[p][at] = _numbers(tree.players[p], i, row)
         return cls(tree, probs)
 
-    # Reading it ------------------------------------------------------------------------------
+    # Reading ---------------------------------------------------------------------------------
     def __getitem__(self, infoset: str) -> dict[str, float]:
         """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
         found = _find(self.tree, infoset)
@@ -134,7 +138,8 @@ class Strategy:
     def table(self) -> dict[str, dict[str, float]]:
         """Infoset -> action -> probability, for both players.
 
-        A name that both players use is told apart as ``player 0: name`` and ``player 1: name``.
+        Where both players have an infoset of the same name, the keys are ``player 0: name`` and
+        ``player 1: name``.
         """
         shared = self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
         return {
@@ -145,7 +150,7 @@ class Strategy:
         return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: one row per infoset, darker cells are likelier."""
+        """A table for notebooks: one line per infoset; darker cells have a higher probability."""
         limit, out = 60, []
         for count, (p, name, row) in enumerate(self.rows()):
             if count == limit:
@@ -164,13 +169,13 @@ class Strategy:
 
     # Files -----------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file that carries its game, its tree's hash and its notes."""
+        """Write a safetensors file with the game, the tree's hash and the notes."""
         tensors = {f"player{p}": np.ascontiguousarray(probs) for p, probs in enumerate(self.probs)}
         write_tensors(path, tensors, dict(self.notes) | describe(self.tree, FORMAT))
 
     @classmethod
     def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
-        """Memory-map a saved strategy; refuses a file made for another tree."""
+        """Memory-map a saved strategy; raises an error if it was made for another tree."""
         header, mapped = read_tensors(path, SAVED)
         first = header.get("format") == FIRST_FORMAT
         check_made_for(path, header, tree, FIRST_FORMAT if first else FORMAT)
@@ -190,7 +195,7 @@ class Strategy:
 
 
 def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
-    """(player, infoset number) of a name; both players' if they share it."""
+    """(player, infoset number) of a name; two entries if both players have it."""
     seats = list(enumerate(tree.players))
     shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
     if shape and not any(name in side.index for _, side in seats):
@@ -202,7 +207,7 @@ def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
 
 
 def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64]:
-    """The probabilities at infoset `i` as a table gives them, normalised."""
+    """The probabilities at infoset `i` from a line of a table, normalised."""
     name, actions = side.names[i], side.actions[i]
     for action in row:
         if action not in actions:
@@ -221,7 +226,7 @@ def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64
 
 
 def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
-    """Refuse what is not one number per sequence, of the tree's type."""
+    """Raise an error unless there is one number per sequence, of the tree's type."""
     count = tree.players[p].num_sequences
     if not isinstance(values, np.ndarray) or values.shape != (count,):
         raise SubgameError(
@@ -236,7 +241,7 @@ def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
 
 
 def _fault(tree: PublicTree, p: int, values: Numbers) -> str:
-    """What is wrong with player `p`'s probabilities; "" if nothing is."""
+    """What is wrong with player `p`'s probabilities; "" if they are valid."""
     if not len(values):
         return ""
     low, high, fault = values.min(), values.max(), ""

@@ -1,8 +1,8 @@
-"""A word while kernels are compiled, which Numba does once per machine and takes most of a minute.
+"""A note to the user while Numba compiles kernels, once per machine, for most of a minute.
 
-It goes to the logger ``subgame`` as a warning, so that Python shows it on stderr unless told
-otherwise: ``logging.getLogger("subgame").setLevel("ERROR")`` turns it off. It is said once per
-process, only when a kernel of ours is not in Numba's cache, and never by worker processes.
+The note is a warning of the logger ``subgame``, which Python shows on stderr by default;
+``logging.getLogger("subgame").setLevel("ERROR")`` turns it off. It appears at most once per
+process, only if one of our kernels is not in Numba's cache, and never in worker processes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _watching = False
 
 
 def watch() -> None:
-    """Have `NOTE` logged when Numba starts to compile the first of our kernels."""
+    """Log `NOTE` when Numba starts to compile the first of our kernels."""
     global _watching
     if _watching or multiprocessing.parent_process() is not None:
         return

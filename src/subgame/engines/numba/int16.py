@@ -1,7 +1,8 @@
-"""Numbers in sixteen bits: integers with a scale for every `LANES` of them.
+"""16-bit storage: integers with one scale for every `LANES` of them.
 
-The greatest of the sixteen hands of an action that stand together is `TOP`, so that numbers which
-matter keep four digits. Kernels round by chance, which place and iteration decide: runs repeat.
+The scale maps the largest of `LANES` neighbouring hands of an action to `TOP`, so large numbers
+keep four digits. Kernels round stochastically. The random number depends only on the index and the
+iteration, so runs are reproducible.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from subgame.tree.ranges.betting_tree import LANES
 
 
 class Int16Numbers:
-    """A flat array of `size` numbers, for kernels to read and write; others see float32."""
+    """A flat array of `size` numbers: int16 with scales for kernels, float32 for other code."""
 
     def __init__(self, size: int) -> None:
         self.ints = np.zeros(size, dtype=np.int16)
@@ -27,7 +28,7 @@ class Int16Numbers:
         return numbers.astype(dtype or np.float32, copy=False)
 
     def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
-        """``halves[:] = values`` rounds them to the nearest."""
+        """``numbers[:] = values`` rounds to nearest."""
         assert every == slice(None)
         rows = np.zeros((len(self.scales), LANES), dtype=np.float32)
         rows.ravel()[: len(self)] = values

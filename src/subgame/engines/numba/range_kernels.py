@@ -1,9 +1,9 @@
-"""Kernels of hold'em trees: whole ranges at once, `LANES` hands or terminals to a vector.
+"""Kernels of hold'em trees: whole ranges at once, with `LANES` hands or terminals in a vector.
 
 A *sweep* is half an iteration: the opponent's reach goes down, every terminal is evaluated for the
-traverser, the traverser's values come up and regrets change. Hands are dealt with in tiles of
-`LANES` (see `range_tiles`). Between two tiles stands only what couples hands, the terminals, which
-are evaluated for `LANES` of them side by side: the work is transposed on the way in and out.
+traverser, the traverser's values go up and regrets are updated. Hands are processed in tiles of
+`LANES` (see `range_tiles`). Only terminals couple the hands. They are evaluated for `LANES`
+terminals at once, so arrays are transposed before and after.
 """
 
 from __future__ import annotations
@@ -43,34 +43,34 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 Ints = NDArray[np.int64]
 PATIENCE = 1000
-"""How often a barrier is looked at before the core is given to somebody else."""
+"""How often a barrier is checked before the thread gives up its core."""
 NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
-"""Whose averages a sweep adds to. The opponent's reach is needed anyway, and is what the opponent's
-next own sweep would add; the traverser's own takes one more walk down."""
+"""Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
+sweep of the opponent would add; for the traverser's reach it must go down once more."""
 
 
 class Sweep(NamedTuple):
-    """What is done in a sweep, and by whom."""
+    """The arguments of a sweep."""
 
     p: int  # the traverser
-    mode: int
-    mine: PlayerNumbers  # the traverser's
-    theirs: PlayerNumbers  # the opponent's
+    mode: int  # `contract.Mode`
+    mine: PlayerNumbers  # the traverser's numbers
+    theirs: PlayerNumbers  # the opponent's numbers
     rates: Rates  # the traverser's discounts
-    ahead: Rates  # by which the opponent's regrets are carried on
-    keep: int
+    ahead: Rates  # the discounts of the opponent's predicted regrets
+    keep: int  # NOBODY, THEIRS, BOTH or OWN
 
 
 class Team(NamedTuple):
-    """What threads share."""
+    """Arrays that threads share."""
 
     counters: Ints  # barrier, next board
-    results: Numbers  # [child of the top unit][place, root]
+    results: Numbers  # [child of the first board][place, root]
 
 
 @njit(cache=True, error_model="numpy")
 def wait(counters: Ints, threads: int) -> None:
-    """A barrier: nobody goes on before everybody is here."""
+    """A barrier: returns when all threads have called it."""
     if threads == 1:
         return
     ticket = fetch_add(counters, 0, 1)
@@ -78,7 +78,7 @@ def wait(counters: Ints, threads: int) -> None:
     spins = 0
     while peek(counters, 0) < goal:
         spins += 1
-        if spins > PATIENCE:  # whoever is missing may be waiting for this very core
+        if spins > PATIENCE:  # a missing thread may be waiting for this core
             give_way()
 
 
@@ -87,16 +87,16 @@ def wait(counters: Ints, threads: int) -> None:
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
-    """Where a tile's weights start."""
+    """The index of a tile's first weight."""
     sp = 2 * b.street[u] + p
     return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def across(
-    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, apart: int
+    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, step: int
 ) -> None:
-    """Transpose four rows of `LANES` numbers, to where four numbers each are `apart`."""
+    """Transpose four vectors of `LANES` numbers; the results are `step` apart."""
     like = source[0]
     turn(
         load(source, a, like),
@@ -105,7 +105,7 @@ def across(
         load(source, d, like),
         into,
         at,
-        apart,
+        step,
     )
 
 
@@ -121,7 +121,7 @@ def enter(
     nobody: int,
     reach: Numbers,
 ) -> None:
-    """Reach at the roots of a unit, for a tile from `place` on: from the unit above."""
+    """Reach at the roots of a board, for the tile at `place`, from the parent board."""
     hands, above = b.hands[2 * u + p], b.hand_at[2 * u + p]
     for h in range(place, place + LANES, 4):
         h0 = at + (np.int64(b.above[above + h]) if h < hands else nobody) * ways
@@ -139,29 +139,29 @@ def bring(
     u: int,
     p: int,
     tile: int,
-    mind: PlayerNumbers,
+    player: PlayerNumbers,
     ahead: Rates,
     kept: bool,
     above: Scratch,
     s: Scratch,
 ) -> None:
-    """Reach of player `p` down through a unit, in one tile, from the ways left `above` it."""
+    """Reach of player `p` down through a board, in one tile; `above` has the reach into it."""
     street = b.street[u]
     sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
-    if street == 0:  # hands as they are
+    if street == 0:  # the first street has the hands in its own order
         source = above.way_at[p] + u * f.roots[0] * s.wide[0] + place
         for k in range(f.roots[0]):
             store(s.reach, k * LANES, load(above.way, source + k * s.wide[0], like))
     else:
         nobody = s.wide[street - 1]
         enter(b, u, p, place, s.ways[street], above.way, above.way_at[sp], nobody, s.reach)
-    kept = kept and mind.flags[0] != 0
-    descend(f, sp, mind, tile_of(f, b, u, p, tile), ahead, kept, s)
+    kept = kept and player.flags[0] != 0
+    descend(f, sp, player, tile_of(f, b, u, p, tile), ahead, kept, s)
     if leaves == 0:
         return
     ways, leaf, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
     into = s.way_at[sp + 2] + place * ways
-    for k in range(leaf, leaf + leaves, 4):  # what is no root any more repeats the last
+    for k in range(leaf, leaf + leaves, 4):  # padding repeats the last root
         row0, row1 = f.leaf_row[k] * LANES, f.leaf_row[min(k + 1, last)] * LANES
         row2, row3 = f.leaf_row[min(k + 2, last)] * LANES, f.leaf_row[min(k + 3, last)] * LANES
         across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
@@ -169,7 +169,7 @@ def bring(
 
 @njit(cache=True, error_model="numpy")
 def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) -> None:
-    """The opponent's reach in one tile, laid out for the terminals: one lane per row that ends."""
+    """The opponent's reach in one tile, transposed for the terminals: one lane per row."""
     street = b.street[u]
     so = 2 * street + o
     for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
@@ -183,6 +183,7 @@ def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def tiles(b: BoardArrays, u: int, p: int) -> int:
+    """The number of tiles of a board."""
     return (b.hands[2 * u + p] + LANES - 1) // LANES
 
 
@@ -197,7 +198,7 @@ def arrive(
     me: int,
     threads: int,
 ) -> None:
-    """Reach down through a unit: the opponent's, and the traverser's where it is wanted."""
+    """Reach down through a board: the opponent's, and the traverser's where `keep` needs it."""
     p, keep = w.p, w.keep
     theirs = keep in (THEIRS, BOTH)
     for tile in range(me, tiles(b, u, 1 - p), threads):
@@ -210,7 +211,7 @@ def arrive(
 
 @njit(cache=True, error_model="numpy")
 def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scratch) -> None:
-    """The values of all rows of a tile, to where they are kept for the caller."""
+    """Copy the values of all rows of a tile into `Scratch.rows` for the caller."""
     street = b.street[u]
     wide, boards = s.wide[street], s.first[street + 1] - s.first[street]
     into = s.rows_at[street] + (u - s.first[street]) * wide + place
@@ -222,7 +223,7 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
 def settle(
     f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int
 ) -> None:
-    """The traverser's values up through a unit."""
+    """The traverser's values up through a board."""
     street, p = b.street[u], w.p
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
@@ -282,7 +283,7 @@ def settle(
 def pay_all(
     s: Scratch, into: int, result: Numbers, source: int, begin: int, stop: int, times: float
 ) -> None:
-    """Values of one hand at some roots, so many times."""
+    """Add the values of one hand at some roots, multiplied by `times`."""
     for k in range(begin, stop, 4):
         pay(s.paid, into + k, result, source + k, times)
 
@@ -291,15 +292,15 @@ def pay_all(
 def hand_up(
     b: BoardArrays, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
 ) -> None:
-    """Values at some roots of child `c` are added to the leaves of the unit above.
+    """Add the values at some roots of child `c` to the leaves of its parent board.
 
-    Of the cards that the one dealt stands for, a hand meets those that it does not hold.
+    The card dealt represents its equivalent cards; a hand meets those that it does not hold itself.
     """
     street = b.street[c]
     at, weight, dealt = b.hand_at[2 * c + p], b.weight[c], b.dealt[c]
     less = weight * b.share[c]
     into, ways = s.paid_at[street - 1], s.ways[street]
-    if b.size_at[c] < 0:  # every card is there once, and no hand holds the one dealt
+    if b.size_at[c] < 0:  # no equivalent cards, and no hand holds the card dealt
         for h in range(b.hands[2 * c + p]):
             up = into + np.int64(b.above[at + h]) * ways
             pay_all(s, up, result, source + h * ways, begin, stop, weight)
@@ -315,7 +316,7 @@ def hand_up(
 
 @njit(cache=True, error_model="numpy")
 def even_out(b: BoardArrays, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
-    """Average the values at some leaves over hands that suits exchange."""
+    """Average the values at some leaves over hands that suit symmetry exchanges."""
     street = b.street[u]
     into, ways = s.paid_at[street], s.ways[street + 1]
     at = b.orbit_at[2 * u + p]
@@ -333,7 +334,7 @@ def even_out(b: BoardArrays, u: int, p: int, begin: int, stop: int, s: Scratch) 
 
 @njit(cache=True, error_model="numpy")
 def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
-    """Nothing is paid at some leaves yet."""
+    """Set the values at some leaves to 0."""
     street = b.street[u]
     into, ways = s.paid_at[street], s.ways[street + 1]
     for h in range(s.wide[street]):
@@ -343,7 +344,7 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
 
 @njit(cache=True, error_model="numpy")
 def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
-    """All terminals of a unit for player `p`."""
+    """Evaluate all terminals of a board for player `p`."""
     street = b.street[u]
     so = 2 * street + 1 - p
     for c in range(me, f.chunk_at[so + 1] - f.chunk_at[so], threads):
@@ -354,9 +355,9 @@ def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, thr
 
 @njit(cache=True, error_model="numpy")
 def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
-    """Sweep a unit and all below it, alone: from the ways left `above` it to `s.result`."""
+    """Sweep a board and its descendants on one thread: from the reach in `above` to `s.result`."""
     street, leaves = b.street[u], s.ways[b.street[u] + 1]
-    me, threads = np.int64(0), np.int64(1)  # literals would be types of their own
+    me, threads = np.int64(0), np.int64(1)  # Numba compiles literals as other types
     arrive(f, b, u, w, above, s, me, threads)
     if leaves > 0:
         clear(b, u, me, leaves, s)
@@ -372,7 +373,7 @@ def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: S
 def sweep_boards(
     f: BettingTree, b: BoardArrays, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
 ) -> None:
-    """Sweep a tree with several boards on its first street: threads hand them out one by one."""
+    """Sweep a tree with several boards on its first street: each thread takes the next one."""
     size = f.roots[0] * s.wide[0]
     u = fetch_add(team.counters, 1, 1)
     while u < b.child_at[0]:
@@ -394,10 +395,11 @@ def sweep(
     top: Scratch,
     s: Scratch,
 ) -> None:
-    """Sweep the whole tree, together: `top` is shared, `s` is this thread's own.
+    """Sweep the whole tree with all threads: they share `top`; `s` belongs to this thread.
 
-    Threads share the first board's tiles and chunks, and hand out the boards below one by one. As
-    their values are kept in separate places and added in order, results do not depend on threads.
+    Threads share the tiles and chunks of the first board; then each takes the next board below it.
+    The values of these boards are stored separately and added in order, so the results do not
+    depend on the number of threads.
     """
     p, leaves, first, last = w.p, top.ways[1], b.child_at[0], b.child_at[1]
     root = np.int64(0)
@@ -418,7 +420,8 @@ def sweep(
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
         wait(team.counters, threads)
-        for k in range(me * LANES, leaves, threads * LANES):  # no two write to the same line
+        # Each thread writes to cache lines of its own.
+        for k in range(me * LANES, leaves, threads * LANES):
             stop = min(k + LANES, leaves)
             clear(b, root, k, stop, top)
             for c in range(first, last):
@@ -432,10 +435,10 @@ def sweep(
 
 @njit(cache=True, error_model="numpy")
 def keeping(turn: int, count: int) -> int:
-    """Whose averages player p's sweep adds to on iteration t of `count`: ``turn = t + p``.
+    """Whose averages player p's sweep updates on iteration t of `count`, where ``turn = t + p``.
 
-    Player 1 sweeps against the strategy that player 0 plays on the next iteration, so that player
-    0's average is one iteration ahead until the last.
+    Player 1 sweeps against the strategy that player 0 plays on the next iteration, so player 0's
+    average is one iteration ahead until the last iteration.
     """
     if turn == 0:
         return BOTH
@@ -446,7 +449,7 @@ def keeping(turn: int, count: int) -> int:
 def run_iterations(  # type: ignore[no-untyped-def]
     betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
-    """Run ``len(discounts) - 1`` iterations, the players taking turns."""
+    """Run ``len(discounts) - 1`` iterations with alternating updates."""
     f, b, shared = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
@@ -467,12 +470,13 @@ def run_iterations(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_sweep(  # type: ignore[no-untyped-def]
-    betting_tree, boards, kind, minds, rates, me, threads, team, top, own
+    betting_tree, boards, kind, pair, rates, me, threads, team, top, own
 ) -> None:
-    """One sweep; root values are in the shared scratch's `result`.
+    """One sweep; it leaves the root values in `result` of the shared workspace.
 
-    `kind` is traverser, mode, and whose average is kept; `minds` are the traverser's and the
-    opponent's; `rates` ``[2, 4]`` the traverser's, and those to carry the opponent's regrets on by.
+    `kind` is (traverser, mode, whose average is updated). `pair` are the traverser's and the
+    opponent's numbers. `rates` ``[2, 4]`` are the traverser's discounts, and those of the
+    opponent's predicted regrets.
     """
     f, b, shared = (
         BettingTree(*views(betting_tree)),
@@ -482,6 +486,6 @@ def run_sweep(  # type: ignore[no-untyped-def]
     up, s = Scratch(*views(top)), Scratch(*views(own))
     now = (rates[0, 0], rates[0, 1], rates[0, 2], rates[0, 3])
     then = (rates[1, 0], rates[1, 1], rates[1, 2], rates[1, 3])
-    mine, theirs = PlayerNumbers(*views(minds[0])), PlayerNumbers(*views(minds[1]))
+    mine, theirs = PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1]))
     w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])
     sweep(f, b, w, me, threads, shared, up, s)

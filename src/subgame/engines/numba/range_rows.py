@@ -1,4 +1,4 @@
-"""Kernels of hold'em trees beside the sweep: probabilities, reach of every row, card removal."""
+"""More kernels of hold'em trees: probabilities, the reach of every row, card removal."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 @njit(cache=True, error_model="numpy")
 def match(
-    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, into: Numbers
+    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, into: Numbers
 ) -> None:
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
     like = into[0]
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen = mind.flags[1] != 0
+    predicted = player.flags[1] != 0
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
         most = tiny
         for k in range(e, e + n * LANES, LANES):
-            most = larger(most, weight_of(mind, k, positive, negative, foreseen))
+            most = larger(most, weight_of(player, k, positive, negative, predicted))
         least, total = choose(most, tiny, zero, tiny), zero
         for k in range(e, e + n * LANES, LANES):
-            w = weight_of(mind, k, positive, negative, foreseen)
+            w = weight_of(player, k, positive, negative, predicted)
             w = choose(w, tiny, w, least)
             store(into, k, w)
             total = total + w
@@ -49,13 +49,13 @@ def match(
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_match(  # type: ignore[no-untyped-def]
-    betting_tree, boards, p, mind, rates, out, me, threads
+    betting_tree, boards, p, player, rates, out, me, threads
 ) -> None:
-    """The probabilities that player `p`'s weights are played with, as they are stored."""
+    """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
     f, b, m = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
-        PlayerNumbers(*views(mind)),
+        PlayerNumbers(*views(player)),
     )
     into, now = views((out,))[0], (rates[0], rates[1], rates[2], rates[3])
     for u in range(me, len(boards[0]), threads):
@@ -65,23 +65,23 @@ def run_match(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_reach(  # type: ignore[no-untyped-def]
-    betting_tree, boards, p, street, first, mind, out, me, threads, own
+    betting_tree, boards, p, street, first, player, out, me, threads, own
 ) -> None:
-    """Player `p`'s reach of every row of a street, ``out[row, board, place]``, whose roots are in.
+    """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
-    `first` is the first board of the street.
+    The rows of the roots are given in `out`. `first` is the first board of the street.
     """
     f, b, m = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
-        PlayerNumbers(*views(mind)),
+        PlayerNumbers(*views(player)),
     )
     s, into, still = Scratch(*views(own)), views((out,))[0], (1.0, 1.0, 1.0, 1.0)
-    rows, units, wide = out.shape
+    rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
-    for u in range(me, units, threads):
+    for u in range(me, count, threads):
         for tile in range(tiles(b, first + u, p)):
-            at, step = u * wide + tile * LANES, units * wide
+            at, step = u * wide + tile * LANES, count * wide
             for row in range(f.roots[street]):
                 store(s.reach, row * LANES, load(into, at + row * step, like))
             descend(f, sp, m, tile_of(f, b, first + u, p, tile), still, False, s)
@@ -91,10 +91,10 @@ def run_reach(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:  # type: ignore[no-untyped-def]
-    """The reach of all hands that share no card with each of player `p`'s.
+    """The opponent's reach summed over the hands that share no card with each of player `p`'s.
 
-    `reach` is the opponent's, ``[k, board, place]``, `out` the same by player `p`'s hands. `work`
-    are three arrays: ``[place, LANES]`` twice, and ``[card, LANES]``.
+    `reach` is ``[k, board, place]`` by the opponent's hands, `out` the same by player `p`'s hands.
+    The workspace `work` is three arrays: ``[place, LANES]`` twice, and ``[card, LANES]``.
     """
     b, (x, folded, sums) = BoardArrays(*views(boards)), work
     px, pf, ps = views((x, folded, sums))

@@ -1,4 +1,4 @@
-"""What the kernels of hold'em trees work with: threads, and each one's working arrays."""
+"""Threads for the kernels of hold'em trees, and the working arrays of each thread."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
 
 LINE = 64
-"""Bytes of a line of the cache. Scratch starts a quarter into one, as large arrays mostly do by
-themselves: where sums and lanes both started with a line, a river took a seventh longer."""
+"""Bytes of a cache line. Working arrays start a quarter into a line, as most large NumPy arrays do.
+Where `sums` and `lanes` both started at a line, a river took a seventh longer."""
 PRIVATE = ("reach", "value", "block", "sums")
-"""What threads that share a board's scratch have of their own."""
+"""The fields of which every thread has its own array, even where threads share a board."""
 
 
 class Rows(NamedTuple):
-    """Where a sweep leaves the values of every row: per street ``[row, board, place]``."""
+    """Where a sweep writes the values of every row: per street ``[row, board, place]``."""
 
     rows: NDArray[np.float64]
-    rows_at: NDArray[np.int64]  # [level]
+    rows_at: NDArray[np.int64]  # [street] offsets
 
 
-class Room(NamedTuple):
-    """The working arrays of one precision."""
+class Workspace(NamedTuple):
+    """The working arrays of all threads, in one precision."""
 
     team: Team
-    top: Scratch  # shared
-    tops: list[Scratch]  # by thread: the same, with what is private
-    own: list[Scratch]  # by thread
+    top: Scratch  # of the first street, shared by all threads
+    tops: list[Scratch]  # [thread] the same, with the thread's own arrays where `PRIVATE`
+    own: list[Scratch]  # [thread] of all other streets
 
     def given(self, k: int, rows: Rows | None = None) -> tuple[Any, ...]:
-        """What kernels are given by thread `k`: plain tuples."""
+        """The arguments of a kernel on thread `k`, as plain tuples."""
         top, own = self.tops[k], self.own[k]
         if rows is not None:
             top, own = (each._replace(**rows._asdict()) for each in (top, own))
@@ -46,38 +46,38 @@ class Room(NamedTuple):
 
 
 class Workers:
-    """Some threads, and their scratch in each precision, made when it is first wanted."""
+    """Threads, and their workspace in each precision, which is allocated on first use."""
 
     def __init__(self, tree: RangeTree, threads: int) -> None:
         self.tree, self.threads = tree, threads
         self.several = int(tree.boards.child_at[0]) > 1
-        self._rooms: dict[Any, Room] = {}
+        self._workspaces: dict[Any, Workspace] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
 
     def run(self, dtype: Any, call: Callable[..., None], rows: Rows | None = None) -> None:
         """Run ``call(me, threads, team, top, own)`` on every thread."""
-        room, threads = self.room(dtype), self.threads
-        room.team.counters[:] = 0
+        work, threads = self.workspace(dtype), self.threads
+        work.team.counters[:] = 0
         if threads == 1:
-            call(0, 1, *room.given(0, rows))
+            call(0, 1, *work.given(0, rows))
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(threads - 1)
         jobs = [
-            self._pool.submit(call, k, threads, *room.given(k, rows)) for k in range(1, threads)
+            self._pool.submit(call, k, threads, *work.given(k, rows)) for k in range(1, threads)
         ]
-        call(0, threads, *room.given(0, rows))
+        call(0, threads, *work.given(0, rows))
         for job in jobs:
             job.result()
 
-    def room(self, dtype: Any) -> Room:
-        """The working arrays of a precision."""
-        if dtype not in self._rooms:
+    def workspace(self, dtype: Any) -> Workspace:
+        """The working arrays in a precision."""
+        if dtype not in self._workspaces:
             top = self._scratch(dtype, shared=True)
             own = [self._scratch(dtype, shared=False) for _ in range(self.threads)]
             b = self.tree.boards
@@ -86,15 +86,15 @@ class Workers:
                 size = int(b.child_at[1] - b.child_at[0]) * int(top.ways[1]) * int(top.wide[1])
             team = Team(np.zeros(8, dtype=np.int64), np.zeros(size, dtype=dtype))
             tops = [top._replace(**{name: getattr(one, name) for name in PRIVATE}) for one in own]
-            self._rooms[dtype] = Room(team, top, tops, own)
-        return self._rooms[dtype]
+            self._workspaces[dtype] = Workspace(team, top, tops, own)
+        return self._workspaces[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:
-        """Working arrays.
+        """Working arrays, either those that threads share or those of one thread.
 
-        A single board of the first street is worked on together, so what belongs to it is shared.
-        Of several boards only reach and results are. What is by place and root has roots side by
-        side, so that kernels move four at once.
+        If the first street has a single board, all threads work on it together and share its
+        arrays. If it has several, they share only the reach into it and its results. In arrays by
+        place and root the root is the last axis, so that kernels move four numbers at once.
         """
         f, b = self.tree.betting_tree, self.tree.boards
         levels, first = len(f.roots) - 1, int(b.child_at[0])
@@ -107,8 +107,8 @@ class Workers:
         lanes, lanes_at = _pack(used * chunks * tall * LANES)
         ways = -(-f.roots // 4) * 4
         ways[0] = f.roots[0]
-        above = np.append(first * wide[0], wide + 1)  # one more place, where nobody is
-        left = np.append(shared, used)  # reach into a street is left by the one above
+        above = np.append(first * wide[0], wide + 1)  # one more place, with reach 0
+        left = np.append(shared, used)  # reach into a street is written by the street before
         way, way_at = _pack(np.repeat(left * above * ways, 2))
         paid, paid_at = _pack(used * wide * ways[1:])
         results = used * wide * ways[:-1]
@@ -117,25 +117,25 @@ class Workers:
         result, result_at = _pack(results)
         rows = (int(f.rows.max()) + 3) * LANES
 
-        def room(size: int) -> NDArray[Any]:
+        def zeros(size: int) -> NDArray[Any]:
             whole = np.zeros(size + LINE, dtype=dtype)
             first = (LINE // 4 - whole.ctypes.data) % LINE // whole.itemsize
             return whole[first : first + size]
 
         return Scratch(
-            reach=room(rows),
-            value=room(rows),
-            block=room(LANES * LANES),
-            sums=room(self.tree.num_cards * LANES),
-            lanes=room(lanes),
-            shown=room(lanes),
-            folded=room(lanes),
+            reach=zeros(rows),
+            value=zeros(rows),
+            block=zeros(LANES * LANES),
+            sums=zeros(self.tree.num_cards * LANES),
+            lanes=zeros(lanes),
+            shown=zeros(lanes),
+            folded=zeros(lanes),
             lanes_at=lanes_at,
-            way=room(way),
+            way=zeros(way),
             way_at=way_at,
-            paid=room(paid),
+            paid=zeros(paid),
             paid_at=paid_at,
-            result=room(result),
+            result=zeros(result),
             result_at=result_at,
             rows=np.zeros(1, dtype=dtype),
             rows_at=np.full(levels, -1),
@@ -148,6 +148,6 @@ class Workers:
 
 
 def _pack(sizes: Any) -> tuple[int, NDArray[np.int64]]:
-    """The sum of sizes, and where each starts."""
+    """The sum of sizes, and the offset of each."""
     ends = np.cumsum(np.asarray(sizes, dtype=np.int64))
     return int(ends[-1]), ends - sizes

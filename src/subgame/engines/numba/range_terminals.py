@@ -1,4 +1,4 @@
-"""Folds and showdowns of hold'em trees: a chunk of terminals on one board, one to each lane."""
+"""Folds and showdowns of hold'em trees: a chunk of terminals on one board, one in each lane."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def pour(
 ) -> Any:
     """Add the reach of some runs of hands to the sums per card and to the total.
 
-    Of cards A and B that are left a and b times there are a b hands, b of them with one given A.
-    Of two cards A there are a (a - 1) / 2 hands, a - 1 of them with one given A. Where every card
-    is there once (`size` is negative), that need not be counted.
+    If a and b cards equivalent to A and B are left, there are a b hands AB, and b of them contain a
+    given A. There are a (a - 1) / 2 hands AA, and a - 1 of them contain a given A. If no cards are
+    equivalent (`size` is negative), all these numbers are one.
     """
     like = sums[0]
     for r in range(first, last):
@@ -81,10 +81,11 @@ def evaluate(
 ) -> None:
     """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
 
-    With w(h) the reach of weaker hands that share no card with h, and s(h) of stronger ones, a
-    showdown pays w - s. Going up through the ranks with sums per card, ``all - card - card`` is w
-    just before h's group is added and ``w + ties`` just after; starting the sums at minus half of
-    their end makes the two add up to w - s at once. The hand h itself cancels out.
+    Let w(h) be the reach of weaker hands that share no card with h, and s(h) that of stronger ones.
+    A showdown pays w - s. The kernel goes up through the ranks with sums per card. Then ``all -
+    card - card`` is w just before h's group is added, and ``w + ties`` just after. The sums start
+    at minus half of their final value, so that the two add up to w - s. The hand h itself cancels
+    out.
     """
     like = sums[0]
     o = 1 - p
@@ -95,7 +96,7 @@ def evaluate(
     groups, size = b.groups[u], b.size_at[u]
     zero = splat(0.0, like)
     ours = b.hands[2 * u + p]
-    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # what is no hand gets nothing
+    for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # padding has value 0
         if kind & 1:
             store(shown, at + h * LANES, zero)
         if kind & 2:
@@ -106,7 +107,8 @@ def evaluate(
     last = run_o + np.int64(b.group_run[group_o + groups])
     total = pour(b, size, run_o, last, theirs, x, at, sums, total)
     if kind & 2:
-        nobody = at + (n + LANES - 1) // LANES * LANES * LANES  # no hand of the opponent's
+        # One more place holds the reach 0 of hands outside the opponent's range.
+        nobody = at + (n + LANES - 1) // LANES * LANES * LANES
         store(x, nobody, zero)
         for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
             c = np.int64(b.run_card[r]) * LANES

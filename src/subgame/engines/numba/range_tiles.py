@@ -1,8 +1,9 @@
 """Kernels of hold'em trees within one tile: `LANES` hands of one player on one board.
 
-Everything about a tile is one vector per row and stays in the nearest cache. Regrets and averages
-are float32, or int16 with scales, ``[unit][tile][action][LANES]``. Everything else is scratch, in
-float32 to solve and in float64 to evaluate: kernels take their type from it.
+A tile needs one vector per row and stays in the first-level cache. A row is one of the player's
+sequences on a street, as a vector over hands (see `tree.ranges.betting_tree`). Regrets and averages
+are float32, or int16 with scales, ``[board][tile][action][LANES]``. All other arrays are workspace,
+in float32 to solve and in float64 to evaluate; kernels take their type from it.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
 Stored = NDArray[np.float32]
 Rates = tuple[float, float, float, float]
-"""What positive regrets, negative regrets and the average are multiplied by; the iteration."""
+"""The factors of positive regrets, of negative regrets and of the average; the iteration."""
 REGRET, AVERAGE, INSTANT = 0, 1, 2
-"""What is rounded draws its chance apart."""
+"""Seeds, so that regrets, averages and instantaneous regrets are rounded independently."""
 
 LEARN, EVALUATE, BEST, RESPOND = (int(mode) for mode in Mode)
 TINY = 1e-30
@@ -40,42 +41,42 @@ TINY = 1e-30
 
 
 class PlayerNumbers(NamedTuple):
-    """What one player plays and remembers. All flat ``[unit][tile][action][LANES]``."""
+    """The numbers of one player: `contract.Regrets`, flat ``[board][tile][action][LANES]``."""
 
-    weights: Stored  # regrets, or an average, or probabilities: played in proportion if positive
-    average: Stored  # of length one where none is kept
-    instant: Stored  # last regrets of predictive schedules; else of length one
-    flags: Ints  # [2] whether an average is kept, and whether regrets are foreseen
-    scale: Stored  # of the three above where they are int16, per `LANES` numbers
+    weights: Stored  # regrets, an average or probabilities; the strategy is in proportion to them
+    average: Stored  # of length 1 where no average is kept
+    instant: Stored  # regrets of the last iteration, for predictive schedules; else of length 1
+    flags: Ints  # [2] whether an average is kept, and whether regrets are predicted
+    scale: Stored  # scales of the three above where they are int16, one per `LANES` numbers
     average_scale: Stored
     instant_scale: Stored
 
 
 class Scratch(NamedTuple):
-    """What one thread works with. Levels are streets; [level] gives where each starts."""
+    """The workspace of one thread. A level is a street; ``[level]`` are offsets of each street."""
 
-    reach: Numbers  # rows of one tile
-    value: Numbers  # rows of one tile
+    reach: Numbers  # [row, LANES] of one tile
+    value: Numbers  # [row, LANES] of one tile
     block: Numbers  # one transposed chunk of a tile
     sums: Numbers  # [card, LANES]
-    lanes: Numbers  # opponent's reach [chunk, place, LANES]
-    shown: Numbers  # values at showdowns, and after folds, the same shape
-    folded: Numbers
+    lanes: Numbers  # [chunk, place, LANES] the opponent's reach
+    shown: Numbers  # [chunk, place, LANES] values at showdowns
+    folded: Numbers  # [chunk, place, LANES] values after folds
     lanes_at: Ints  # [level]
-    way: Numbers  # [player][place, root] reach into a street, by places in the unit above it;
-    # into the first street [player][board, root, place]
+    way: Numbers  # [player][place, root] reach into a street, by places on the parent board;
+    # for the first street [player][board, root, place]
     way_at: Ints  # [2 level + player]
-    paid: Numbers  # [place, root of the next] the traverser's values at the leaves
+    paid: Numbers  # [place, leaf] the traverser's values at the leaves
     paid_at: Ints  # [level]
     result: Numbers  # [place, root] the traverser's values at the roots; on level 0 [root, place]
     result_at: Ints
-    rows: Numbers  # [row, board, place] the traverser's values of every row, where wanted
-    rows_at: Ints  # [level] -1: not wanted
+    rows: Numbers  # [row, board, place] the traverser's values of every row, if asked for
+    rows_at: Ints  # [level] -1: not asked for
     first: Ints  # [level + 1] the first board of each street
-    ways: Ints  # [level + 1] roots, up to a multiple of four except on level 0
-    wide: Ints  # [level] places of the widest unit
-    tall: Ints  # [level] places per chunk, with one for the hand nobody holds
-    deck: Ints  # [1] how many different cards it has
+    ways: Ints  # [level + 1] number of roots, rounded up to a multiple of four except on level 0
+    wide: Ints  # [level] the most places of a board
+    tall: Ints  # [level] places per chunk, with one more for hands outside the range
+    deck: Ints  # [1] number of different cards
 
 
 # One tile of one player ----------------------------------------------------------------------
@@ -83,7 +84,7 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: int) -> None:
-    """S <- kept S + more."""
+    """S <- kept S + more (the average)."""
     note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more, seed)
 
 
@@ -91,58 +92,62 @@ def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: in
 def learn_from(
     numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any, seed: int
 ) -> None:
-    """R <- R discounted by its sign, plus a gain."""
+    """R <- R discounted by its sign, plus the instantaneous regret `gain`."""
     old = recall(numbers, scales, at, kind_of(gain))
     kept = choose(old, splat(0.0, kind_of(gain)), positive, negative)
     note(numbers, scales, at, old * kept + gain, seed)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def weight_of(mind: PlayerNumbers, e: int, positive: Any, negative: Any, foreseen: bool) -> Any:
-    """What an action is played in proportion to: a regret, or what it will be if foreseen."""
+def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predicted: bool) -> Any:
+    """The weight of an action in regret matching: the regret, or its prediction."""
     like = kind_of(positive)
-    w = recall(mind.weights, mind.scale, e, like)
-    if foreseen:
+    w = recall(player.weights, player.scale, e, like)
+    if predicted:
         w = w * choose(w, splat(0.0, like), positive, negative)
-        w = w + recall(mind.instant, mind.instant_scale, e, like)
+        w = w + recall(player.instant, player.instant_scale, e, like)
     return larger(w, splat(TINY, like))
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def share_of(
-    mind: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, foreseen: bool
+    player: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, predicted: bool
 ) -> Any:
-    """One by the weights of all actions: to read them again costs less than to keep them."""
+    """One divided by the sum of the weights of all actions.
+
+    Reading the weights again later costs less than storing them.
+    """
     like = kind_of(positive)
     total = splat(0.0, like)
     for k in range(n):
-        total = total + weight_of(mind, e + k * LANES, positive, negative, foreseen)
+        total = total + weight_of(player, e + k * LANES, positive, negative, predicted)
     return splat(1.0, like) / total
 
 
 @njit(cache=True, error_model="numpy")
 def descend(
-    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
+    f: BettingTree, sp: int, player: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
 ) -> None:
-    """Reach of every row of a tile; `at` is where its weights start.
+    """The reach of every row of a tile; `at` is where its weights start.
 
-    Regret matching, where every action weighs `TINY` at least: uniform if no regret is positive.
-    With a prediction (Farina et al. 2021) regrets are first carried on to the next iteration.
-    Where it is `kept`, reach is also added to the average, ``S <- kept S + reach``. Two and three
-    actions, nearly all there are, stay in registers.
+    The strategy is regret matching in which every action weighs at least `TINY`, so it is uniform
+    if no regret is positive. With a prediction (Farina et al. 2021) the regrets are first
+    discounted and the last instantaneous regrets are added. If `kept`, reach is also added to the
+    average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all, stay in
+    registers.
     """
-    weights, average, reach = mind.weights, mind.average, s.reach
-    scale, weigh = mind.scale, mind.average_scale
+    weights, average, reach = player.weights, player.average, s.reach
+    scale, weigh = player.scale, player.average_scale
     like = reach[0]
     fading = splat(ahead[2], like)
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
+    predicted, seed = player.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
-        if n == 2 and not foreseen:
+        if n == 2 and not predicted:
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (a + b)
@@ -153,7 +158,7 @@ def descend(
                 add(average, weigh, e, fading, a, seed)
                 add(average, weigh, e + LANES, fading, b, seed)
             continue
-        if n == 3 and not foreseen:
+        if n == 3 and not predicted:
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
@@ -167,9 +172,9 @@ def descend(
                 add(average, weigh, e + LANES, fading, b, seed)
                 add(average, weigh, e + 2 * LANES, fading, c, seed)
             continue
-        share = share_of(mind, e, n, positive, negative, foreseen)
+        share = share_of(player, e, n, positive, negative, predicted)
         for k in range(n):
-            w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+            w = weight_of(player, e + k * LANES, positive, negative, predicted)
             a = here * (w * share)
             store(reach, to + k * LANES, a)
             if kept:
@@ -177,21 +182,23 @@ def descend(
 
 
 @njit(cache=True, error_model="numpy")
-def learn(f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, s: Scratch) -> None:
-    """Values of every row from those of the leaves and ends; regrets, discounted and increased.
+def learn(
+    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
+) -> None:
+    """Values of every row from those of leaves and terminals; regrets are updated.
 
-    The strategy is matched to the regrets once more, as they are read anyway.
+    Regret matching is done once more here, because the regrets are read anyway.
     """
-    weights, scale, value = mind.weights, mind.scale, s.value
+    weights, scale, value = player.weights, player.scale, s.value
     like = value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen, seed = mind.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
+    predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
-        if n == 3 and not foreseen:
+        if n == 3 and not predicted:
             u = larger(recall(weights, scale, e, like), tiny)
             v = larger(recall(weights, scale, e + LANES, like), tiny)
             w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
@@ -205,7 +212,7 @@ def learn(f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, s
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
             continue
-        if n == 2 and not foreseen:
+        if n == 2 and not predicted:
             u = larger(recall(weights, scale, e, like), tiny)
             v = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (u + v)
@@ -215,52 +222,52 @@ def learn(f: BettingTree, sp: int, mind: PlayerNumbers, at: int, rates: Rates, s
             learn_from(weights, scale, e, positive, negative, a - mean, seed)
             learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
             continue
-        mean = played(mind, e, n, positive, negative, foreseen, value, to)
+        mean = played(player, e, n, positive, negative, predicted, value, to)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
             learn_from(weights, scale, e + k * LANES, positive, negative, gain, seed)
-            if foreseen:
-                note(mind.instant, mind.instant_scale, e + k * LANES, gain, seed + INSTANT)
+            if predicted:
+                note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def played(
-    mind: PlayerNumbers,
+    player: PlayerNumbers,
     e: int,
     n: int,
     positive: Any,
     negative: Any,
-    foreseen: bool,
+    predicted: bool,
     value: Numbers,
     to: int,
 ) -> Any:
     """The value of a decision with any number of actions, played in proportion to the weights."""
     like = kind_of(positive)
-    share, mean = share_of(mind, e, n, positive, negative, foreseen), splat(0.0, like)
+    share, mean = share_of(player, e, n, positive, negative, predicted), splat(0.0, like)
     for k in range(n):
-        w = weight_of(mind, e + k * LANES, positive, negative, foreseen)
+        w = weight_of(player, e + k * LANES, positive, negative, predicted)
         mean = mean + (w * share) * load(value, to + k * LANES, like)
     return mean
 
 
 @njit(cache=True, error_model="numpy")
 def follow(
-    f: BettingTree, sp: int, mind: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
+    f: BettingTree, sp: int, player: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
 ) -> None:
-    """Values of every row under the traverser's strategy, or a best response to the opponent's."""
+    """Values of every row under the traverser's strategy or best response."""
     value = s.value
     like = value[0]
     zero, one = splat(0.0, like), splat(1.0, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    foreseen = mind.flags[1] != 0
+    predicted = player.flags[1] != 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         first, last = f.first[i], f.first[i] + f.actions[i]
         best = load(value, first * LANES, like)
         if mode == EVALUATE:
             to = first * LANES
-            best = played(mind, at + to, last - first, positive, negative, foreseen, value, to)
+            best = played(player, at + to, last - first, positive, negative, predicted, value, to)
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
@@ -270,5 +277,5 @@ def follow(
             left = one
             for row in range(first, last):
                 chosen = choose(best, load(value, row * LANES, like), zero, left)
-                note(mind.weights, mind.scale, at + row * LANES, chosen, 0)
+                note(player.weights, player.scale, at + row * LANES, chosen, 0)
                 left = left - chosen

@@ -1,4 +1,4 @@
-"""The CPU engine of hold'em trees: the operations of `engines.contract`, on whole ranges."""
+"""The CPU engine of hold'em trees: the operations of `engines.contract` with Numba kernels."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
 _STILL: Floats = np.ones((2, 4))
-"""Rates that leave everything as it is."""
+"""Rates without any discount."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 SHARE = 8_000
-"""Actions times hands that a thread is worth waking for, also where more threads are asked for."""
+"""Actions times hands that a thread must have to do, even where more threads are asked for."""
 STORAGES = ("float32", "int16")
-"""What regrets and averages can be kept in: four bytes each, or two and a little."""
+"""Storage of regrets and averages: four bytes per number, or a little over two."""
 
 
 class _Plan(NamedTuple):
@@ -43,9 +43,9 @@ class _Plan(NamedTuple):
 class NumbaRangeEngine:
     """CPU kernels bound to one hold'em tree; see `contract.Engine` and `contract.RangeEngine`.
 
-    Roots are the ways into the first street, on each of its boards. The infosets of a single board
-    are the tree's root infosets; those of several boards are the hands of each, in its own order.
-    Sweeps are made in float32, evaluation in float64; arrays at the roots are float64 in both.
+    Roots are the betting roots of the first street, on each of its boards. With a single board, the
+    infosets are the tree's root infosets; with several, they are the hands of each board in its
+    order. Sweeps use float32 and evaluation float64; arrays at the roots are float64 in both.
     """
 
     fused: bool = True
@@ -68,21 +68,22 @@ class NumbaRangeEngine:
         self.size = tree.stored(0) + tree.stored(1)
         self._asked = threads
         threads = threads or (1 if self.size < ALONE else os.cpu_count() or 1)
-        self._workers = range_scratch.Workers(tree, self._worth(threads))
+        self._workers = range_scratch.Workers(tree, self._useful(threads))
 
     @property
     def threads(self) -> int:
+        """The number of threads in use."""
         return self._workers.threads
 
     def set_threads(self, threads: int) -> None:
-        """Use that many threads from now on, if there is work for them."""
+        """Use that many threads from now on, or fewer if there is not enough work for them."""
         self._asked = threads
-        threads = self._worth(threads)
+        threads = self._useful(threads)
         if threads != self.threads:
             self._workers.close()
             self._workers = self.scratch.Workers(self.tree, threads)
 
-    def _worth(self, threads: int) -> int:
+    def _useful(self, threads: int) -> int:
         return min(threads, max(1, self.size // SHARE))
 
     # The roots -------------------------------------------------------------------------------
@@ -94,8 +95,8 @@ class NumbaRangeEngine:
         return one, two
 
     def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
-        """Bring player `p`'s reach [root, infoset] to where kernels read it."""
-        top = self._workers.room(dtype).top
+        """Copy player `p`'s reach [root, infoset] into the workspace."""
+        top = self._workers.workspace(dtype).top
         at, wide = int(top.way_at[p]), int(top.wide[0])
         into = top.way[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
         given = np.asarray(reach).reshape(self.ways, self.many, -1)
@@ -105,8 +106,8 @@ class NumbaRangeEngine:
         into[:, :, given.shape[2] :] = 0
 
     def _paid(self, dtype: Any, p: int) -> Floats:
-        """[root, infoset] what the last sweep gave player `p` at the roots."""
-        top = self._workers.room(dtype).top
+        """[root, infoset] player `p`'s values at the roots after the last sweep."""
+        top = self._workers.workspace(dtype).top
         at, wide = int(top.result_at[0]), int(top.wide[0])
         paid = top.result[at : at + self.many * self.ways * wide]
         paid = paid.reshape(self.many, self.ways, wide)
@@ -121,12 +122,12 @@ class NumbaRangeEngine:
         self,
         dtype: Any,
         kind: tuple[int, int, int],
-        minds: tuple[Regrets, Regrets],
+        pair: tuple[Regrets, Regrets],
         rates: Floats,
         rows: Rows | None = None,
     ) -> None:
-        """One sweep of `kind` (traverser, mode, whose average is kept), from what was entered."""
-        both, counted = (_mind(minds[0]), _mind(minds[1])), rates + _COUNTED
+        """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
+        both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             self.kernels.run_sweep(
@@ -146,12 +147,12 @@ class NumbaRangeEngine:
         return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
-        """A copy of what is played now; it keeps no average."""
+        """A copy of the current strategy, without an average."""
         instant = None if regrets.instant is None else regrets.instant.copy()
         return Regrets(regrets.regret.copy(), None, instant)
 
     def roots(self, p: int) -> Floats:
-        """[root, infoset] the tree's reach of player `p`; 1 for every hand of several boards."""
+        """[root, infoset] the tree's reach of player `p`; 1 for all hands of several boards."""
         reach = self.tree.players[p].reach if self.many == 1 else self._held[p]
         return np.tile(np.asarray(reach, dtype=np.float64), (self.ways, 1))
 
@@ -160,7 +161,7 @@ class NumbaRangeEngine:
         return np.array(values, dtype=np.float64)
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
-        """[t, 4] discounts, and how many iterations were before."""
+        """[t, 4] discounts, and the number of earlier iterations."""
         before = np.arange(begin - 1, begin - 1 + len(discounts), dtype=np.float64)
         return np.column_stack([discounts, before])
 
@@ -174,7 +175,7 @@ class NumbaRangeEngine:
         ahead: Floats,
         reach: tuple[Floats, Floats],
     ) -> Floats:
-        """One traversal for player `p`; gives the values [root, infoset]."""
+        """One traversal for player `p`; returns the values [root, infoset]."""
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
         learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
@@ -194,8 +195,8 @@ class NumbaRangeEngine:
     ) -> None:
         """``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
-        A player's average is added to while the opponent's sweep walks down, so that nobody walks
-        twice (see `range_kernels.keeping`).
+        A player's average is updated in the opponent's sweep, which computes the player's reach
+        anyway (see `range_kernels.keeping`).
         """
         if len(discounts) < 2:
             return
@@ -209,7 +210,7 @@ class NumbaRangeEngine:
             for t in range(len(discounts) - 1):
                 self._together(pair, rates[[t, t]], responder)
             return
-        both, counted = (_mind(pair[0]), _mind(pair[1])), rates + _COUNTED
+        both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             kernels.run_iterations(
@@ -228,7 +229,7 @@ class NumbaRangeEngine:
         self._workers.run(np.float32, call)
 
     def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
-        """One iteration of simultaneous updates: both answer what the other played before it."""
+        """One iteration of simultaneous updates: each plays against the other's old strategy."""
         before = self.snapshot(pair[0])._replace(average=pair[0].average)
         for p, theirs in enumerate((pair[1], before)):
             mode = Mode.RESPOND if responder == p else Mode.LEARN
@@ -241,28 +242,28 @@ class NumbaRangeEngine:
             turn(rates[t : t + 2])
 
     def sample(self, *args: Any) -> NoReturn:
-        """Refused: whole ranges are cheap enough."""
+        """An error: hold'em trees have no sampling."""
         raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
-        """The probabilities that regret matching plays now, ``[unit][tile][action][LANES]``."""
-        mind, out = _mind(regrets), np.zeros(self.tree.stored(p), np.float32)
+        """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
+        player, out = _player_numbers(regrets), np.zeros(self.tree.stored(p), np.float32)
 
         def call(me: int, threads: int, *scratch: Any) -> None:
             self.row_kernels.run_match(
-                self.betting_tree, self.boards, p, mind, rates, out, me, threads
+                self.betting_tree, self.boards, p, player, rates, out, me, threads
             )
 
         self._workers.run(np.float32, call)
         return out
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
-        """The probabilities of an average; uniform where the player never came."""
+        """The probabilities of an average; uniform where it is zero."""
         return self.current(p, Regrets(_weights(average), None, None), _STILL[0])
 
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
-        """A strategy with its reach at the roots, by default the tree's own."""
+        """A strategy with its reach at the roots, by default the tree's."""
         return _Plan(_weights(sigma), self.roots(p) if reach is None else np.atleast_2d(reach))
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
@@ -278,19 +279,19 @@ class NumbaRangeEngine:
     ) -> Response:
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.reach)
-        minds = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
-        self._run(np.float64, (p, int(mode), self.kernels.NOBODY), minds, _STILL, rows)
+        pair = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
+        self._run(np.float64, (p, int(mode), self.kernels.NOBODY), pair, _STILL, rows)
         return Response(self._paid(np.float64, p))
 
-    # The inside of a street ------------------------------------------------------------------
+    # Single streets --------------------------------------------------------------------------
     def stage(self, streets: list[Street]) -> NumbaRangeEngine:
-        """The same boards with other betting: those of the last ``len(streets)`` streets."""
+        """An engine for the boards of the last ``len(streets)`` streets, with other betting."""
         return NumbaRangeEngine(stage_tree(self.tree, streets), self._asked, self.storage)
 
     def row_reach(self, p: int, sigma: Numbers, reach: Floats) -> list[Floats]:
         """Per street [row, board, hand]: player `p`'s reach."""
         self._check_plain()
-        mind, f = _mind(Regrets(_weights(sigma), None, None)), self.tree.betting_tree
+        player, f = _player_numbers(Regrets(_weights(sigma), None, None)), self.tree.betting_tree
         above = np.asarray(reach, dtype=np.float64).reshape(self.ways, self.many, -1)
         found: list[Floats] = []
         for street in range(len(self.tree.streets)):
@@ -298,18 +299,18 @@ class NumbaRangeEngine:
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
-            self._descend(p, street, mind, out)
+            self._descend(p, street, player, out)
             found.append(out[:, :, :wide])
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
 
-    def _descend(self, p: int, street: int, mind: tuple[Any, ...], out: Floats) -> None:
-        """Fill in the reach [row, board, place] of every own action of a street."""
+    def _descend(self, p: int, street: int, player: tuple[Any, ...], out: Floats) -> None:
+        """Compute the reach [row, board, place] of every action of player `p` on a street."""
         first = int(self.first[street])
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             self.row_kernels.run_reach(
-                self.betting_tree, self.boards, p, street, first, mind, out, me, threads, own
+                self.betting_tree, self.boards, p, street, first, player, out, me, threads, own
             )
 
         self._workers.run(np.float64, call)
@@ -317,9 +318,9 @@ class NumbaRangeEngine:
     def row_values(
         self, p: int, opponent_sigma: Numbers, reach: Floats, sigma: Numbers | None = None
     ) -> list[Floats]:
-        """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best."""
+        """Per street [row, board, hand]: player `p`'s value of each row; see `contract`."""
         self._check_plain()
-        top = self._workers.room(np.float64).top
+        top = self._workers.workspace(np.float64).top
         boards = np.diff(self.first)
         shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
         sizes = [int(np.prod(shape)) for shape in shapes]
@@ -337,7 +338,7 @@ class NumbaRangeEngine:
         ]
 
     def enter(self, p: int, above: Floats, street: int) -> Floats:
-        """[way, board, hand] on a street, from [way, board, hand] at the ways out above it."""
+        """[root, board, hand] on a street, from [leaf, board, hand] on the street before."""
         self._check_plain()
         if street == 0:
             return np.array(above, dtype=np.float64)
@@ -347,7 +348,7 @@ class NumbaRangeEngine:
         return out
 
     def rise(self, p: int, values: Floats, street: int) -> Floats:
-        """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
+        """[leaf, board, hand] on the street before, from [root, board, hand] on a street."""
         self._check_plain()
         b, (up, first, last) = self.tree.boards, self.first[street - 1 : street + 2]
         place, wide = self._above(p, street), self._wide(p, street - 1)
@@ -368,7 +369,7 @@ class NumbaRangeEngine:
         return out
 
     def opposing(self, p: int, reach: Floats, street: int) -> Floats:
-        """[k, board, hand] the reach of the opponent's hands beside each of player `p`'s."""
+        """[k, board, hand] the opponent's reach possible with each of player `p`'s hands."""
         self._check_plain()
         first, many = int(self.first[street]), self._wide(p, street)
         given = np.ascontiguousarray(reach, dtype=np.float64)
@@ -389,7 +390,7 @@ class NumbaRangeEngine:
         return int(self.tree.boards.hands[2 * first + p : 2 * last : 2].max())
 
     def _above(self, p: int, street: int) -> Ints:
-        """[board, hand] its place on the street above, ``board * widest + place``; -1: no hand."""
+        """[board, hand] ``board * widest + place`` on the parent board; -1: padding."""
         b, (up, first, last) = self.tree.boards, self.first[street - 1 : street + 2]
         parent = np.repeat(np.arange(first - up), np.diff(b.child_at[up : first + 1]))
         hands, at = (each[2 * first + p : 2 * last : 2, None] for each in (b.hands, b.hand_at))
@@ -401,17 +402,17 @@ class NumbaRangeEngine:
     def _check_plain(self) -> None:
         if self.tree.merged:
             raise SubgameError(
-                "Hands that differ only in suits are one in this tree, so its streets cannot be "
-                "looked into; compile it with merge=False."
+                "Hands are merged by suit symmetry in this tree, so single streets cannot be "
+                "evaluated; compile the game with merge=False."
             )
 
 
 _COUNTED: Floats = np.array([0.0, 0.0, 0.0, 1.0])
-"""Kernels count iterations from 1."""
+"""Added to rates, because kernels count iterations from 1."""
 
 
-def _mind(regrets: Regrets) -> tuple[Any, ...]:
-    """A `range_tiles.PlayerNumbers`, plain."""
+def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
+    """`range_tiles.PlayerNumbers` as a plain tuple, which Numba types faster."""
     none = _none_like(regrets.regret)
     flags = np.array([each is not None for each in regrets[1:]], dtype=np.int64)
     given = [none if each is None else each for each in regrets]
@@ -421,10 +422,10 @@ def _mind(regrets: Regrets) -> tuple[Any, ...]:
 
 
 def _weights(numbers: Numbers) -> Numbers:
-    """Numbers as kernels read them."""
+    """Numbers in a type that kernels read."""
     return numbers if isinstance(numbers, Int16Numbers) else np.asarray(numbers, dtype=np.float32)
 
 
 def _none_like(numbers: Numbers) -> Numbers:
-    """None of a kind: kernels are compiled for kinds."""
+    """A placeholder for missing numbers, of the type of `numbers`: kernels are compiled by type."""
     return Int16Numbers(1) if isinstance(numbers, Int16Numbers) else _NONE

@@ -1,12 +1,12 @@
-"""Monte Carlo CFR on the CPU: the same regrets and averages, estimated from samples.
+"""Monte Carlo CFR on the CPU: regrets and averages estimated from samples.
 
 * external: chance and the opponent are sampled (Lanctot et al. 2009, Sec. 3.2);
-* chance: all of chance is sampled, both players' actions are all walked (Zinkevich et al. 2007);
-* public: only public chance events are sampled, private ones stay exact vectors (Johanson et al.
+* chance: chance is sampled, all actions of both players are visited (Zinkevich et al. 2007);
+* public: only public chance is sampled; private chance is exact, as vectors (Johanson et al.
   2012, "Efficient Nash equilibrium approximation through Monte Carlo CFR", PCS).
 
-The first two walk histories, the third the public tree. Every sampled quantity is divided by the
-probability of being sampled, so its expectation is what `kernels` computes exactly.
+The first two traverse histories, the third the public tree. Every sampled quantity is divided by
+its probability of being sampled, so its expectation is what `sequence_kernels` computes exactly.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Words = NDArray[np.uint64]
 
 
 class Walk(NamedTuple):
-    """Histories as a walk needs them. Axis: h = history, c = child."""
+    """The histories as a sampler needs them. Axes: h = history, c = child."""
 
     player: NDArray[np.int8]  # [h]
     payoff: Floats  # [h] to player 0
-    first: Index  # [h] sequence of the first action of whoever acts here
+    first: Index  # [h] sequence of the acting player's first action
     stride: Index  # [h]
     child_at: Index  # [h + 1] offsets into child and chance
-    child: NDArray[np.int64]  # [c] as wide as the walks' own h, see `external`
+    child: NDArray[np.int64]  # [c] int64 as the argument `h` of `external`, see there
     chance: Floats  # [c] probability of the edge where chance acts
 
 
@@ -47,11 +47,11 @@ class Seat(NamedTuple):
     first: Index  # [e] sequence of the first action
     stride: Index  # [e]
     actions: Index  # [e]
-    parent: Index  # [e] the sequence it hangs below
+    parent: Index  # [e] the sequence that leads to it
 
 
 class Places(NamedTuple):
-    """The public tree as a sampler of public chance needs it. Axis: n = public node."""
+    """The public tree as public chance sampling needs it. Axis: n = public node."""
 
     child_at: Index  # [n + 1]
     child: Index  # children, those entered by a player's action before those entered by chance
@@ -101,7 +101,7 @@ def matched(m: State, first: int, stride: int, actions: int) -> None:
 
 @njit(cache=True, error_model="numpy")
 def external(w: Walk, me: int, one: State, two: State, h: int, random: Words) -> float:
-    """Value of history `h` to player `me`, whose regrets are updated, and the opponent's average.
+    """Value of history `h` to player `me`; updates the player's regrets and the opponent's average.
 
     A recursive function crashes when loaded from Numba's cache unless it is only ever called with
     the types it calls itself with (numba/numba#6713): `h` is always int64, and no literal.
@@ -126,7 +126,7 @@ def external(w: Walk, me: int, one: State, two: State, h: int, random: Words) ->
                 break
         return external(w, me, one, two, w.child[at + chosen], random)
     total = 0.0
-    for a in range(actions):  # an own infoset is met once in a walk, so value may hold its results
+    for a in range(actions):  # a walk visits an own infoset once, so `value` can hold its results
         v = external(w, me, one, two, w.child[at + a], random)
         m.value[first + a * stride] = v
         total += m.sigma[first + a * stride] * v
@@ -139,7 +139,7 @@ def external(w: Walk, me: int, one: State, two: State, h: int, random: Words) ->
 def chance_sampled(
     w: Walk, me: int, one: State, two: State, h: int, mine: float, other: float, random: Words
 ) -> float:
-    """Value of `h` to player `me`; the current strategies stay fixed while regrets collect."""
+    """Value of `h` to player `me`; strategies stay fixed while regrets are added up."""
     player = w.player[h]
     if player == TERMINAL:
         return w.payoff[h] if me == 0 else -w.payoff[h]
@@ -168,7 +168,7 @@ def chance_sampled(
 
 @njit(cache=True, forceinline=True)
 def fade(m: State, positive: float, negative: float, kept: float) -> None:
-    """Discount the past before an iteration adds to it."""
+    """Discount regrets and average before an iteration adds to them."""
     if positive != 1.0 or negative != 1.0:
         for q in range(len(m.regret)):
             m.regret[q] *= positive if m.regret[q] > 0.0 else negative
@@ -222,7 +222,7 @@ def sample_places(pl: Places, visited: Index, weight: Floats, random: Words) -> 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def descend(seat: Seat, m: State, visited: Index, count: int) -> None:
-    """Regret matching and reach in the visited nodes; values back to nothing."""
+    """Regret matching and reach in the visited nodes; values are set to 0."""
     for k in range(count):
         for e in range(seat.at[visited[k]], seat.at[visited[k] + 1]):
             first, stride, actions = U(seat.first[e]), U(seat.stride[e]), U(seat.actions[e])
@@ -296,7 +296,7 @@ def run_places(states, places, seats, discounts, random):  # type: ignore[no-unt
 def _histories(tree: SequenceTree):  # type: ignore[no-untyped-def]
     if tree.histories is None or tree.located is None:
         raise SubgameError(
-            f"{tree!r} keeps no histories to sample from; public chance sampling needs none."
+            f"{tree!r} keeps no histories to sample from; use public chance sampling instead."
         )
     return tree.histories
 
@@ -310,7 +310,7 @@ def _children(parent: NDArray[np.integer], size: int) -> tuple[Index, Index]:
 
 
 def walk_of(tree: SequenceTree) -> Walk:
-    """The tree's histories as a sampler walks them."""
+    """The tree's histories as arrays for sampling."""
     h = _histories(tree)
     first = np.zeros(len(h), dtype=np.int32)
     stride = np.zeros(len(h), dtype=np.int32)
@@ -327,7 +327,7 @@ def walk_of(tree: SequenceTree) -> Walk:
 
 
 def places_of(tree: SequenceTree) -> Places:
-    """The public tree as a sampler of public chance walks it."""
+    """The public tree as arrays for public chance sampling."""
     nodes, parent, entries = tree.num_nodes, tree.node_parent, tree.entries
     at, child = _children(parent, nodes)
     child = child[np.lexsort((tree.node_chance[child] > 0, parent[child]))]
@@ -344,7 +344,7 @@ def places_of(tree: SequenceTree) -> Places:
 
 
 def seat_of(tree: SequenceTree, p: int) -> Seat:
-    """A player's infosets by public node; within a node parents stay first."""
+    """A player's infosets by public node; within a node parents come first."""
     side = tree.players[p]
     sizes = np.array([len(actions) for actions in side.actions], dtype=np.int32)
     at, e = _by_node(side.node, tree.num_nodes)

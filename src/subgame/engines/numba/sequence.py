@@ -20,8 +20,8 @@ NONE = np.zeros(0)
 class NumbaSequenceEngine:
     """CPU kernels bound to one tree; see `contract.Engine`.
 
-    A tree of several subgames side by side says so by an attribute ``num_roots``: its root slots
-    are then ``[root * infosets + infoset]``.
+    A tree with several roots (``num_roots``) has its root infosets in the order
+    ``[root * infosets + infoset]``.
     """
 
     def __init__(self, tree: SequenceTree) -> None:
@@ -42,7 +42,7 @@ class NumbaSequenceEngine:
     # Working arrays --------------------------------------------------------------------------
     @property
     def works(self) -> tuple[Any, ...]:
-        """Each player's working arrays, `kernels.Work`; made once."""
+        """Each player's working arrays, `kernels.Work`; allocated once."""
         if not self._works:
             self._works = tuple(map(self._work, (0, 1)))
             self._unwanted = tuple(np.zeros(player.num_sequences) for player in self.tree.players)
@@ -77,20 +77,20 @@ class NumbaSequenceEngine:
         return Regrets(np.zeros(size), np.zeros(size), np.zeros(size) if predictive else None)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
-        """A copy of what is played now."""
+        """A copy of the current strategy, without an average."""
         instant = None if regrets.instant is None else regrets.instant.copy()
         return Regrets(regrets.regret.copy(), None, instant)
 
     def roots(self, p: int) -> Floats:
-        """[root, infoset] player `p`'s reach at the roots as the tree has it, a copy."""
+        """[root, infoset] a copy of player `p`'s reach at the roots of the tree."""
         return np.array(self.tree.players[p].reach, np.float64).reshape(self.num_roots, -1)
 
     def array(self, values: Floats) -> Floats:
-        """The same numbers in an array of their own."""
+        """A copy in float64."""
         return np.array(values, np.float64)
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
-        """[t, 4] discounts, and how many iterations were before."""
+        """[t, 4] discounts, and the number of earlier iterations."""
         before = begin - 1 + np.arange(len(discounts), dtype=np.float64)
         return np.ascontiguousarray(np.column_stack([discounts, before]))
 
@@ -107,7 +107,7 @@ class NumbaSequenceEngine:
     ) -> Floats:
         """One traversal for player `p`; [root, infoset] values.
 
-        `paid` ``[q]`` are values of the traverser's sequences besides those of the terminals.
+        `paid` ``[q]`` is added to the values that terminals give the traverser's sequences.
         """
         if mode in (Mode.EVALUATE, Mode.BEST):
             mine = _playable(mine)
@@ -142,7 +142,7 @@ class NumbaSequenceEngine:
             turn(rates[t : t + 2])
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
-        """[q] the strategy that regret matching plays now; ones at the root slots."""
+        """[q] the strategy that regret matching plays; ones at the root infosets."""
         state = self._state(p, _playable(regrets), np.ones(self.slots[p]))
         self.kernels.run_match(self.plexes[p], state, rates)
         found: Floats = self.works[p].sigma.copy()
@@ -173,7 +173,7 @@ class NumbaSequenceEngine:
     def plan(self, p: int, sigma: Floats, reach: Floats | None = None) -> Floats:
         """[q] realisation plan of a strategy: the product of the player's own probabilities.
 
-        It starts from `reach` at the roots, by default the tree's own.
+        It starts from `reach` at the roots, by default the tree's.
         """
         player = self.tree.players[p]
         plan = np.empty(player.num_sequences)
@@ -202,12 +202,12 @@ class NumbaSequenceEngine:
         return Response(self._at_roots(p, value), best, value, choice)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:
-        """[root, infoset] out of [q], a copy."""
+        """[root, infoset] a copy of the first entries of [q]."""
         return value[: self.slots[p]].reshape(self.num_roots, -1).copy()
 
 
 def _playable(regrets: Regrets) -> Regrets:
-    """What is only read, in arrays of the one type that kernels are compiled for."""
+    """Regrets that are only read, in the one array type that kernels are compiled for."""
     regret = regrets.regret
     if regret.dtype == np.float64 and regret.flags.c_contiguous and regret.flags.writeable:
         return regrets

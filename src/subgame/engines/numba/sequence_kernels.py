@@ -1,13 +1,12 @@
-"""The CPU kernels: Numba over the arrays of a `PublicTree`. They see arrays only.
+"""The CPU kernels of sequence trees: Numba functions over the arrays of a `SequenceTree`.
 
-Everything here mutates the arrays it is handed and allocates nothing in the iteration. One CFR
-iteration for a player is: evaluate the terminals against the opponent's reach, walk the player's
-treeplex upwards (values, regrets, average), walk it downwards (regret matching, reach).
+The kernels mutate the arrays they are given and allocate nothing in an iteration. One CFR iteration
+for a player evaluates the terminals against the opponent's reach, goes up the player's treeplex
+(values, regrets, average), and goes down it (regret matching, reach).
 
-Called from Python are only the functions named ``run_...``, with plain tuples: Numba recognises
-those at once, while typing a named tuple anew costs 10 µs per field at every call. Inside,
-everything has its name again, and helpers are inlined by force: a call would pass every array of
-a named tuple as seven words.
+Python calls only the functions named ``run_...``, with plain tuples, which Numba types quickly; a
+named tuple costs 10 µs per field at every call. The kernels then make named tuples of them. Helpers
+are inlined by force, because a call would pass every array of a named tuple as seven words.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from subgame.tree.sequence.tree import Plex, Terminals
 Floats = NDArray[np.float64]
 
 LANES = 64
-"""Terminals of one group evaluated together; their vectors stay in the first-level cache."""
+"""Terminals of one group that are evaluated together; they fit the first-level cache."""
 TINY = 1e-280
 LEARN, EVALUATE, BEST, RESPOND = map(int, Mode)
 
 
 class State(NamedTuple):
-    """One player as a kernel sees it: `contract.Regrets`, then `Work`. Axis: q = sequence."""
+    """The arrays of one player: `contract.Regrets`, then `Work`. Axis: q = sequence."""
 
     regret: Floats  # [q] discounted cumulative counterfactual regret
     average: Floats  # [q] discounted cumulative realisation plan
@@ -39,12 +38,12 @@ class State(NamedTuple):
     sigma: Floats  # [q] current strategy
     reach: Floats  # [q] current realisation plan
     value: Floats  # [q] counterfactual values
-    total: Floats  # [widest block] scratch
-    lanes: Floats  # scratch of `evaluate`
+    total: Floats  # [widest block] workspace
+    lanes: Floats  # workspace of `evaluate`
 
 
 class Work(NamedTuple):
-    """Working arrays of one player, which an engine owns; see `State`."""
+    """The working arrays of one player, which the engine owns; see `State`."""
 
     sigma: Floats
     reach: Floats
@@ -57,9 +56,9 @@ class Work(NamedTuple):
 def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
     """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
 
-    The lanes of a group lie side by side in the scratch `x` (see `scratch`), so that one entry of
-    M meets many of them in one stretch of memory. Unsigned indices spare Numba's check for
-    negative ones.
+    The lanes of a group are consecutive in the workspace `x` (see `scratch`), so that one entry of
+    M is applied to a contiguous range of memory. Unsigned indices avoid Numba's check for negative
+    ones.
     """
     if player == 0:
         rows, cols, sign = t.rows, t.cols, 1.0
@@ -120,7 +119,7 @@ def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats)
 
 @njit(cache=True)
 def scratch(t: Terminals) -> Floats:
-    """Room for the lanes of the widest matrix, and one row of results after them."""
+    """The workspace of `evaluate`: the lanes of the widest matrix, then one row of results."""
     widest = 0
     for g in range(len(t.rows)):
         widest = max(widest, t.rows[g], t.cols[g])
@@ -129,7 +128,7 @@ def scratch(t: Terminals) -> Floats:
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
-    """Realisation plan of a strategy; the root slots of `reach` are given."""
+    """Realisation plan of a strategy; `reach` is given at the root infosets."""
     for b in range(len(plex.block_actions)):
         lo, hi = U(plex.block_infoset[b]), U(plex.block_infoset[b + 1])
         q = U(plex.block_sequence[b])
@@ -143,8 +142,8 @@ def propagate(plex: Plex, sigma: Floats, reach: Floats) -> None:
 def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> None:
     """Regret matching in block `b`.
 
-    With a prediction (Farina et al. 2021) the regrets are first carried to the next iteration:
-    discounted as it will discount them, plus the last instantaneous regret.
+    With a prediction (Farina et al. 2021) the regrets are first discounted as the next iteration
+    will discount them, and the last instantaneous regret is added.
     """
     predict = len(m.instant) > 0
     regret, instant, sigma, total = m.regret, m.instant, m.sigma, m.total
@@ -167,7 +166,7 @@ def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> Non
                 sigma[q + k] = r
                 total[k] += r
     uniform = 1.0 / actions
-    for k in range(size):  # one division an infoset; what is below TINY is rounding
+    for k in range(size):  # one division per infoset; sums below TINY are rounding
         total[k] = 1.0 / total[k] if total[k] > TINY else 0.0
     for a in range(actions):
         q = start + a * size
@@ -177,7 +176,7 @@ def match(plex: Plex, m: State, b: int, positive: float, negative: float) -> Non
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def begin(plex: Plex, m: State, positive: float, negative: float) -> None:
-    """The current strategy and its reach from the regrets alone."""
+    """Compute the current strategy and its reach from the regrets."""
     for b in range(len(plex.block_actions)):
         match(plex, m, b, positive, negative)
     propagate(plex, m.sigma, m.reach)
@@ -185,11 +184,11 @@ def begin(plex: Plex, m: State, positive: float, negative: float) -> None:
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None:
-    """Walk up: values, regrets and average, discounted as the schedule says.
+    """Go up the treeplex: values, then regrets and average with the schedule's discounts.
 
     `now` and `then` are this and the next iteration's (positive, negative, kept):
     ``R <- d R + r`` with d by the sign of R (Brown & Sandholm 2019); ``S <- kept S + reach``.
-    `onward` finds the next strategy on the way.
+    If `onward`, the next strategy is computed as well.
     """
     positive, negative, kept = now[0], now[1], now[2]
     regret, instant, average, parent = m.regret, m.instant, m.average, plex.parent
@@ -198,7 +197,7 @@ def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None
         lo, actions = U(plex.block_infoset[b]), U(plex.block_actions[b])
         size = U(plex.block_infoset[b + 1]) - lo
         start = U(plex.block_sequence[b])
-        if actions == U(1):  # no choice: nothing to regret and nothing to average
+        if actions == U(1):  # a single action has no regret and needs no average
             for k in range(size):
                 value[U(parent[lo + k])] += value[start + k]
             continue
@@ -226,7 +225,7 @@ def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None
 
 @njit(cache=True, error_model="numpy")
 def best_response(plex: Plex, value: Floats, best: Floats, choice: NDArray[np.int32]) -> None:
-    """Walk up taking the best action everywhere: counterfactual best-response values [i]."""
+    """Go up taking the best action everywhere: counterfactual best-response values [i]."""
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
         size, start = hi - lo, plex.block_sequence[b]
@@ -242,9 +241,9 @@ def best_response(plex: Plex, value: Floats, best: Floats, choice: NDArray[np.in
 
 @njit(cache=True, error_model="numpy")
 def strategy_values(plex: Plex, sigma: Floats, value: Floats, infoset: Floats) -> None:
-    """Walk up under a fixed strategy: counterfactual values of every sequence and root slot.
+    """Go up under a fixed strategy: counterfactual values of every sequence and root infoset.
 
-    Those of infosets [i] are written where there is room for them.
+    The values of infosets [i] are written too, unless `infoset` is empty.
     """
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
@@ -261,10 +260,10 @@ def strategy_values(plex: Plex, sigma: Floats, value: Floats, infoset: Floats) -
 
 @njit(cache=True, forceinline=True, error_model="numpy")
 def respond(plex: Plex, m: State, keep: bool) -> None:
-    """Walk up taking the best action everywhere, and play it (CFR-BR, Johanson et al. 2012).
+    """Go up taking the best action everywhere, and play it (CFR-BR, Johanson et al. 2012).
 
-    `keep` writes it into the regrets too, so that regret matching plays it from now on. As a
-    prediction it is kept as well: the discount may be 0 by which a regret is carried on.
+    If `keep`, it is written into the regrets too, so that regret matching plays it from now on. It
+    is also written into the prediction, because the discount of the regrets may be 0.
     """
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
@@ -308,7 +307,7 @@ def run_iterations(  # type: ignore[no-untyped-def]
     # Player 1 responds before the first iteration as it does at the end of every one.
     for t in range(-1 if responder == 1 and count > 0 else 0, count):
         for p in range(1 if t < 0 else 0, 2):
-            for side in range(2):  # alternating: one's own values now; else both before any moves
+            for side in range(2):  # alternating: own values now; else both before any update
                 if side == p if alternating else p == 0:
                     me = both[side]
                     for q in range(len(me.value)):
@@ -328,8 +327,8 @@ def run_iterations(  # type: ignore[no-untyped-def]
 def run_sweep(plexes, terminals, states, traverser, mode, rates):  # type: ignore[no-untyped-def]
     """One traversal; see `contract.Engine.sweep`.
 
-    Plexes, states and rates are the traverser's first, then the opponent's. The root slots of both
-    reaches are given, and the traverser's values hold what is paid besides the terminals.
+    Plexes, states and rates are first the traverser's, then the opponent's. Both reaches are given
+    at the root infosets. The traverser's `value` holds values to add to those of the terminals.
     """
     side, me, now = Plex(*plexes[0]), State(*states[0]), rates[0]
     for k in range(2):
@@ -348,7 +347,7 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):  # type: ignor
 
 @njit(cache=True, error_model="numpy")
 def run_match(plex, state, rates):  # type: ignore[no-untyped-def]
-    """The strategy that regret matching plays, into the state's sigma."""
+    """Write the strategy that regret matching plays into the state's `sigma`."""
     blocks, m = Plex(*plex), State(*state)
     for b in range(len(blocks.block_actions)):
         match(blocks, m, b, rates[0], rates[1])
@@ -376,13 +375,13 @@ def run_values(plex, terminals, player, reach, sigma, value, infoset):  # type: 
 
 @njit(cache=True, error_model="numpy")
 def run_propagate(plex, sigma, reach):  # type: ignore[no-untyped-def]
-    """Realisation plan of `sigma`; the root slots of `reach` are given."""
+    """Realisation plan of `sigma`; `reach` is given at the root infosets."""
     propagate(Plex(*plex), sigma, reach)
 
 
 @njit(cache=True, error_model="numpy")
 def run_normalise(plex, average, sigma):  # type: ignore[no-untyped-def]
-    """Behaviour strategy of a realisation plan; uniform where the plan never comes."""
+    """Behaviour strategy of a realisation plan; uniform where the plan is zero."""
     blocks = Plex(*plex)
     for b in range(len(blocks.block_actions)):
         size = blocks.block_infoset[b + 1] - blocks.block_infoset[b]

@@ -1,10 +1,10 @@
-"""Sixteen numbers at once: LLVM vectors as values that Numba code can load, add and store.
+"""Vectors of sixteen numbers: LLVM vectors as values that Numba code can load, add and store.
 
-LLVM turns them into whatever registers the machine has. They are used where it would not find the
-vectors by itself, because Numba cannot promise it that two arrays do not overlap.
+LLVM maps them to the registers of the machine. They are needed where LLVM does not vectorise loops
+by itself, because Numba cannot promise it that two arrays do not overlap.
 
-`views` turns arrays into bare pointers, which nobody counts references to or checks bounds of: a
-kernel hands dozens of them from function to function at no cost. Whoever calls it keeps the arrays
+`views` turns arrays into bare pointers, without reference counts and bounds checks, so that a
+kernel can pass dozens of them from function to function at no cost. The caller keeps the arrays
 alive.
 """
 
@@ -27,11 +27,11 @@ intrinsic: Any = numba_intrinsic
 """Untyped: callers do not pass the first argument."""
 _INT32 = ir.IntType(32)
 FAST = ("contract",)
-"""A product may be added without being rounded first."""
+"""Allows fused multiply-add, which does not round the product."""
 
 
 class Lanes(types.Type):
-    """`WIDTH` numbers of one type."""
+    """The type of a vector of `WIDTH` numbers."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
@@ -65,7 +65,7 @@ def _convert(builder: Any, value: Any, before: Any, after: Any, width: int) -> A
 
 
 def _vector_function(builder: Any, name: str, given: list[Any], out: Any) -> Any:
-    """An LLVM function of vectors of one kind, which llvmlite does not know how to spell."""
+    """An LLVM function of vectors of one type, whose name llvmlite does not construct."""
     suffix = f"v{WIDTH}{'f32' if given[0].element == ir.FloatType() else 'f64'}"
     kind = ir.FunctionType(out, given)
     return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
@@ -129,7 +129,7 @@ def splat(typing: Any, value: Any, like: Any) -> Any:
 
 @intrinsic
 def larger(typing: Any, a: Any, b: Any) -> Any:
-    """The larger of the two, number by number: one instruction, where a comparison takes two."""
+    """The elementwise maximum: one instruction, where a comparison takes two."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[0].type
@@ -149,7 +149,7 @@ def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
-    """Four vectors of four numbers."""
+    """Transpose four vectors of four numbers."""
 
     def mix(x: Any, y: Any, order: list[int]) -> Any:
         return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
@@ -165,18 +165,18 @@ def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
 
 
 @intrinsic
-def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart: Any) -> Any:
-    """Transpose: `WIDTH` times four numbers, one of each vector, `apart` from the next four."""
+def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, step: Any) -> Any:
+    """Transpose four vectors into `WIDTH` groups of four numbers, which are `step` apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        index, step = args[5], args[6]
+        index, distance = args[5], args[6]
         for q in range(0, WIDTH, 4):
             some = ir.Constant(ir.VectorType(_INT32, 4), [q, q + 1, q + 2, q + 3])
             rows = [builder.shuffle_vector(row, row, some) for row in args[:4]]
             for row in _transposed(builder, rows):
                 pointer = _pointer(builder, into, args[4], index, 4)
                 builder.store(row, pointer, align=_bytes(into.dtype))
-                index = builder.add(index, step)
+                index = builder.add(index, distance)
         return context.get_dummy_value()
 
     return types.void(a, b, c, d, into, types.int64, types.int64), codegen
@@ -184,7 +184,7 @@ def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, apart:
 
 @intrinsic
 def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
-    """The other way round: four numbers each from four places become four rows, `WIDTH` apart."""
+    """The inverse of `turn`: four numbers from four places each become four rows `WIDTH` apart."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def read(index: Any) -> Any:
@@ -202,7 +202,7 @@ def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, 
 
 @intrinsic
 def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) -> Any:
-    """Add four numbers, so many times, to four others of their type."""
+    """Add four numbers, multiplied by `times`, to four others of their type."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         here = _pointer(builder, into, args[0], args[1], 4)
@@ -221,33 +221,35 @@ def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) ->
     return types.void(into, at, source, start, times), codegen
 
 
-# Sixteen bits --------------------------------------------------------------------------------
-# Numbers are float32, or int16 with a scale for every `WIDTH` of them: the greatest is `TOP`. What
-# an iteration adds is often less than the last bit, and to the nearest it would be lost again and
-# again; so they are rounded up or down by chance, in proportion to what is left over.
+# 16-bit storage ------------------------------------------------------------------------------
+# Numbers are float32, or int16 with a scale for every `WIDTH` of them, which maps the largest to
+# `TOP`. An iteration often adds less than the last bit, which rounding to nearest would always
+# lose. So numbers are rounded up or down at random, in proportion to the remainder.
 
-_HALVES = ir.VectorType(ir.IntType(16), WIDTH)
+_INT16 = ir.VectorType(ir.IntType(16), WIDTH)
 
 
-def _halves(builder: Any, pointer: Any, index: Any) -> Any:
-    return builder.bitcast(builder.gep(pointer, [index]), _HALVES.as_pointer())
+def _int16_pointer(builder: Any, pointer: Any, index: Any) -> Any:
+    return builder.bitcast(builder.gep(pointer, [index]), _INT16.as_pointer())
 
 
 @intrinsic
-def _load_halves(typing: Any, array: Any, index: Any, like: Any) -> Any:
+def _load_int16(typing: Any, array: Any, index: Any, like: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.load(_halves(builder, args[0], args[1]), align=2)
+        value = builder.load(_int16_pointer(builder, args[0], args[1]), align=2)
         return builder.sitofp(value, ir.VectorType(_element(like), WIDTH))
 
     return Lanes(like)(array, index, like), codegen
 
 
 @intrinsic
-def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
+def _store_int16(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[2].type
         lower = builder.call(_vector_function(builder, "floor", [kind], kind), [args[2]])
-        builder.store(builder.fptosi(lower, _HALVES), _halves(builder, args[0], args[1]), align=2)
+        builder.store(
+            builder.fptosi(lower, _INT16), _int16_pointer(builder, args[0], args[1]), align=2
+        )
         return context.get_dummy_value()
 
     return types.void(array, index, value), codegen
@@ -255,7 +257,7 @@ def _store_halves(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def chance(typing: Any, at: Any, seed: Any, like: Any) -> Any:
-    """`WIDTH` numbers from 0 to 1 that a place and a seed decide, in the type of `like`."""
+    """`WIDTH` pseudo-random numbers from 0 to 1: a hash of index and seed, of type `like`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         ints = ir.VectorType(_INT32, WIDTH)
@@ -283,7 +285,7 @@ def chance(typing: Any, at: Any, seed: Any, like: Any) -> Any:
 
 @intrinsic
 def kind_of(typing: Any, value: Any) -> Any:
-    """A scalar of the type that `WIDTH` numbers have: what others are made like."""
+    """A scalar of the element type of a vector, for use as `like`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(_element(value.dtype), 0.0)
@@ -293,7 +295,7 @@ def kind_of(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def _greatest(typing: Any, value: Any) -> Any:
-    """The largest of `WIDTH` numbers without their signs."""
+    """The largest absolute value of a vector."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = args[0].type
@@ -305,24 +307,24 @@ def _greatest(typing: Any, value: Any) -> Any:
 
 
 def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
-    """The `WIDTH` numbers from `at` on, in the type of `like`, however they are kept."""
+    """The `WIDTH` numbers from `at` on, in the type of `like`, from either storage."""
     raise NotImplementedError
 
 
 def note(numbers: Any, scales: Any, at: Any, value: Any, seed: Any) -> Any:
-    """Keep `WIDTH` numbers from `at` on; where they are rounded, by the chance of a `seed`."""
+    """Store `WIDTH` numbers from `at` on; `seed` is for the rounding of 16-bit storage."""
     raise NotImplementedError
 
 
-@overload(recall)  # as below, Numba wants no annotations
+@overload(recall)  # as below, Numba requires signatures without annotations
 def _recall(numbers, scales, at, like):  # type: ignore[no-untyped-def]
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, like: load(numbers, at, like)
 
-    def halves(numbers, scales, at, like):  # type: ignore[no-untyped-def]
-        return _load_halves(numbers, at, like) * splat(scales[at // WIDTH], like)
+    def int16(numbers, scales, at, like):  # type: ignore[no-untyped-def]
+        return _load_int16(numbers, at, like) * splat(scales[at // WIDTH], like)
 
-    return halves
+    return int16
 
 
 @overload(note)
@@ -330,13 +332,13 @@ def _note(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, value, seed: store(numbers, at, value)
 
-    def halves(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
+    def int16(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
         like = kind_of(value)
         scale = max(_greatest(value), LEAST) / TOP
         scales[at // WIDTH] = scale
-        _store_halves(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
+        _store_int16(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
 
-    return halves
+    return int16
 
 
 def _operator(symbol: Any, instruction: str) -> None:
@@ -365,7 +367,7 @@ _operator(operator.truediv, "fdiv")
 
 @intrinsic
 def fetch_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
-    """Add to a shared counter; what it was before."""
+    """Add to a shared counter; returns its old value."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.atomic_rmw("add", builder.gep(args[0], [args[1]]), args[2], "seq_cst")
@@ -375,7 +377,7 @@ def fetch_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
 
 @intrinsic
 def peek(typing: Any, array: Any, index: Any) -> Any:
-    """A shared counter as the others left it."""
+    """The current value of a shared counter."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load_atomic(builder.gep(args[0], [args[1]]), "acquire", 8)
@@ -385,7 +387,7 @@ def peek(typing: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def give_way(typing: Any) -> Any:
-    """Let another thread that waits for this core have it (POSIX ``sched_yield``)."""
+    """Give the core to another thread that waits for it (POSIX ``sched_yield``)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(_INT32, [])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_numpy, copied, namespace
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
@@ -168,7 +168,8 @@ class StreetEngine:
         return Regrets(one, two, self._zeros(p, rows) if predictive else None)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
-        return Regrets(+regrets.regret, None, None if regrets.instant is None else +regrets.instant)
+        instant = None if regrets.instant is None else copied(regrets.instant)
+        return Regrets(copied(regrets.regret), None, instant)
 
     def roots(self, p: int) -> Array:
         return self.run.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
@@ -227,7 +228,7 @@ class StreetEngine:
 
     def _matched(self, p: int, regrets: Regrets, rates: Array) -> Array:
         """[own action, hand] what regret matching plays."""
-        weights, out = regrets.regret, +regrets.regret
+        weights, out = regrets.regret, copied(regrets.regret)
         if regrets.instant is not None:
             kept = namespace(weights).where(weights > 0, rates[0], rates[1])
             weights = weights * kept + regrets.instant

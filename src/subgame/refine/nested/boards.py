@@ -294,7 +294,9 @@ class BoardNest:
         """[root, unit, hand] the opponent's reach of bets that expensive solves have added."""
         o = 1 - self.player
         reached = stage.reaches(o, sigma, reach)[0]
-        first = {home: j for j, home in reversed(list(enumerate(street.home[o])))}  # at the roots
+        first = {
+            home: j for j, home in reversed(list(enumerate(street.first_root[o])))
+        }  # at the roots
         rows = [
             street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
             for k, spot in enumerate(spots)
@@ -444,9 +446,11 @@ def _moved(
     for s, (street, whole) in enumerate(zip(streets, source, strict=True)):
         found = {
             (home, state.history): j
-            for j, (home, state) in enumerate(zip(whole.home[p], whole.states[p], strict=True))
+            for j, (home, state) in enumerate(
+                zip(whole.first_root[p], whole.states[p], strict=True)
+            )
         }
         for j, state in enumerate(street.states[p]):
-            there = edges(whole, p, found[street.home[p][j], state.history])
+            there = edges(whole, p, found[street.first_root[p][j], state.history])
             into.blocks[s][edges(street, p, j)] = sigma.blocks[s][there]
     return into

@@ -251,7 +251,7 @@ class RangeExpansion:
         """[way, board, hand] the opponent's reach of bets that an expensive solve has added."""
         o = 1 - self.p
         reached = stage.row_reach(o, sigma, flat(reach))[0]
-        first = {home: j for j, home in reversed(list(enumerate(street.home[o])))}
+        first = {root: j for j, root in reversed(list(enumerate(street.first_root[o])))}
         taken = [
             street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
             for k, spot in enumerate(spots)
@@ -356,7 +356,7 @@ def moved(source: RangeTree, sigma: Any, target: RangeTree, p: int) -> NDArray[n
     def keys(street: Street) -> list[Hashable]:
         return [
             (home, state.history)
-            for home, state in zip(street.home[p], street.states[p], strict=True)
+            for home, state in zip(street.first_root[p], street.states[p], strict=True)
         ]
 
     for s, (street, whole) in enumerate(zip(target.streets, source.streets, strict=True)):

@@ -1,11 +1,15 @@
 """The betting of a hold'em tree: one tree per street, the same on every board.
 
-A street starts at its *roots*, the ways in which the betting before it can have ended, and ends in
-*leaves*, the roots of the next street. A player's reach changes only where she acts, so all she
-needs is a *row* (a vector over her hands) per root and per own action. What couples the players
-are terminals: a fold or a showdown takes the opponent's reach from one of her rows, a *lane*, and
-pays into one of ours. Lanes lie side by side, `LANES` to a chunk, for the kernels to work on at
-once.
+A street starts at its *roots*, one for each way in which the betting before it can end. It ends at
+its *leaves*, which are the roots of the next street.
+
+A *row* is one of the player's sequences on a street, as a vector over hands: one row per root, then
+one per action of the player. A player's reach changes only where the player acts, so rows are all
+that the kernels keep.
+
+Terminals couple the players. A fold or a showdown reads the opponent's reach in one of the
+opponent's rows and adds a value to one of the traverser's rows. An opponent's row that terminals
+read is a *lane*. Lanes are grouped into chunks of `LANES`, which the kernels process at once.
 """
 
 from __future__ import annotations
@@ -25,44 +29,44 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LANES = 16
 SHOWDOWN, FOLD = 1, 2
-"""What is paid from the lanes of a chunk: bits of `BettingTree.chunk_kind`."""
+"""The terminals of a chunk: bits of `BettingTree.chunk_kind`."""
 
 
 class BettingTree(NamedTuple):
-    """The betting of all streets as a kernel sees it. sp = 2 * street + player."""
+    """The betting of all streets as flat arrays for kernels. sp = 2 * street + player."""
 
-    roots: Ints  # [street + 1] ways into each street; the last entry is 0
-    rows: Ints  # [sp] roots plus own actions
-    infoset_at: Ints  # [sp + 1] her decisions, in topological order
-    parent: Ints  # [i] the row it hangs below
+    roots: Ints  # [street + 1] number of roots of each street; the last entry is 0
+    rows: Ints  # [sp] number of rows: roots plus the player's actions
+    infoset_at: Ints  # [sp + 1] the player's decisions, in topological order
+    parent: Ints  # [i] the row that leads to the decision
     first: Ints  # [i] the row of its first action
-    actions: Ints  # [i]
-    chunk_at: Ints  # [sp + 1] chunks of lanes whose reach she gives
+    actions: Ints  # [i] number of actions
+    chunk_at: Ints  # [sp + 1] chunks of the player's lanes
     chunk_kind: Ints  # [c] SHOWDOWN, FOLD or both
-    lane_row: Ints  # [c * LANES] her row in each lane; the lanes left over repeat row 0
-    end_at: Ints  # [2 c + 1] what is paid to her opponent from chunk c: showdowns, then folds
-    end_lane: Ints  # [e] 0 .. LANES - 1
-    end_row: Ints  # [e] her opponent's row
-    end_scale: Floats  # [e] chips; negative where the opponent is the one who folds
-    end_first: Ints  # [e] whether it is the first to pay into its row
-    blank_at: Ints  # [sp + 1]
-    blank_row: Ints  # [..] her rows that no end pays into
-    leaf_at: Ints  # [sp + 1]
-    leaf_row: Ints  # [k] her row at each way out of the street
+    lane_row: Ints  # [c * LANES] the player's row in each lane; 0 in the lanes left over
+    end_at: Ints  # [2 c + 1] terminals that read chunk c: showdowns, then folds
+    end_lane: Ints  # [e] the lane, 0 .. LANES - 1
+    end_row: Ints  # [e] the row of the other player, who is paid
+    end_scale: Floats  # [e] chips; negative where the player who is paid has folded
+    end_first: Ints  # [e] whether it is the first terminal that pays into its row
+    blank_at: Ints  # [sp + 1] offsets into the next
+    blank_row: Ints  # [..] the player's rows that no terminal pays into
+    leaf_at: Ints  # [sp + 1] offsets into the next
+    leaf_row: Ints  # [k] the player's row at each leaf of the street
 
 
 @dataclass(frozen=True)
 class Ending:
-    """A terminal of one street: where it is in each player's rows."""
+    """A terminal of one street, and the row of each player that leads to it."""
 
     rows: tuple[int, int]
-    stake: int
+    stake: int  # chips that the loser pays
     folded: int  # a player, or -1 for a showdown
 
 
 @dataclass
 class Street:
-    """One street's betting, while it is built and for whoever wants names."""
+    """One street's betting as lists with names; `lay_out` makes arrays of it."""
 
     roots: list[Betting]
     index: int  # into STREETS
@@ -70,8 +74,8 @@ class Street:
     parent: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     first: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     states: tuple[list[Betting], list[Betting]] = field(default_factory=lambda: ([], []))
-    home: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
-    """[i] the root, of the first street, below which each decision lies."""
+    first_root: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    """[i] the root of the first street from which each decision is reached."""
     at: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(
         default_factory=lambda: ([], [])
     )
@@ -82,10 +86,12 @@ class Street:
     endings: list[Ending] = field(default_factory=list)
     leaves: list[Betting] = field(default_factory=list)
     leaf_rows: list[tuple[int, int]] = field(default_factory=list)
-    leaf_home: list[int] = field(default_factory=list)
+    leaf_first_root: list[int] = field(default_factory=list)
+    """[leaf] the root of the first street from which each leaf is reached."""
 
     @property
     def decisions(self) -> int:
+        """Number of decisions of both players."""
         return len(self.parent[0]) + len(self.parent[1])
 
 
@@ -94,22 +100,21 @@ def grow(
     roots: Sequence[Betting] | None = None,
     added: Mapping[int, str] | None = None,
 ) -> list[Street]:
-    """The betting trees of every street from where the game starts, or from `roots` of one street.
+    """The betting trees of all streets, from the start of the game or from `roots` on one street.
 
-    `added` has one more action for some of the roots, by their number.
+    `added` gives some of the roots, by their number, one more action.
     """
     streets: list[Street] = []
     here = [game.start()] if roots is None else list(roots)
-    index, home = here[0].street, list(range(len(here)))
+    index, first_roots = here[0].street, list(range(len(here)))
     while here:
         street = Street(here, index)
         street.rows[:] = [len(here)] * 2
         for k, state in enumerate(here):
-            _grow(
-                game, street, state, (k, k), home[k], (added or {}).get(k) if not streets else None
-            )
+            extra = (added or {}).get(k) if not streets else None
+            _grow(game, street, state, (k, k), first_roots[k], extra)
         streets.append(street)
-        here, index, home = street.leaves, index + 1, street.leaf_home
+        here, index, first_roots = street.leaves, index + 1, street.leaf_first_root
     return streets
 
 
@@ -118,7 +123,7 @@ def _grow(
     street: Street,
     state: Betting,
     rows: tuple[int, int],
-    home: int,
+    first_root: int,
     added: str | None = None,
 ) -> None:
     if state.is_over and state.folded >= 0:
@@ -130,7 +135,7 @@ def _grow(
         else:
             street.leaves.append(state)
             street.leaf_rows.append(rows)
-            street.leaf_home.append(home)
+            street.leaf_first_root.append(first_root)
         return
     p, actions = state.player, game.actions(state)
     if added is not None:
@@ -140,16 +145,16 @@ def _grow(
     street.parent[p].append(rows[p])
     street.first[p].append(begin)
     street.states[p].append(state)
-    street.home[p].append(home)
+    street.first_root[p].append(first_root)
     street.at[p].append(rows)
     street.actions[p].append(actions)
     for a, action in enumerate(actions):
         below = (begin + a, rows[1]) if p == 0 else (rows[0], begin + a)
-        _grow(game, street, state.child(action), below, home)
+        _grow(game, street, state.child(action), below, first_root)
 
 
 def decisions(streets: Sequence[Street], p: int) -> dict[tuple[str, ...], tuple[int, int]]:
-    """From the actions so far to (street, number) of player `p`'s decision."""
+    """Betting history -> (street, number) of player `p`'s decision after it."""
     return {
         state.history: (s, j)
         for s, street in enumerate(streets)
@@ -218,7 +223,7 @@ def lay_out(streets: list[Street]) -> BettingTree:
 def _first(
     ends: list[tuple[int, int, float]], end_at: list[int], chunk_at: list[int]
 ) -> list[bool]:
-    """Which ends are the first to pay into their row, street by street and player by player."""
+    """[e] whether the terminal is the first that pays into its row."""
     out = []
     for begin, end in pairwise(chunk_at):
         seen: set[int] = set()
@@ -233,10 +238,10 @@ def _scale(ending: Ending, p: int) -> float:
 
 
 def _chunks(street: Street, p: int) -> list[list[tuple[int, list[Ending]]]]:
-    """Player `p`'s rows that end the hand, with the endings of each, `LANES` at a time.
+    """Player `p`'s rows at which the hand ends, with the terminals of each, `LANES` at a time.
 
-    Rows with a showdown come first, among them those with a fold too, so that few chunks need
-    both.
+    Rows with a showdown come first, and among them those that have a fold as well, so that few
+    chunks contain both.
     """
     by_row: dict[int, list[Ending]] = {}
     for ending in street.endings:

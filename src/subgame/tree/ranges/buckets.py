@@ -1,8 +1,8 @@
-"""Buckets: hands that a player does not tell apart on some street of a hold'em tree.
+"""Buckets: a card abstraction of some streets of a hold'em tree.
 
-On a bucketed street her infosets are (betting, bucket) instead of (betting, board, hand). Hands on
-different boards, and with different pasts, may share a bucket: a player may forget. What she plays
-is all the same a strategy of the whole tree, in which the hands of a bucket do alike.
+On a bucketed street a player's infosets are (betting, bucket) instead of (betting, board, hand).
+Hands on different boards and with different pasts may share a bucket (imperfect recall). The result
+is still a strategy of the whole tree, in which all hands of a bucket have the same probabilities.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"))
@@ -38,65 +38,63 @@ Mask = NDArray[np.bool_]
 class Grouping:
     """The buckets of one street."""
 
-    of: Map  # [unit, hand in the deck's order]; -1 where the board blocks it or nobody holds it
+    of: Map  # [board, hand in the deck's order]; -1 where it is blocked or in nobody's range
     count: int
-    weight: (
-        Floats  # [unit] how likely its boards are: the product of `BoardArrays.weight` down to it
-    )
+    weight: Floats  # [board] its probability: the product of `BoardArrays.weight` down to it
 
 
 class Buckets:
-    """Per street which bucket each hand on each board belongs to.
+    """The bucket of each hand on each board, street by street.
 
-    `maps` has an array ``[unit, hand]`` for each street that is bucketed, by its name: units are
-    the street's boards in the order of ``tree.units``, hands are in the deck's order, and buckets
-    count from 0. What it says of hands that nobody holds there does not matter. Hands that suits
-    exchange must share a bucket, for the tree keeps one board for all that suits exchange. Trees
-    whose hands are merged have no buckets: compile them with ``merge="boards"``.
+    `maps` has an array ``[board, hand]`` for each bucketed street, by the street's name: boards are
+    in the order of ``tree.units``, hands in the deck's order, and buckets count from 0. Entries of
+    hands outside both ranges are ignored. Hands that a suit symmetry of the board exchanges must
+    share a bucket, because the tree keeps one board for all boards that suit symmetry makes equal.
+    Trees with merged hands cannot have buckets: compile them with ``merge="boards"``.
     """
 
     def __init__(self, tree: RangeTree, maps: Mapping[str, Any]) -> None:
         check_not_merged(tree)
         self.tree = tree
         self.groupings: dict[int, Grouping] = {}
-        """By the number of the street in the tree."""
+        """Buckets of each bucketed street, by its number in the tree."""
         for name, given in maps.items():
             s = _street(tree, name)
             self.groupings[s] = _grouping(tree, s, name, np.asarray(given))
 
     @classmethod
     def lossless(cls, tree: RangeTree, streets: Iterable[str] | None = None) -> Buckets:
-        """A bucket for each hand and board that suits do not exchange: nothing is forgotten."""
+        """A bucket of its own for each hand on each board, up to suit symmetry: no abstraction."""
         chosen = _names(tree) if streets is None else streets
         return cls(tree, {name: _lossless(tree, _street(tree, name)) for name in chosen})
 
     @classmethod
     def by_strength(cls, tree: RangeTree, street: str, count: int) -> Buckets:
-        """`count` buckets of equal mass by the chance to win against any hand.
+        """`count` buckets of equal mass, by the probability to win against a random hand.
 
-        On a street with cards to come that is the mean over all boards to come. Where hands are
-        equally strong, buckets keep neighbouring boards together.
+        On a street with cards to come that is the mean over all boards to come. Hands of equal
+        strength are ordered by board.
         """
         if count < 1:
-            raise SubgameError(f"There must be a bucket at least, not {count}.")
+            raise SubgameError(f"count must be a whole number of at least 1, not {count}.")
         s = _street(tree, street)
         return cls(tree, {street: _equal_mass(tree, s, strengths(tree, street), count)})
 
     def __or__(self, other: Buckets) -> Buckets:
-        """The streets of both; of a street in both, those of `other`."""
+        """The buckets of both; where both have a street, those of `other`."""
         if other.tree is not self.tree:
-            raise SubgameError("Only buckets of the same tree go together.")
+            raise SubgameError("Buckets can be combined only if they belong to the same tree.")
         both = Buckets(self.tree, {})
         both.groupings = {**self.groupings, **other.groupings}
         return both
 
     def places(self, s: int, p: int, wide: int) -> Map:
-        """[unit, h] the bucket at each place of player `p`'s hand order; -1 beyond her hands."""
+        """[board, h] the bucket of each hand in player `p`'s order; -1 past the last hand."""
         grouping = self.groupings[s]
         out = np.full((len(grouping.of), wide), -1, np.int32)
-        unit, player, place, hand = _held(self.tree, s)
+        board, player, place, hand = _held(self.tree, s)
         mine = player == p
-        out[unit[mine], place[mine]] = grouping.of[unit[mine], hand[mine]]
+        out[board[mine], place[mine]] = grouping.of[board[mine], hand[mine]]
         return out
 
     def __repr__(self) -> str:
@@ -110,21 +108,23 @@ class Buckets:
 
 
 def strengths(tree: RangeTree, street: str) -> Floats:
-    """[unit, hand] the chance to win (ties count half) against any hand; 0 where it is blocked.
+    """[board, hand] the probability to win against a random hand, ties counting half; 0 if blocked.
 
-    On a street with cards to come, the mean over all boards to come.
+    On a street with cards to come it is the mean over all boards to come.
     """
     return _strengths(tree, _street(tree, street))
 
 
 def check_not_merged(tree: RangeTree) -> None:
-    """Refuse trees that have no buckets."""
+    """Raise an error if a tree cannot have buckets."""
     if not isinstance(tree, RangeTree):
-        raise SubgameError("Buckets are for hold'em trees; other games merge infosets.")
+        raise SubgameError(
+            "Buckets need a hold'em tree; for other games, abstract the infosets of the game."
+        )
     if tree.merged:
         raise SubgameError(
-            "Hands that are the same are one in this tree, and buckets are of hands apart; "
-            'compile it with merge="boards".'
+            "Hands are merged by suit symmetry in this tree, but buckets need every hand for "
+            'itself; compile the game with merge="boards".'
         )
 
 
@@ -140,14 +140,14 @@ def _street(tree: RangeTree, name: str) -> int:
     return names.index(name)
 
 
-def _units(tree: RangeTree, s: int) -> Ints:
+def _boards(tree: RangeTree, s: int) -> Ints:
     return np.flatnonzero(tree.boards.street == s)
 
 
 def _held(tree: RangeTree, s: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Unit, player, place and hand of all that is held on a street."""
-    b, units = tree.boards, _units(tree, s)
-    both = slice(2 * int(units[0]), 2 * int(units[-1]) + 2)
+    """Board, player, place and hand of all hands that can be held on a street."""
+    b, boards = tree.boards, _boards(tree, s)
+    both = slice(2 * int(boards[0]), 2 * int(boards[-1]) + 2)
     many = b.hands[both]
     row = np.repeat(np.arange(len(many)), many)
     place = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
@@ -157,57 +157,56 @@ def _held(tree: RangeTree, s: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _held_mask(tree: RangeTree, s: int) -> Mask:
-    """[unit, hand] whether anybody holds it."""
-    mask = np.zeros((len(_units(tree, s)), tree.holdem.deck.num_hands), dtype=np.bool_)
-    unit, _, _, hand = _held(tree, s)
-    mask[unit, hand] = True
+    """[board, hand] whether either player can hold it."""
+    mask = np.zeros((len(_boards(tree, s)), tree.holdem.deck.num_hands), dtype=np.bool_)
+    board, _, _, hand = _held(tree, s)
+    mask[board, hand] = True
     return mask
 
 
 def _kinds(tree: RangeTree, s: int) -> Iterator[tuple[Ints, Ints]]:
-    """Boards with the same suits to exchange, and [hand] the first that these exchange with it."""
-    units: Any = tree.units
-    bits = units.dealt[s].symmetries
+    """Boards with the same suit symmetries, and [hand] the first hand equivalent under them."""
+    bits = tree.units.dealt[s].symmetries
     for kind in np.unique(bits):
         if kind > 1:
             yield np.flatnonzero(bits == kind), suit_classes(tree.holdem.deck, int(kind))
 
 
 def _chance(tree: RangeTree, s: int) -> Floats:
-    """[unit] boards it stands for, times the probability of each, from the tree's start."""
-    weight = tree.boards.weight[_units(tree, 0)]
+    """[board] its probability from the start of the tree, times the boards it represents."""
+    weight = tree.boards.weight[_boards(tree, 0)]
     for k in range(1, s + 1):
-        weight = weight[_parents(tree, k)] * tree.boards.weight[_units(tree, k)]
+        weight = weight[_parents(tree, k)] * tree.boards.weight[_boards(tree, k)]
     return weight
 
 
 def _parents(tree: RangeTree, s: int) -> Ints:
-    units: Any = tree.units
-    found: Ints = units.dealt[s].parent
-    return found
+    return tree.units.dealt[s].parent
 
 
 def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Grouping:
-    """A map that has been looked at."""
+    """The buckets of a street from a map, after checking it."""
     held = _held_mask(tree, s)
     if given.shape != held.shape or given.dtype.kind not in "iu":
         raise SubgameError(
-            f"Buckets on the {name} are whole numbers, one for each of {held.shape[0]:,} boards "
-            f"and {held.shape[1]:,} hands; what was given has the shape {given.shape} and the "
-            f"type {given.dtype}."
+            f"Buckets on the {name} must be whole numbers, one for each of {held.shape[0]:,} "
+            f"boards and {held.shape[1]:,} hands; an array of shape {given.shape} and type "
+            f"{given.dtype} was given."
         )
     top = int(given.max(where=held, initial=-1))
     if not held.any() or given.min(where=held, initial=0) < 0 or top > np.iinfo(np.int32).max:
-        raise SubgameError(f"Buckets on the {name} count from 0, and every hand needs one.")
+        raise SubgameError(
+            f"Buckets on the {name} must count from 0, and every hand must have one."
+        )
     of = np.where(held, given, -1).astype(np.int32)
     for rows, classes in _kinds(tree, s):
         torn = np.argwhere(of[rows] != of[rows][:, classes])
         if len(torn):
             deck, (k, hand) = tree.holdem.deck, torn[0].tolist()
-            unit: Any = tree.units[int(_units(tree, s)[rows[k]])]
+            board = tree.units[int(_boards(tree, s)[rows[k]])]
             raise SubgameError(
-                f"On '{deck.name(unit.cards)}' suits exchange {deck.hand_name(hand)} with "
-                f"{deck.hand_name(int(classes[hand]))}, so that they must share a bucket."
+                f"On '{deck.name(board.cards)}' a suit symmetry exchanges {deck.hand_name(hand)} "
+                f"with {deck.hand_name(int(classes[hand]))}, so they must share a bucket."
             )
     return Grouping(of, top + 1, _chance(tree, s))
 
@@ -222,7 +221,7 @@ def _lossless(tree: RangeTree, s: int) -> Map:
 
 
 def _alike(tree: RangeTree, s: int, found: Map) -> Map:
-    """Hands that suits exchange get what the first of them has."""
+    """Give hands that a suit symmetry exchanges the bucket of the first of them."""
     for rows, classes in _kinds(tree, s):
         found[rows] = found[rows][:, classes]
     return found
@@ -232,19 +231,18 @@ def _alike(tree: RangeTree, s: int, found: Map) -> Map:
 
 
 def _strengths(tree: RangeTree, s: int) -> Floats:
-    units: Any = tree.units
-    cards: Ints = units.dealt[s].cards
+    cards = tree.units.dealt[s].cards
     if s == len(tree.streets) - 1:
         made = [_shown(tree, cards[at : at + BATCH]) for at in range(0, len(cards), BATCH)]
         return np.concatenate(made)
-    below, weight = _strengths(tree, s + 1), tree.boards.weight[_units(tree, s + 1)]
-    free = _free(tree, units.dealt[s + 1].cards)
+    below, weight = _strengths(tree, s + 1), tree.boards.weight[_boards(tree, s + 1)]
+    free = _free(tree, tree.units.dealt[s + 1].cards)
     ends = np.searchsorted(_parents(tree, s + 1), np.arange(len(cards) + 1))
     total, count = np.empty((2, len(cards), below.shape[1]))
     for u in range(len(cards)):
         some = slice(ends[u], ends[u + 1])
         total[u], count[u] = weight[some] @ below[some], weight[some] @ free[some]
-    for rows, classes in _kinds(tree, s):  # a board below stands for those that suits make of it
+    for rows, classes in _kinds(tree, s):  # a child represents all boards of its class
         for table in (total, count):
             sums = np.zeros((len(rows), len(classes)))
             np.add.at(sums.T, classes, table[rows].T)
@@ -253,25 +251,25 @@ def _strengths(tree: RangeTree, s: int) -> Floats:
 
 
 def _free(tree: RangeTree, cards: Ints) -> Mask:
-    """[u, hand] whether the board leaves it."""
+    """[u, hand] whether the board does not block it."""
     taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
     left: Mask = (tree.holdem.deck.hand_masks & taken[:, None]) == 0
     return left
 
 
 def _shown(tree: RangeTree, cards: Ints) -> Floats:
-    """[u, hand] strength where hands are shown down.
+    """[u, hand] strength on the last street.
 
-    Hands that are weaker, twice, and equal ones: sums by rank over all hands, less those over the
-    hands with either card. The hand itself is in both, so it is put back once.
+    It counts weaker hands twice and equal hands once: the sum by rank over all hands, minus the
+    sums over the hands with either card. Both subtract the hand itself, so it is added back once.
     """
     deck, boards = tree.holdem.deck, len(cards)
     group, groups = dense_ranks(rank_hands(cards, deck), np.arange(deck.num_hands))
-    many, free, unit = int(groups.max()), group >= 0, np.arange(boards)[:, None]
-    line = np.where(free, group.astype(np.int64) * boards + unit, many * boards)
+    many, free, board = int(groups.max()), group >= 0, np.arange(boards)[:, None]
+    line = np.where(free, group.astype(np.int64) * boards + board, many * boards)
 
     def below(places: list[Ints], bins: int) -> Ints:
-        """Weaker twice and equal once, by group."""
+        """Weaker hands twice and equal hands once, by group."""
         met = sum(
             np.bincount(each.ravel(), minlength=(many + 1) * boards * bins) for each in places
         )
@@ -285,7 +283,7 @@ def _shown(tree: RangeTree, cards: Ints) -> Floats:
 
 
 def _equal_mass(tree: RangeTree, s: int, strength: Floats, count: int) -> Map:
-    """Buckets in the order of strength, the same mass in each as near as can be."""
+    """Buckets in order of strength, of mass as equal as possible."""
     held = _held_mask(tree, s)
     at = np.flatnonzero(held)
     mass = np.repeat(_chance(tree, s), held.sum(1))
@@ -294,7 +292,7 @@ def _equal_mass(tree: RangeTree, s: int, strength: Floats, count: int) -> Map:
     found = np.full(held.shape, -1, np.int32)
     found.ravel()[at[order]] = np.minimum(count * middle / mass.sum(), count - 1)
     found = _alike(tree, s, found)
-    number = np.zeros(count + 1, np.int32)  # the last is of hands that nobody holds
+    number = np.zeros(count + 1, np.int32)  # the last is for hands outside both ranges
     number[found[held]] = 1
     number = np.cumsum(number, dtype=np.int32) - np.int32(1)
     return number[found]

@@ -1,9 +1,10 @@
-"""Dealing hold'em: the boards of every street, and which of them and of the cards are the same.
+"""Dealing hold'em: the boards of every street, up to suit symmetry.
 
-Boards that differ only in the names of suits which neither the cards so far nor the ranges tell
-apart are dealt once, with a weight. Where no flush can come any more in some suits and the ranges
-do not tell them apart, their cards of one rank are *the same card* several times
-(`isomorphism.same_cards`): one hand stands for all that are the same, and one next card.
+Boards that differ only by a permutation of suits are dealt once, with a weight, if the cards so far
+and the ranges treat those suits alike. Where no flush is possible any more in some suits and the
+ranges treat them alike, cards of one rank in these suits are *equivalent*
+(`isomorphism.same_cards`). One hand then represents each class of equivalent hands, and one next
+card each class of equivalent cards.
 """
 
 from __future__ import annotations
@@ -29,43 +30,43 @@ Count = TypeVar("Count", int, Ints)
 
 
 def padded(hands: Count) -> Count:
-    """Hands, up to a full vector of `LANES`."""
+    """A number of hands, rounded up to a multiple of `LANES`."""
     return -(-hands // LANES) * LANES
 
 
 class Dealt(NamedTuple):
-    """The boards of one street, those below one parent side by side."""
+    """The boards of one street; those with the same parent are consecutive."""
 
     cards: Ints  # [u, card] in the order dealt
-    parent: Ints  # [u] counted on the street above; -1: none
+    parent: Ints  # [u] index of the parent on the street before; -1: none
     weight: Floats  # [u] as in `BoardArrays`
-    symmetries: NDArray[np.uint32]  # [u] a bit for each permutation of the suits, see `Board`
+    symmetries: NDArray[np.uint32]  # [u] one bit per suit permutation, see `Board.symmetries`
 
-    def some(self, units: slice) -> Dealt:
-        return Dealt(
-            self.cards[units], self.parent[units], self.weight[units], self.symmetries[units]
-        )
+    def some(self, at: slice) -> Dealt:
+        """Some of the boards."""
+        return Dealt(self.cards[at], self.parent[at], self.weight[at], self.symmetries[at])
 
 
 class Cards(NamedTuple):
-    """Which cards and hands are the same as others, and who holds what."""
+    """Which cards and hands are equivalent, and which hands each player can hold."""
 
-    same: Ints  # [card] the lowest card that it is the same as; itself on a board
-    slot: Ints  # [card] its number in `BoardArrays`
-    upper: Ints  # [card] the next card that is the same; -1: none. Cards are dealt from above
-    first: Ints  # [hand] the hand that stands for it
+    same: Ints  # [card] the lowest card that is equivalent to it; itself if it is on the board
+    slot: Ints  # [card] the number of its class in `BoardArrays`
+    upper: Ints  # [card] the next higher equivalent card; -1: none. The highest is dealt first
+    first: Ints  # [hand] the hand that represents it
     kept: tuple[Ints, Ints]  # [..] the hands each player can hold
 
     @property
     def merged(self) -> bool:
-        """Whether any are."""
+        """Whether any cards are equivalent."""
         return bool((self.upper >= 0).any())
 
     @classmethod
     def of(cls, deck: Deck, same: Ints, kept: list[Ints]) -> Cards:
+        """Tables from `same` and the hands `kept` by each player."""
         numbers, slot = np.unique(same, return_inverse=True)
         upper = np.full(deck.size, -1)
-        second = numbers.copy()  # the next of each kind after the first
+        second = numbers.copy()  # the second card of each class
         for card in range(deck.size - 1, -1, -1):
             above = np.flatnonzero(same[card + 1 :] == same[card])
             if len(above):
@@ -77,21 +78,24 @@ class Cards(NamedTuple):
         return cls(same, slot, upper, first, (kept[0], kept[1]))
 
     def stand(self, p: int) -> Ints:
-        """The hands that stand for player `p`'s."""
+        """The hands that represent player `p`'s hands."""
         return np.unique(self.first[self.kept[p]])
 
 
 def dealt_first(boards: Sequence[Sequence[int]], symmetries: Ints) -> Dealt:
-    """Boards that nothing lies above."""
+    """The boards of a tree's first street, which have no parent."""
     if len({len(cards) for cards in boards}) != 1:
-        raise SubgameError("Boards side by side must be one or more, with equally many cards.")
+        raise SubgameError("A tree must have one or more first boards, with equally many cards.")
     cards = np.array([tuple(cards) for cards in boards], dtype=np.int64)
     bits = np.full(len(cards), (1 << symmetries).sum(), dtype=np.uint32)
     return Dealt(cards, np.full(len(cards), -1), np.ones(len(cards)), bits)
 
 
 def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
-    """The permutations that leave suits alone of which cards are the same: no more is in others."""
+    """The suit permutations that fix every suit with equivalent cards.
+
+    The other permutations add nothing: merging the hands has used them already.
+    """
     suits = np.unique(
         np.flatnonzero(np.bincount(same, minlength=deck.size)[same] > 1) % deck.num_suits
     )
@@ -100,11 +104,12 @@ def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
 
 
 def check_first(deck: Deck, top: Dealt, street: int) -> None:
+    """Raise an error unless every board has as many cards as the street needs."""
     for cards in top.cards.tolist():
         deck.mask(cards)
         if len(cards) != BOARD_CARDS[street]:
             raise SubgameError(
-                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards; "
+                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards, but "
                 f"'{deck.name(cards)}' has {len(cards)}."
             )
 
@@ -112,7 +117,7 @@ def check_first(deck: Deck, top: Dealt, street: int) -> None:
 def deal_out(
     game: Holdem, streets: list[Street], top: Dealt, same: Cards, limit: float
 ) -> Iterator[Dealt]:
-    """Every board, street by street, if what a solver keeps of them fits."""
+    """All boards, street by street; an error if a solver's numbers for them exceed `limit`."""
     needed, boards = 0, top
     for s, street in enumerate(streets):
         if s > 0:
@@ -127,13 +132,13 @@ def deal_out(
             over = int(total[np.argmax(total > limit)])
             raise MemoryLimitError(
                 f"{game} needs more than {human_bytes(over)} to solve, over the limit "
-                f"of {human_bytes(limit)}; narrower ranges, fewer bet sizes or a higher limit help."
+                f"of {human_bytes(limit)}; use narrower ranges, fewer bet sizes or a higher limit."
             )
         yield boards
 
 
 def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:
-    """[u] how many of the hands `kept` each board leaves."""
+    """[u] how many of the hands `kept` each board does not block."""
     both = np.zeros((deck.size, deck.size), dtype=np.int64)  # 1: the two cards are such a hand
     low, high = deck.hands[kept].T
     both[low, high] = both[high, low] = 1
@@ -143,12 +148,12 @@ def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:
 
 
 def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
-    """The boards with the next cards dealt, one of each kind that suits exchange.
+    """The boards with the next cards dealt, one for each class of deals under suit symmetry.
 
-    Of deals that suits exchange the first stands for all. Which it is, and how many they are,
-    depends on the suits alone: whatever leaves a board as it is makes free cards of free cards.
-    Of cards that are the same the last one left stands for all, so that those which stand for
-    hands are the last to be dealt.
+    The first deal of a class represents it. Which deal that is, and how many there are, depends on
+    the permutations alone: a permutation that fixes a board maps undealt cards to undealt cards. Of
+    equivalent cards, the highest that is left represents them, so that the cards which represent
+    hands are dealt last.
     """
     size, new = deck.size, cards - above.cards.shape[1]
     permutations = card_permutations(deck)
@@ -159,7 +164,7 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
     bit = np.uint32(1) << np.arange(len(permutations), dtype=np.uint32)
     stay = np.where(images == own, bit[:, None], np.uint32(0)).sum(0, dtype=np.uint32)
     kinds, kind = np.unique(above.symmetries, return_inverse=True)
-    times = np.zeros((len(kinds), len(deals)), dtype=np.int64)  # 0: another stands for it
+    times = np.zeros((len(kinds), len(deals)), dtype=np.int64)  # 0: another represents it
     for k, bits in enumerate(kinds):
         _, first, count = np.unique(
             images[(bits & bit) != 0].min(0), return_index=True, return_counts=True
@@ -171,7 +176,7 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
     possible = free & (times > 0)[kind]
     left: Ints = np.ones(len(deals), dtype=np.int64)
     if same.merged:
-        assert new == 1  # as long as a flop is to come, every suit can make a flush
+        assert new == 1  # before the flop every suit can still make a flush
         card = deals[:, 0]
         upper = np.maximum(same.upper[card], 0).astype(np.uint64)
         possible &= (same.upper[card] < 0) | ((taken[:, None] >> upper) & np.uint64(1) == 1)

@@ -1,7 +1,7 @@
-"""The hands of boards in the order that kernels want, as flat arrays.
+"""`BoardArrays`: all boards of a hold'em tree as flat arrays, with hands in the kernels' order.
 
-By rank where hands are shown down, then so that hands which share a card stand together. A whole
-game has tens of thousands of boards, so all of it is done for `BATCH` boards at a time.
+Hands are ordered by rank on the last street, then so that hands which share a card are consecutive.
+A whole game has tens of thousands of boards, so `BATCH` boards are laid out at a time.
 """
 
 from __future__ import annotations
@@ -25,40 +25,41 @@ Small = NDArray[np.uint16]
 Floats = NDArray[np.float64]
 Keys = NDArray[np.int32]
 BATCH = 128
-"""Boards laid out at once: few calls for many boards, and arrays that stay in the cache."""
+"""Boards laid out at once: few calls for many boards, and arrays small enough for the cache."""
 
 
 class BoardArrays(NamedTuple):
-    """All units as a kernel sees them. up = 2 * unit + player; h = place in a unit's hand order.
+    """All boards as kernels see them. u board; up = 2 * board + player; h place in the hand order.
 
-    Hands of a unit come in *runs* that share a card, and runs in *groups* of equal rank. Cards that
-    are the same have one number, from 0 on.
+    A *place* is the index of a hand in the order of its board and player. The hands of a board come
+    in *runs* that share a card, and runs in *groups* of equal rank. Equivalent cards have one
+    number, counted from 0. The *orbits* are the classes of hands that suit symmetry exchanges.
     """
 
     street: Ints  # [u] counted from the tree's first street
-    child_at: Ints  # [u + 1] its units below are child_at[u] .. child_at[u + 1] - 1
-    weight: Floats  # [u] boards it stands for, times the probability of each
-    hands: Ints  # [up]
+    child_at: Ints  # [u + 1] its children are the boards child_at[u] .. child_at[u + 1] - 1
+    weight: Floats  # [u] number of boards it represents, times the probability of each
+    hands: Ints  # [up] number of hands
     store_at: Ints  # [up] where its regrets start
     hand_at: Ints  # [up] where its hands start in the next four
-    other: Small  # [h] the card that the run does not share
-    above: Small  # [h] the same hand's place in the unit above
-    same: Small  # [h] and in the opponent's order; `padded(hands)` where she cannot hold it
+    other: Small  # [h] the card of the hand that its run does not share
+    above: Small  # [h] the same hand's place on the parent board
+    same: Small  # [h] its place in the opponent's order; `padded(hands)` if not in that range
     hand: Small  # [h] the hand itself, in the deck's order
     run_at: Ints  # [up] where its runs start in the next two
     run_card: Small  # [r] the card the run shares
     run_start: Small  # [r] its first hand; one more entry ends the last run
     group_at: Ints  # [up] where its groups start in the next
     group_run: Small  # [g] its first run; one more entry ends the last group
-    groups: Ints  # [u]
+    groups: Ints  # [u] number of groups
     orbit_at: Ints  # [up] where its orbits start in the next two
-    orbits: Ints  # [up] classes of hands that suits exchange; 0: none are exchanged
+    orbits: Ints  # [up] number of orbits; 0: the board has no suit symmetry
     orbit_start: Ints  # [o] into orbit_hand; one more entry ends the last orbit
     orbit_hand: Small  # places of hands, orbit by orbit
-    size_at: Ints  # [u] where its cards start in the next; -1: every card is there once
-    size: Floats  # [card] how often it is left
+    size_at: Ints  # [u] where its cards start in the next; -1: no cards are equivalent
+    size: Floats  # [card] how many equivalent cards are left
     dealt: Ints  # [u] the card dealt last
-    share: Floats  # [u] one by how often that was left before
+    share: Floats  # [u] one divided by how many of these were left before it was dealt
 
 
 _CARD = 6  # bits of a card
@@ -68,7 +69,7 @@ _PLACE = 11  # bits of a place: 1,326 hands
 
 
 def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
-    """[u, hand] -1 where the board blocks it; all equal where nothing is shown down."""
+    """[u, hand] ranks, -1 where the board blocks the hand; all equal before the last street."""
     if shown:
         return rank_hands(cards, deck)
     taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
@@ -77,7 +78,7 @@ def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
 
 
 def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
-    """[u, hand] ranks counted from 0 among the hands `anyone` holds, and [u] how many there are."""
+    """[u, hand] ranks counted from 0 among the hands in `anyone`, and [u] how many there are."""
     width = int(ranks.max(initial=0)) + 2
     at = ranks + (np.arange(len(ranks)) * width + 1)[:, None]
     there = np.zeros(len(ranks) * width, dtype=np.bool_)
@@ -89,14 +90,15 @@ def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int1
 
 
 def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
-    """[u, h] hands by group, then so that runs are long: group, shared card, other card.
+    """[u, h] hands as sorted keys (group, shared card, other card), so that runs are long.
 
-    Of its two cards a hand shares the one that more hands of its group have.
+    The shared card of a hand is the one of its two cards that more hands of its group have.
     """
     low, high = slot[deck.hands[held].T]
     mine = group if len(held) == group.shape[1] else group[:, held]
     line = mine + (np.cumsum(groups) - groups)[:, None]
-    line = np.where(mine < 0, groups.sum(), line) * deck.size  # blocked hands count apart
+    # Blocked hands have a bin of their own.
+    line = np.where(mine < 0, groups.sum(), line) * deck.size
     lows, highs = line + low, line + high
     bins = int(groups.sum() + 1) * deck.size
     table = np.bincount(lows.ravel(), minlength=bins)
@@ -116,7 +118,7 @@ def lay_out_hands(
     cards: Cards,
     progress: Callable[[int], None] | None,
 ) -> BoardArrays:
-    """Boards as flat arrays."""
+    """All boards as flat arrays."""
     parts: list[dict[str, NDArray[Any]]] = []
     done = 0
     above: Small = np.zeros((0, deck.num_hands), dtype=np.uint16)
@@ -128,7 +130,7 @@ def lay_out_hands(
             parts.append({**batch.hand_parts(above), **batch.run_parts(), **batch.orbit_parts()})
             if not last:
                 below[2 * begin : 2 * (begin + BATCH)] = batch.places
-            done += batch.units
+            done += batch.count
             if progress is not None:
                 progress(done)
         above = below
@@ -136,7 +138,7 @@ def lay_out_hands(
 
 
 def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
-    """How often each card is left on each board; boards on which that is the same share a row."""
+    """How many equivalent cards are left on each board; boards with equal counts share an entry."""
     boards = [each.cards for each in dealt]
     last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
     size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
@@ -160,11 +162,11 @@ def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[An
 
 
 class _Batch:
-    """Some boards of a street. up = 2 * unit + player, as in `BoardArrays`."""
+    """Some boards of a street. up = 2 * board + player, as in `BoardArrays`."""
 
     def __init__(self, deck: Deck, boards: Dealt, cards: Cards, last: bool) -> None:
         self.deck, self.boards, self.last = deck, boards, last
-        self.units = len(boards.cards)
+        self.count = len(boards.cards)
         kept = [cards.stand(p) for p in (0, 1)]
         self.alike = np.array_equal(kept[0], kept[1])
         anyone = np.union1d(kept[0], kept[1])
@@ -176,10 +178,10 @@ class _Batch:
         keys = keys * 2 if self.alike else keys
         self.hands = np.stack([(each < _NO_HAND).sum(1) for each in keys], axis=1).ravel()  # [up]
         wide = int(self.hands.max())
-        both = np.full((self.units, 2, wide), _NO_HAND, dtype=np.int32)
+        both = np.full((self.count, 2, wide), _NO_HAND, dtype=np.int32)
         for p, each in enumerate(keys):
             both[:, p, : each.shape[1]] = each[:, :wide]
-        self.keys = both.reshape(2 * self.units, wide)  # [up, h]
+        self.keys = both.reshape(2 * self.count, wide)  # [up, h]
         self.real = np.arange(wide) < self.hands[:, None]
         names = np.zeros(_PAIR + 1, dtype=np.uint16)
         for held, one in itertools.product(kept, (0, 1)):
@@ -189,29 +191,29 @@ class _Batch:
 
     @cached_property
     def places(self) -> Small:
-        """[up, hand] its place; ``padded(hands)`` where it is not held."""
-        size = self.deck.num_hands + 1  # one more, for what is no hand
-        found = np.empty((2 * self.units, size), dtype=np.uint16)
+        """[up, hand] its place; ``padded(hands)`` where it cannot be held."""
+        size = self.deck.num_hands + 1  # one more, for padding
+        found = np.empty((2 * self.count, size), dtype=np.uint16)
         found[:] = padded(self.hands)[:, None]
         hand = np.where(self.real, self.hand, self.deck.num_hands)
-        at = np.arange(2 * self.units)[:, None] * size + hand
+        at = np.arange(2 * self.count)[:, None] * size + hand
         found.ravel()[at] = np.arange(self.hand.shape[1], dtype=np.uint16)
         return found[:, :-1]
 
     def _real(self, table: NDArray[Any]) -> NDArray[Any]:
-        """Hands one after another."""
+        """The entries of real hands, without padding, as a flat array."""
         flat: NDArray[Any] = table.ravel() if self.real.all() else table[self.real]
         return flat
 
     def hand_parts(self, above: Small) -> dict[str, NDArray[Any]]:
-        """Fields of `BoardArrays` by hand; `above` are `places` on the whole street above."""
+        """Fields of `BoardArrays` by hand; `above` is `places` of the whole street before."""
         h = np.broadcast_to(np.arange(self.hand.shape[1], dtype=np.uint16), self.hand.shape)
         up, same = h, h
         if self.boards.parent[0] >= 0:
             rows = (2 * self.boards.parent[:, None] + np.arange(2)).ravel()
             up = above.take(rows[:, None] * self.deck.num_hands + self.hand)
         if not self.alike:
-            other = np.arange(2 * self.units) ^ 1
+            other = np.arange(2 * self.count) ^ 1
             same = self.places.take(other[:, None] * self.deck.num_hands + self.hand)
         return {
             "hands": self.hands,
@@ -222,7 +224,7 @@ class _Batch:
         }
 
     def run_parts(self) -> dict[str, NDArray[Any]]:
-        """Fields by run and by group; for those that say where, how many there are."""
+        """Fields by run and by group; fields of offsets hold counts until `_joined`."""
         head = self.keys >> _CARD
         new = self.real.copy()
         new[:, 1:] &= head[:, 1:] != head[:, :-1]
@@ -230,21 +232,21 @@ class _Batch:
         row, start = np.divmod(at, max(1, head.shape[1]))
         found = head.take(at)
         runs = np.bincount(row, minlength=len(head))
-        slots = np.repeat(self.groups + 1, 2)
-        first = np.cumsum(slots) - slots
-        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=slots.sum())
-        before = np.repeat(np.cumsum(runs) - runs, slots)
+        sizes = np.repeat(self.groups + 1, 2)
+        first = np.cumsum(sizes) - sizes
+        inside = np.bincount(first[row] + (found >> _CARD) + 1, minlength=sizes.sum())
+        before = np.repeat(np.cumsum(runs) - runs, sizes)
         return {
             "run_at": runs + 1,
             "run_card": _ended(row, found & _ONE, np.zeros(len(head)), np.uint16),
             "run_start": _ended(row, start, self.hands, np.uint16),
-            "group_at": slots,
+            "group_at": sizes,
             "group_run": (np.cumsum(inside) - before).astype(np.uint16),
             "groups": self.groups,
         }
 
     def orbit_parts(self) -> dict[str, NDArray[Any]]:
-        """Fields by orbit; boards have none where suits exchange nothing or nothing is below."""
+        """Fields by orbit; boards without suit symmetry and boards of the last street have none."""
         bits = np.repeat(self.boards.symmetries, 2)
         moved = np.flatnonzero((bits > 1) & (not self.last))
         lines = np.zeros(len(bits), dtype=np.int64)
@@ -265,7 +267,7 @@ class _Batch:
 
 
 def suit_classes(deck: Deck, symmetries: int) -> Ints:
-    """[hand] the first hand that suits exchange with it."""
+    """[hand] the first hand that the given suit permutations exchange with it."""
     images = hand_permutations(deck)
     chosen = [k for k in range(len(images)) if symmetries >> k & 1]
     first: Ints = images[chosen].min(0)
@@ -273,7 +275,7 @@ def suit_classes(deck: Deck, symmetries: int) -> Ints:
 
 
 def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> NDArray[Any]:
-    """Values row by row, each row with one more entry at its end."""
+    """Values row by row; each row gets one more entry at its end."""
     out = np.empty(len(values) + len(ends), dtype=kind)
     out[np.arange(len(values)) + row] = values
     out[np.cumsum(np.bincount(row, minlength=len(ends)) + 1) - 1] = ends
@@ -286,7 +288,7 @@ def _joined(
     parts: list[dict[str, NDArray[Any]]],
     sizes: dict[str, NDArray[Any]],
 ) -> BoardArrays:
-    """All batches together; what was counted in each becomes where it starts."""
+    """The batches joined; counts become offsets."""
     members = np.cumsum([0, *(len(part["orbit_hand"]) for part in parts)])
     for part, at in zip(parts, members, strict=False):
         part["orbit_start"] += at

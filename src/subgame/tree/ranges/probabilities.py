@@ -1,8 +1,8 @@
-"""Probabilities over a hold'em tree, in the kernels' layout ``[unit][tile][action][LANES]``.
+"""Probabilities over a hold'em tree, in the kernels' layout ``[board][tile][action][LANES]``.
 
-The tiles of a street's boards follow one another, however many hands each board leaves. So all
-numbers of a street are one block ``[tile, action, LANES]``, in which a decision is a slice of the
-middle axis, and no board is looked at by itself.
+The tiles of a street's boards are consecutive. So all numbers of a street are one block
+``[tile, action, LANES]``, in which a decision is a slice of the middle axis, and the boards of a
+street are processed together.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 Ints = NDArray[np.int64]
 CHUNK = 1 << 18
-"""Numbers worked on at once, so that they stay in the cache."""
+"""Numbers processed at once, so that they stay in the cache."""
 
 HUGE = 1e37
-"""Weights above this might add up to more than float32 can hold."""
+"""Sums of weights above this may overflow float32."""
 
 
 class Chunk(NamedTuple):
     """Some tiles of one street."""
 
     where: slice
-    """In a player's numbers."""
+    """Where they are in the player's array."""
     actions: int
-    """Of all the player's decisions on the street."""
+    """Number of actions at all the player's decisions on the street."""
     decisions: list[slice]
-    """Each decision's actions among them."""
+    """The actions of each decision among them."""
     padded: Ints
-    """[k] tiles that are not full."""
+    """[k] the tiles with padding."""
     padding: NDArray[np.bool_]
-    """[k, LANES] which lanes of those are no hands."""
+    """[k, LANES] which lanes of these tiles are padding."""
 
 
 def chunks(streets: list[Street], boards: BoardArrays, p: int) -> Iterator[Chunk]:
@@ -86,7 +86,7 @@ def normalise(
 
 
 def sums_error(streets: list[Street], boards: BoardArrays, p: int, probs: NDArray[Any]) -> float:
-    """By how much the sum over a decision's actions is off 1 for some hand, at most."""
+    """The largest difference from 1 of a hand's probabilities summed over a decision's actions."""
     worst = 0.0
     for chunk in chunks(streets, boards, p):
         given = probs[chunk.where].reshape(-1, chunk.actions, LANES)

@@ -1,15 +1,18 @@
-"""The boards of a hold'em tree, and the tree itself.
+"""`RangeTree`: hold'em compiled board by board, and the list of its boards.
 
-A *unit* is one board on one street, with the hands each player can hold there in an order that
-suits its evaluator: by rank where hands are shown down. BoardList hang below one another by the cards
-dealt. Boards that differ only in the names of suits which neither the cards so far nor the ranges
-tell apart are one unit, counted as often as it stands for (see `BoardArrays.weight`); what comes back
-from it is averaged over the hands that those suits exchange.
+A *board* here is the public cards on one street, with the hands that each player can hold, in the
+order that the kernels need: by rank on the last street. Every board after the first street has a
+parent, the board before its last cards were dealt.
 
-Where no flush can come any more in some suits and the ranges do not tell them apart, their cards of
-one rank are *the same card* several times (`isomorphism.same_cards`): a unit then has one hand for
-all that are the same, and one board for all next cards that are. Kernels see places of hands and
-slots of cards, with how often each card is left; everybody else sees every hand.
+Boards that differ only by a permutation of suits are one board, if the cards so far and the ranges
+treat those suits alike. It is weighted by the number of boards it represents
+(`BoardArrays.weight`), and its values are averaged over the hands that the permutations exchange.
+
+Hands can be merged too. Where no flush is possible any more in some suits and the ranges treat
+these suits alike, their cards of one rank are *equivalent* (`isomorphism.same_cards`). A board then
+has one hand for each class of equivalent hands, and one child for each class of equivalent next
+cards. Kernels see the merged hands, and how many cards of each class are left; all other code sees
+every hand.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ Merge = bool | Literal["boards"]
 
 @dataclass(frozen=True)
 class Board:
-    """One board; its hands are looked up when they are asked for."""
+    """One board of a tree; its hands are looked up on demand."""
 
     cards: tuple[int, ...]
     street: int
@@ -64,17 +67,17 @@ class Board:
 
     @property
     def symmetries(self) -> Ints:
-        """Permutations of the suits that leave it, and the ranges, as they are."""
+        """The suit permutations that change neither the board nor the ranges."""
         of, bits = self.of, int(self.of.dealt[self.street].symmetries[self._place])
         return np.array([k for k in range(of.permutations) if bits >> k & 1], dtype=np.int64)
 
     @property
     def hands(self) -> tuple[Ints, Ints]:
-        """[h] in each player's order; those that are the same stand together."""
+        """[h] each player's hands in the kernels' order; merged hands are next to each other."""
         return self.held(0)[0], self.held(1)[0]
 
     def held(self, p: int) -> tuple[Ints, Ints]:
-        """[h] player `p`'s hands, and the kernels' place of each."""
+        """[h] player `p`'s hands, and the index that each has in the kernels' order."""
         b, cards = self.of.boards, self.of.cards
         at = int(b.hand_at[2 * self.number + p])
         hands = b.hand[at : at + int(b.hands[2 * self.number + p])].astype(np.int64)
@@ -91,7 +94,7 @@ class Board:
 
     @property
     def ranks(self) -> NDArray[np.int16]:
-        """[hand] all equal where nothing is shown down; evaluated anew on each call."""
+        """[hand] strength ranks; all equal before the last street. Computed on each call."""
         if self.street == len(self.of.dealt) - 1:
             return rank_hands(self.cards, self.of.deck)
         return np.zeros(self.of.deck.num_hands, dtype=np.int16)
@@ -102,7 +105,7 @@ class Board:
 
 
 class BoardList(Sequence[Board]):
-    """All boards of a tree, street by street; each is made when it is asked for."""
+    """All boards of a tree, street by street; a `Board` is created on demand."""
 
     def __init__(self, deck: Deck, dealt: list[Dealt], boards: BoardArrays, cards: Cards) -> None:
         self.deck, self.dealt, self.boards, self.cards = deck, dealt, boards, cards
@@ -118,22 +121,22 @@ class BoardList(Sequence[Board]):
     def __getitem__(self, u: slice) -> list[Board]: ...
     def __getitem__(self, u: int | slice) -> Board | list[Board]:
         if isinstance(u, slice):
-            return [self._unit(k) for k in range(*u.indices(len(self)))]
+            return [self._board(k) for k in range(*u.indices(len(self)))]
         if not -len(self) <= u < len(self):
             raise IndexError(u)
-        return self._unit(int(u) % len(self))
+        return self._board(int(u) % len(self))
 
     def __iter__(self) -> Iterator[Board]:
-        return map(self._unit, range(len(self)))
+        return map(self._board, range(len(self)))
 
     def chance(self, u: int) -> float:
-        """How likely the cards of a board are dealt, given what both players hold."""
+        """The probability that the cards of a board are dealt, given both players' hands."""
         chance = 1.0
-        while (unit := self._unit(u)).parent >= 0:
-            chance, u = chance * unit.weight, unit.parent
+        while (board := self._board(u)).parent >= 0:
+            chance, u = chance * board.weight, board.parent
         return chance
 
-    def _unit(self, u: int) -> Board:
+    def _board(self, u: int) -> Board:
         s = int(self.boards.street[u])
         k, street = u - self.first[s], self.dealt[s]
         above = int(street.parent[k])
@@ -144,25 +147,26 @@ class BoardList(Sequence[Board]):
 
 @dataclass(frozen=True, eq=False)
 class RangeSide:
-    """One player's side of a `RangeTree`: infosets are counted, and named on demand."""
+    """One player's part of a `RangeTree`; names of infosets are computed on demand."""
 
     player: int
     holdem: Holdem = field(repr=False)
     streets: list[Street] = field(repr=False)
     units: BoardList = field(repr=False)
-    slots: Sequence[str] = field(repr=False)  # [s] the hands on the first board
+    slots: Sequence[str] = field(repr=False)
+    """[s] names of the root infosets: the hands on the first board."""
     reach: Floats = field(repr=False)  # [s]
-    num_sequences: int  # what a solver keeps per regret or average, padding included
+    num_sequences: int  # numbers of an array of regrets or averages, padding included
 
     @cached_property
     def _infoset_at(self) -> Ints:
-        """[u + 1] the infosets of each unit: decisions times hands, hands innermost."""
+        """[u + 1] where each board's infosets start; they are ``[decision, hand]``."""
         decisions = np.array([len(street.parent[self.player]) for street in self.streets])
         return np.append(0, np.cumsum(decisions[self.units.boards.street] * self._hands))
 
     @cached_property
     def _hands(self) -> Ints:
-        """[u]"""
+        """[u] how many hands the player can hold."""
         units = self.units
         if not units.cards.merged:
             return units.boards.hands[self.player :: 2]
@@ -173,7 +177,7 @@ class RangeSide:
         return self.streets[int(self.units.boards.street[u])]
 
     def locate(self, i: int) -> tuple[int, int, int]:
-        """(unit, decision, place of the hand) of infoset `i`."""
+        """(board, decision, index of the hand) of infoset `i`."""
         u = int(np.searchsorted(self._infoset_at, i, side="right")) - 1
         j, h = divmod(int(i - self._infoset_at[u]), int(self._hands[u]))
         return u, j, h
@@ -185,7 +189,7 @@ class RangeSide:
         return found
 
     def cells(self, u: int, j: int) -> NDArray[np.int64]:
-        """[h, action] the sequences of decision `j` on the board of unit `u`."""
+        """[h, action] the sequences of decision `j` on board `u`."""
         p, street = self.player, self._street(u)
         edges = street.rows[p] - len(street.roots)
         h = self.units[u].held(p)[1]
@@ -208,13 +212,13 @@ class RangeSide:
         return cells
 
     def decisions(self) -> Iterator[tuple[Ints, tuple[str, ...]]]:
-        """Per street and decision the sequences [board and hand, action], and the actions."""
+        """For each street and decision: the sequences [board and hand, action], and the actions."""
         for s, street in enumerate(self.streets):
             for j, actions in enumerate(street.actions[self.player]):
                 yield self.street_cells(s, j), actions
 
     def name(self, i: int) -> str:
-        """What the player knows at infoset `i`: the own hand, the board and the betting."""
+        """The name of infoset `i`: the player's hand, the board and the betting."""
         u, j, h = self.locate(i)
         hand = self.units[u].held(self.player)[0][h]
         state = self._street(u).states[self.player][j]
@@ -227,12 +231,12 @@ class RangeSide:
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """[i]"""
+        """[i] names of the infosets."""
         return OnDemand(int(self._infoset_at[-1]), self.name)
 
     @cached_property
     def actions(self) -> Sequence[tuple[str, ...]]:
-        """[i]"""
+        """[i] names of the actions at each infoset."""
         return OnDemand(int(self._infoset_at[-1]), self.actions_at)
 
     @cached_property
@@ -247,7 +251,7 @@ class RangeSide:
 
 
 class OnDemand(Sequence[Any]):
-    """A list whose items are computed when they are asked for."""
+    """A sequence whose items are computed on demand."""
 
     def __init__(self, length: int, item: Callable[[int], Any]) -> None:
         self.length, self.item = length, item
@@ -268,10 +272,10 @@ class OnDemand(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeTree(PublicTree):
-    """Hold'em compiled: the betting of each street once, and a unit for every board.
+    """Hold'em compiled: the betting of each street once, and all boards.
 
-    Strategies over it are float32, in the kernels' own layout ``[unit][tile][action][LANES]``: the
-    hands of a board in tiles of `LANES`, the last one padded. Root slots have no part in them.
+    Strategies over it are float32, in the kernels' layout ``[board][tile][action][LANES]``: the
+    hands of a board in tiles of `LANES`, the last tile padded. Root infosets have no numbers there.
     """
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float32)
@@ -283,28 +287,28 @@ class RangeTree(PublicTree):
     betting_tree: BettingTree
     boards: BoardArrays
     deals: float
-    """The sum of all pairs' weights: a root value divided by it is an expectation."""
+    """The sum of the weights of all pairs of hands; root values divided by it are expectations."""
 
     def action_class(self, action: str) -> str:
-        """fold, call (or check) or raise (or bet)."""
+        """The kind of an action: fold, call (or check) or raise (or bet)."""
         return {"f": "fold", "c": "call"}.get(action[0], "raise")
 
     def stored(self, p: int) -> int:
-        """Numbers a solver keeps per regret or average of player `p`."""
+        """The size of an array of player `p`'s regrets or averages."""
         return self.players[p].num_sequences
 
     def edges(self, u: int, p: int) -> int:
-        """Player `p`'s actions on the street of unit `u`."""
+        """The number of player `p`'s actions on the street of board `u`."""
         street = self.streets[int(self.boards.street[u])]
         return street.rows[p] - len(street.roots)
 
     def name_of(self, hand: int, cards: tuple[int, ...], state: Any) -> str:
-        """How an infoset is called; the game's own states call it the same."""
+        """The name of an infoset, the same as the game's states give it."""
         return self.holdem.infoset_name(hand, cards, state)
 
     @property
     def num_nodes(self) -> int:
-        """Decisions, ends and cards to come, each board counted."""
+        """Number of public states: decisions, terminals and deals, on all boards."""
         return sum(
             street.decisions + len(street.endings) + len(street.leaves)
             for street in (self.streets[int(s)] for s in self.boards.street)
@@ -316,12 +320,12 @@ class RangeTree(PublicTree):
 
     @property
     def num_cards(self) -> int:
-        """Cards that are not the same."""
+        """Number of classes of equivalent cards."""
         return int(self.units.cards.slot.max()) + 1
 
     @property
     def merged(self) -> bool:
-        """Whether hands that are the same are one in it."""
+        """Whether hands are merged by suit symmetry."""
         return self.units.cards.merged
 
     def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[np.float32]:
@@ -349,24 +353,26 @@ def compile_range_tree(
     roots: list[Betting] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RangeTree:
-    """Compile hold'em. With `every_hand` a hand outside the range is a root slot of reach 0.
+    """Compile hold'em board by board.
 
-    `merge` says what is one where the game allows it: boards that suits exchange ("boards"), cards
-    that are the same as well (True), or nothing (False).
+    With `every_hand`, hands outside the range are root infosets too, with reach 0.
 
-    `memory_limit` is checked against what a solver will keep: two float32 per action, hand and
-    board. `progress` is called now and then with the number of boards laid out so far.
+    `merge` says what is merged by suit symmetry where the game allows it: boards ("boards"), boards
+    and hands (True), or nothing (False).
 
-    With `boards`, those stand side by side on the first street instead of the game's own, each
-    with every hand that it leaves, weight 1 and no suits exchanged. Root slots are then those of
-    the first of them, reach is 1 and `deals` counts the pairs of hands on one board: whoever
-    solves such a tree brings a reach for every board. `roots` are the ways into the first street,
-    instead of `game.start()`.
+    `memory_limit` is compared with what a solver allocates: two float32 per action, hand and board.
+    `progress` is called now and then with the number of boards laid out so far.
+
+    `boards` are the boards of the first street, instead of the game's one board. Each has weight 1,
+    every hand that it does not block, and no suit symmetry. The root infosets are then those of the
+    first of them, reach is 1, and `deals` counts the pairs of hands on one board. The caller gives
+    the solver a reach for every board. `roots` are the betting states at which the first street
+    begins, instead of `game.start()`.
     """
     if merge not in (True, False, "boards"):
-        raise SubgameError(f'merge is True, "boards" or False, not {merge!r}.')
+        raise SubgameError(f'merge must be True, "boards" or False, not {merge!r}.')
     if roots is not None and len({root.street for root in roots}) != 1:
-        raise SubgameError("The roots of a tree must be one or more, all on the same street.")
+        raise SubgameError("A tree must have one or more roots, all on the same street.")
     streets = grow(game, roots)
     deck, weights = game.deck, game.weights()
     if boards is None:
@@ -401,7 +407,7 @@ def put_together(
     reach: tuple[Floats, Floats],
     deals: float,
 ) -> RangeTree:
-    """A tree from its betting and its boards; `reach` is that of the first board's hands."""
+    """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
     one, two = (
         RangeSide(
             player=p,
@@ -428,7 +434,7 @@ def put_together(
 
 
 def _stored(streets: list[Street], boards: BoardArrays, p: int) -> int:
-    """Numbers kept of player `p`: where those of the last board end."""
+    """The size of player `p`'s arrays: where the numbers of the last board end."""
     last = len(boards.street) - 1
     street = streets[int(boards.street[last])]
     edges = street.rows[p] - len(street.roots)

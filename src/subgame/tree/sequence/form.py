@@ -1,7 +1,7 @@
-"""`Form`: the sequence form as plain tables, and how it is laid out as a `SequenceTree`.
+"""`Form`: the sequence form as plain tables, and `assemble`, which makes a `SequenceTree` of it.
 
-A form (infosets with a parent sequence, payoff entries) is easy to build, cut and put a gadget on.
-`assemble` lays it out for the kernels: infosets into blocks, terminals into groups of equal
+A form (infosets with a parent sequence, payoff entries) is easy to build, to cut and to extend by a
+gadget. `assemble` arranges it for the kernels: infosets in blocks, terminals in groups of equal
 matrices.
 """
 
@@ -29,15 +29,15 @@ from subgame.tree.sequence.walk import Histories
 
 @dataclass(frozen=True)
 class FormPlayer:
-    """One player of a `Form`. Sequences: first the root slots, then each infoset's actions."""
+    """One player of a `Form`. Sequences: first the root infosets, then each infoset's actions."""
 
-    slots: Sequence[str]  # [s]
-    reach: Floats  # [s]
+    slots: Sequence[str]  # [s] names of the root infosets
+    reach: Floats  # [s] the player's reach there
     names: Sequence[str]  # [i]
     actions: Sequence[tuple[str, ...]]  # [i]
-    parent: Index  # [i] a slot or a sequence of an earlier infoset
-    node: Index  # [i]
-    origin: Index  # [i]
+    parent: Index  # [i] a root infoset or a sequence of an earlier infoset
+    node: Index  # [i] public state
+    origin: Index  # [i] index in the game's table of infosets; -1 for an infoset of a gadget
 
     @property
     def start(self) -> Index:
@@ -48,7 +48,7 @@ class FormPlayer:
 
 @dataclass(frozen=True)
 class Form:
-    """The sequence form as plain tables: what `assemble` lays out for the kernels."""
+    """The sequence form as plain tables; `assemble` arranges it for the kernels."""
 
     game: str
     players: tuple[FormPlayer, FormPlayer]
@@ -57,7 +57,7 @@ class Form:
     node_parent: Index
     node_chance: Floats
     histories: Histories | None = None
-    located: tuple[Index, Index] | None = None  # [h] each player's sequence there, -1 outside
+    located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
 
 
 def form_of(
@@ -67,8 +67,8 @@ def form_of(
 ) -> Form:
     """The sequence form of the histories walked.
 
-    A whole game has one root slot a player, the empty sequence; a subgame one per augmented
-    infoset at its top, entered with the given `reach`.
+    A whole game has one root infoset per player, the empty sequence. A subgame has one per
+    augmented infoset at its top, with the given `reach`.
     """
     ends = np.flatnonzero(histories.player == TERMINAL)
     players, located = [], []
@@ -105,9 +105,9 @@ def form_of(
 
 
 def _public_chance(h: Histories) -> Floats:
-    """[n] how likely chance leads to a public state rather than to its siblings.
+    """[n] the probability that chance leads to a public state rather than to its siblings.
 
-    Players' reaches set to one; 0 where (also) a player's action leads there, and at the root.
+    Players' reaches count as one. It is 0 where a player's action leads there, and at the root.
     """
     nodes = len(h.node_names)
     step = np.flatnonzero(h.parent >= 0)
@@ -124,12 +124,12 @@ def _public_chance(h: Histories) -> Floats:
 
 
 def _from_slots(sequence: Index, slots: int) -> Index:
-    """Histories number sequences from 0 and slots as -1 - s; a form puts the slots first."""
+    """From the numbers of `Histories` (root infosets are -1 - s) to a form's (they come first)."""
     return np.where(sequence < 0, -1 - sequence, sequence + slots).astype(np.int32)
 
 
 def assemble(form: Form) -> SequenceTree:
-    """Lay a form out for the kernels."""
+    """Arrange a form for the kernels."""
     placed = [_lay_out(player) for player in form.players]
     (one, map0), (two, map1) = placed
     entries = Entries(
@@ -153,8 +153,9 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
     start = player.start
     depth = np.zeros(count, dtype=np.int64)
-    owner = np.repeat(np.arange(count), sizes)  # the infoset of each sequence past the slots
-    for i in range(count):  # parents come first, so one pass settles every depth
+    # The infoset of each sequence after the root infosets.
+    owner = np.repeat(np.arange(count), sizes)
+    for i in range(count):  # parents come first, so one pass suffices
         if player.parent[i] >= slots:
             depth[i] = depth[owner[player.parent[i] - slots]] + 1
     order = np.lexsort((np.arange(count), sizes, depth))
@@ -168,7 +169,7 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     within = np.arange(count) - np.repeat(edges[:-1], width)
     first = np.repeat(block_start[:-1], width) + within
     stride = np.repeat(width, width)
-    new = np.arange(start[-1], dtype=np.int64)  # old sequence -> new; slots stay
+    new = np.arange(start[-1], dtype=np.int64)  # old sequence -> new; root infosets stay
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
     which = np.arange(start[-1] - slots) - np.repeat(start[:-1] - slots, sizes)
@@ -195,7 +196,7 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
 
 
 class _Group:
-    """Terminals with one matrix: its compressed rows, and what each lane touches."""
+    """Terminals with the same matrix, and the sequences and scale of each lane."""
 
     def __init__(self, row: NDArray[np.int64], col: NDArray[np.int64], value: Floats) -> None:
         self.row, self.col, self.value = row, col, value
@@ -222,7 +223,7 @@ def _group(entries: Entries) -> Terminals:
         cols, local_col = np.unique(col[lo:hi], return_inverse=True)
         scale = float(value[lo])
         matrix = value[lo:hi] / scale
-        # Equal up to rounding is equal: the payoffs of one rule reached by two products of chances.
+        # Rounding differs with the order in which chances are multiplied, so it is ignored.
         key = b"".join(
             (
                 local_row.tobytes(),

@@ -1,11 +1,11 @@
 """`SequenceTree`: the sequence form of a game (von Stengel 1996), blocked by public state.
 
-Each player has a *treeplex*: infosets, each hanging below one of the player's own sequences. A
-player's reach changes only where the player acts, so a reach vector and a value vector over the
-own sequences are all that an engine moves. Terminals couple the two players bilinearly,
-``v0 = M r1`` and ``v1 = -M' r0``, with chance inside ``M``; chance itself is never walked.
+Each player has a *treeplex*: infosets, each with one of the player's sequences as its parent. A
+player's reach changes only where the player acts, so an engine needs only a reach vector and a
+value vector over each player's sequences. Terminals couple the two players bilinearly,
+``v0 = M r1`` and ``v1 = -M' r0``. Chance is inside ``M``; chance nodes are never traversed.
 
-Axis letters: i infoset, q sequence, s root slot, b block, n public node, g terminal group,
+Axis letters: i infoset, q sequence, s root infoset, b block, n public node, g terminal group,
 l lane (one terminal of a group).
 """
 
@@ -29,34 +29,34 @@ Floats = NDArray[np.float64]
 
 
 class Plex(NamedTuple):
-    """What a kernel sees of a player: the treeplex as arrays.
+    """A player's treeplex as arrays for kernels.
 
     Infosets at the same depth of the player's own decisions and with the same number of actions
-    form a block, so that a kernel runs over long contiguous rows ``[action, infoset]``: sequence
+    form a block, so that a kernel runs over long contiguous arrays ``[action, infoset]``: sequence
     ``block_sequence[b] + a * S + k`` is action a at the k-th of the block's S infosets. Blocks
-    are in topological order. Sequences ``0 .. len(slots) - 1`` are the root slots.
+    are in topological order. Sequences ``0 .. len(slots) - 1`` are the root infosets.
     """
 
-    parent: Index  # [i] the sequence it hangs below
-    block_infoset: Index  # [b + 1]
-    block_actions: Index  # [b]
-    block_sequence: Index  # [b]
+    parent: Index  # [i] the sequence that leads to the infoset
+    block_infoset: Index  # [b + 1] the first infoset of each block
+    block_actions: Index  # [b] number of actions
+    block_sequence: Index  # [b] the first sequence of each block
 
 
 class Terminals(NamedTuple):
-    """All terminals, grouped by equal matrix up to a factor; what a kernel sees.
+    """All terminals as arrays for kernels, in groups whose matrices are equal up to a factor.
 
-    The lanes of a group share one sparse matrix ``M`` and differ in the sequences they touch and
-    in a scale. Both ``M`` (by rows: player 0's sequences) and its transpose are kept.
+    The lanes of a group share one sparse matrix ``M`` and differ in their sequences and in a
+    scale. Both ``M`` (its rows are player 0's sequences) and its transpose are stored.
     """
 
     rows: Index  # [g] number of rows of M
-    cols: Index  # [g]
-    lanes: Index  # [g]
+    cols: Index  # [g] number of columns
+    lanes: Index  # [g] number of lanes
     row_sequence: Index  # flat [g][row, lane]: player 0's sequences
     col_sequence: Index  # flat [g][col, lane]: player 1's
     scale: Floats  # flat [g][lane]
-    node: Index  # flat [g][lane]: the public state where it is
+    node: Index  # flat [g][lane]: the public state of the terminal
     row_sequence_at: Index  # [g] offsets into the flat arrays
     col_sequence_at: Index
     scale_at: Index
@@ -80,7 +80,7 @@ class Entries(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Terminals that share a matrix, which is given by coordinates. Axes: l lane, e entry."""
+    """Terminals that share a matrix, as coordinates. Axes: l lane, e entry of the matrix."""
 
     row_sequence: Index  # [row, l]
     col_sequence: Index  # [col, l]
@@ -92,7 +92,7 @@ class Group(NamedTuple):
 
     @property
     def entries(self) -> Entries:
-        """Those of all its lanes."""
+        """The entries of all lanes."""
         return Entries(
             np.tile(self.node, len(self.row)),
             self.row_sequence[self.row].ravel(),
@@ -103,17 +103,17 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Treeplex:
-    """One player's side of a `SequenceTree`."""
+    """One player's part of a `SequenceTree`."""
 
     plex: Plex
-    slots: Sequence[str]  # [s] names of the root slots
+    slots: Sequence[str]  # [s] names of the root infosets
     reach: Floats  # [s] the player's reach at the root; ones, or a range
     names: Sequence[str]  # [i]
     actions: Sequence[tuple[str, ...]]  # [i]
     node: Index  # [i] public node
-    origin: Index  # [i] index in the game's table of infosets, -1 for a gadget's own
+    origin: Index  # [i] index in the game's table of infosets; -1 for an infoset of a gadget
     first: Index  # [i] the sequence of its first action
-    stride: Index  # [i] from one action's sequence to the next
+    stride: Index  # [i] distance from one action's sequence to the next
     num_sequences: int
 
     def sequences(self, i: int) -> NDArray[np.int64]:
@@ -122,7 +122,7 @@ class Treeplex:
         return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
 
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
-        """Every infoset by itself: its sequences [1, action] and its actions."""
+        """For each infoset: its sequences [1, action] and its actions."""
         for i, actions in enumerate(self.actions):
             yield self.sequences(i)[None], actions
 
@@ -132,7 +132,7 @@ class Treeplex:
         return {name: i for i, name in enumerate(self.names)}
 
     def blocks(self) -> Iterator[tuple[slice, int]]:
-        """The sequences of each block, which are ``[action, infoset]``, and how many actions."""
+        """For each block: its sequences ``[action, infoset]``, and its number of actions."""
         sizes = np.diff(self.plex.block_infoset)
         for start, size, actions in zip(
             self.plex.block_sequence.tolist(),
@@ -144,7 +144,7 @@ class Treeplex:
 
     @cached_property
     def infoset_of(self) -> Index:
-        """[q] the infoset a sequence belongs to; ``-1 - s`` for root slot s."""
+        """[q] the infoset a sequence belongs to; ``-1 - s`` for root infoset s."""
         out = -1 - np.arange(self.num_sequences, dtype=np.int32)
         for b, (where, actions) in enumerate(self.blocks()):
             lo, hi = self.plex.block_infoset[b : b + 2]
@@ -153,7 +153,7 @@ class Treeplex:
 
     @cached_property
     def slot_of(self) -> Index:
-        """[q] the root slot a sequence lies below."""
+        """[q] the root infoset from which a sequence is reached."""
         out = np.arange(self.num_sequences, dtype=np.int32)
         for i in range(len(self.names)):  # blocks are in topological order
             out[self.sequences(i)] = out[self.plex.parent[i]]
@@ -162,7 +162,7 @@ class Treeplex:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequenceTree(PublicTree):
-    """A game compiled history by history, or a part of it; what `assemble` makes of a form."""
+    """A game, or a part of it, in sequence form; made by `assemble`."""
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
 
@@ -172,9 +172,9 @@ class SequenceTree(PublicTree):
     node_parent: Index  # [n] -1 at the root
     node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
     histories: Histories | None = None
-    """What it was compiled from; a part or a gadget game has none."""
+    """The histories it was compiled from; None for a part and for a gadget game."""
     located: tuple[Index, Index] | None = None
-    """[h] each player's sequence at each history; a part or a gadget game has none."""
+    """[h] each player's sequence at each history; None for a part and for a gadget game."""
 
     @property
     def num_nodes(self) -> int:
@@ -230,7 +230,7 @@ class SequenceTree(PublicTree):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of structure, names and payoffs: what a stored strategy must match."""
+        """A hash of structure, names and payoffs, which a stored strategy must match."""
         sha = hashlib.sha256()
         for player in self.players:
             sha.update("\x1f".join(player.names).encode())
@@ -246,15 +246,15 @@ class SequenceTree(PublicTree):
 
 
 def sequence_tree(tree: PublicTree) -> SequenceTree:
-    """The same tree, if it is a sequence tree; refuses hold'em compiled board by board."""
+    """The tree itself if it is a sequence tree; an error for hold'em compiled board by board."""
     if not isinstance(tree, SequenceTree):
         raise SubgameError(
-            f"{tree!r} is compiled board by board, and this is for trees compiled history by "
-            "history; compile it with explicit=True."
+            f"{tree!r} is compiled board by board, but this needs a tree compiled history by "
+            "history; compile the game with explicit=True."
         )
     return tree
 
 
 def histories_of(tree: PublicTree) -> Histories | None:
-    """The histories that a tree was compiled from, if it keeps any."""
+    """The histories that a tree was compiled from; None if it keeps none."""
     return tree.histories if isinstance(tree, SequenceTree) else None

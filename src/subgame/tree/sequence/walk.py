@@ -1,9 +1,9 @@
-"""The histories of a game, or of a part of it, walked once and kept as arrays.
+"""`walk`: the histories of a game, or of a part of it, as arrays.
 
-This is the only place that talks to a `Game`. It walks depth first, checks the rules as it goes
-(each complaint is a sentence naming the infoset and the two histories at fault) and leaves a
-frozen table from which public trees are compiled. A walk may start from the top of a subgame
-(`Top`) instead of the start of the game, and may stop at a frontier.
+A walk calls the rules of a `Game`. It visits histories depth first, checks the rules (each error
+names the infoset and the two histories concerned) and makes a frozen table, from which public trees
+are compiled. It can start at the top of a subgame (`Top`) instead of the start of the game, and can
+stop at a frontier.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 BYTES_PER_HISTORY = 42
-"""What one history costs here: the arrays of `Histories`."""
+"""Bytes of one history in the arrays of `Histories`."""
 BYTES_PER_INFOSET = 400
-"""A generous figure for one infoset: its name, its actions and the engine's arrays."""
+"""A generous estimate for one infoset: its name, its actions and the engine's arrays."""
 
 
 FRONTIER = -2
-"""`Histories.player` where a walk was told to stop."""
+"""`Histories.player` where a walk stopped."""
 
 
 class Top(NamedTuple):
@@ -40,7 +40,7 @@ class Top(NamedTuple):
     chance: float = 1.0
     """Probability of all chance moves on the way to it."""
     slots: tuple[int, int] = (0, 0)
-    """Each player's augmented infoset there, as a number."""
+    """The number of each player's root infoset (augmented infoset) there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class InfosetTable:
     names: Sequence[str]
     actions: Sequence[tuple[str, ...]]
     first: Ints  # [i] the first history seen in it
-    parent: Ints  # [i] the player's own sequence leading to it, -1 - s below root slot s
+    parent: Ints  # [i] the player's sequence leading to it, -1 - s from root infoset s
     sequence: Ints  # [i + 1] where its sequences start in the player's numbering
 
 
@@ -58,7 +58,7 @@ class InfosetTable:
 class Histories:
     """All histories in depth-first order, parents first. Axis: h = history.
 
-    A player's *sequence* is an infoset of hers with an action taken there (von Stengel 1996);
+    A player's *sequence* is one of the player's infosets with an action there (von Stengel 1996);
     number ``tables[p].sequence[i] + a`` is action ``a`` at infoset ``i``.
     """
 
@@ -68,7 +68,7 @@ class Histories:
     player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
     action: NDArray[np.int16]  # [h] index of that action among its siblings
     infoset: Ints  # [h] index into tables[player], -1 where nobody acts
-    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root slot s
+    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root infoset s
     chance: Floats  # [h] probability of all chance moves on the way
     payoff: Floats  # [h] to player 0; 0 inside the tree
     node: Ints  # [h] public state
@@ -86,7 +86,7 @@ class Histories:
         return out[::-1]
 
     def state(self, h: int) -> State:
-        """The game's own state at history `h`, reached by replaying its path."""
+        """The game's state at history `h`, by replaying its path."""
         state = self.game.new_initial_state()
         for label in self.path(h):
             state = state.child(label)
@@ -122,7 +122,7 @@ def _ints(values: array[int]) -> Ints:
 
 
 class _Walk:
-    """The state of one walk: growing arrays, and the checks that need to see them."""
+    """The state of one walk: growing arrays, and the checks of the rules."""
 
     def __init__(
         self, game: Game, limit: float, stop: Callable[[State], bool] | None = None
@@ -142,7 +142,7 @@ class _Walk:
         self.derive: bool = False
         self.public_of: list[str] = []
 
-    # Naming things in complaints -------------------------------------------------------------
+    # Errors ----------------------------------------------------------------------------------
     def name(self, h: int) -> str:
         labels, out = list(self.label_index), []
         while h >= 0 and self.parent[h] >= 0:
@@ -163,8 +163,8 @@ class _Walk:
             player = FRONTIER
         elif player not in (0, 1, CHANCE, TERMINAL):
             raise self.fail(
-                f"player {player} acts at history {self.name(parent)} and what follows; "
-                "only two players (0 and 1), chance (-1) and the end (-4) are known."
+                f"player {player} acts right after history {self.name(parent)}; "
+                "the acting player must be 0, 1, chance (-1) or the end (-4)."
             )
         self.parent.append(parent)
         self.edge.append(edge)
@@ -219,7 +219,7 @@ class _Walk:
         above = self.node[parent] if parent >= 0 else -1
         if parent >= 0 and self.public_of[above] == public:
             return above
-        key = (above, public if parent >= 0 else None)  # all tops are one public state
+        key = (above, public if parent >= 0 else None)  # all tops form one public state
         if key not in self.node_index:
             self.node_index[key] = len(self.node_parent)
             self.node_parent.append(above)
@@ -284,10 +284,10 @@ class _Walk:
 
 
 def knowledge(state: State, p: int, player: int, infoset: int, sequence: int) -> tuple[str, object]:
-    """What player `p` knows at a history: her augmented infoset (Burch et al. 2014, Def. 1).
+    """What player `p` knows at a history: the augmented infoset (Burch et al. 2014, Def. 1).
 
-    Her own name for it where the game gives one, otherwise her infoset if she acts, otherwise
-    her last infoset and action.
+    It is the player's infoset where the player acts. Elsewhere it is the information state that
+    the game gives, or the player's last infoset and action if the game gives none.
     """
     if player == p:
         return ("at", infoset)
@@ -305,7 +305,8 @@ def walk(
 ) -> Histories:
     """Walk the histories of `game`; see `subgame.compile` for the arguments.
 
-    From `tops` on, if given, which form one public state; no further than where `stop` says so.
+    The walk starts from `tops`, if given, which form one public state. It does not continue from
+    states for which `stop` returns True.
     """
     if game.num_players != 2:
         raise SubgameError(
@@ -382,12 +383,12 @@ def _freeze(w: _Walk) -> Histories:
 def derive_public(parent: Ints, tokens: tuple[list[int], list[int]]) -> tuple[Ints, Ints, Ints]:
     """The finest public states that no augmented infoset crosses (Burch et al. 2014, Def. 1).
 
-    Histories that share what either player knows are joined; then whatever keeps the classes
-    from forming a tree is joined too (joining closed sets leaves them closed). Returns each
-    history's class, each class's first history and each class's parent, parents first.
+    Histories at which a player knows the same are joined. Then classes that do not form a tree are
+    joined too (joining closed sets leaves them closed). Returns each history's class, each class's
+    first history and each class's parent, parents first.
     """
     size = len(parent)
-    link = np.where(parent < 0, 0, np.arange(size))  # all tops are one public state
+    link = np.where(parent < 0, 0, np.arange(size))  # all tops form one public state
     for known in tokens:  # a history and the first one with the same knowledge are one class
         ids = np.array(known)
         first = np.full(ids.max() + 1, size)
