@@ -111,6 +111,7 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         for move, share in OPTIMUM.items()
     ]
     single = sg.depth_limited(tree, blueprint, at=LIMIT)
+    assert isinstance(single, sg.DepthLimited)
     values = {
         move: sg.expected_value(single, sg.Strategy.from_table(single, {"P1 to move": {move: 1}}))
         for move in OPTIMUM
