@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
 from oracle import Oracle, Profile
+from subgame.refine.decompose import Compact
+from subgame.refine.depth.limit import DepthLimited
 from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 
@@ -64,3 +67,17 @@ def array_of(
     for i, name in enumerate(side.names):
         out[side.sequences(i)] = [table[name][action] for action in side.actions[i]]
     return out
+
+
+def depth_limited(*args: Any, **options: Any) -> DepthLimited:
+    """`sg.depth_limited` of a sequence tree."""
+    found = sg.depth_limited(*args, **options)
+    assert isinstance(found, DepthLimited)
+    return found
+
+
+def cfr_d(*args: Any, **options: Any) -> Compact:
+    """`sg.cfr_d` of a sequence tree."""
+    found = sg.cfr_d(*args, **options)
+    assert isinstance(found, Compact)
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from helpers import tree_of
+from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
 from subgame.papers import burch2014_cfrd
 from subgame.refine.decompose import Roots
@@ -108,7 +108,7 @@ def test_cfr_d_converges_on_leduc() -> None:
     game, tree = sg.games.load("leduc"), tree_of("leduc")
     found = []
     for iterations, inner in ((50, 50), (400, 200)):
-        kept = sg.cfr_d(
+        kept = cfr_d(
             game,
             at=AT,
             iterations=iterations,
@@ -129,7 +129,7 @@ def test_suits_do_not_matter_to_cfr_d() -> None:
     """
     found = []
     for name in ("leduc", "leduc-ranks"):
-        kept = sg.cfr_d(sg.games.load(name), at=AT, iterations=3, subgame_iterations=3)
+        kept = cfr_d(sg.games.load(name), at=AT, iterations=3, subgame_iterations=3)
         whole = kept.whole(tree_of(name), schedule="cfr", iterations=20)
         solved = sg.solve(tree_of(name), "cfr", iterations=50)
         gaps = (sg.exploitability(tree_of(name), whole), solved.exploitability)
@@ -145,7 +145,7 @@ def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
     """
     game, tree = sg.games.load("leduc"), tree_of("leduc")
     iterations, inner = 200, 100
-    kept = sg.cfr_d(game, at=AT, iterations=iterations, subgame_iterations=inner)
+    kept = cfr_d(game, at=AT, iterations=iterations, subgame_iterations=inner)
     trunk_infosets = sum(len(p.names) for p in kept.trunk.players)
     roots = Roots.of(kept.trunk)
     root_infosets = sum(
@@ -160,7 +160,7 @@ def test_theorem_2_bounds_the_regret_of_the_trunk() -> None:
     whole = kept.whole(tree, schedule="cfr+", iterations=1000)
     assert sg.exploitability(tree, whole).mean <= per_player
     # And the part that shrinks does shrink like the theorem's square root, or faster.
-    longer = sg.cfr_d(game, at=AT, iterations=4 * iterations, subgame_iterations=4 * inner)
+    longer = cfr_d(game, at=AT, iterations=4 * iterations, subgame_iterations=4 * inner)
     again = sg.exploitability(tree, longer.whole(tree, schedule="cfr+", iterations=1000)).mean
     assert again < sg.exploitability(tree, whole).mean
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from helpers import profile_of, tree_of
+from helpers import depth_limited, profile_of, tree_of
 from subgame.refine.depth.leaves import Leaf, LeafValues
 from subgame.refine.gadgets import technique
 from subgame.refine.payoffs import Trunk
@@ -41,7 +41,7 @@ def guaranteed(name: str, strategy: sg.Strategy, player: int) -> float:
 # RPS+ (2018, Sec. 2) -------------------------------------------------------------------------
 def test_rps_plus_with_equilibrium_values_alone_is_indifferent() -> None:
     tree = tree_of("rps-plus")
-    limited = sg.depth_limited(tree, sg.blueprint(tree, "equilibrium"), at=AT)
+    limited = depth_limited(tree, sg.blueprint(tree, "equilibrium"), at=AT)
     assert [len(player.names) for player in limited.players] == [1, 0]  # nothing to choose
     np.testing.assert_allclose(np.concatenate([v.value for v in limited.values]), 0, atol=1e-15)
     for move in MIXED:  # whatever P1 does is an equilibrium of this tree, and loses in the game
@@ -64,14 +64,14 @@ def test_rps_plus_with_many_values_is_solved(way: str) -> None:
         "self-generated": lambda: sg.self_generated(tree, blueprint, at=AT),
     }[way]()
     assert len(hers) == (3 if way == "all pure" else 4)
-    limited = sg.depth_limited(sg.games.load("rps-plus"), blueprint, at=AT, continuations=hers)
+    limited = depth_limited(sg.games.load("rps-plus"), blueprint, at=AT, continuations=hers)
     solved = sg.solve_limited(limited)
     assert solved.strategy["P1 to move"] == pytest.approx(MIXED, abs=1e-9)
     assert solved.result.value == pytest.approx(0, abs=1e-12)
     by_cfr = sg.solve_limited(limited, schedule="cfr+", iterations=3000).strategy["P1 to move"]
     assert by_cfr == pytest.approx(MIXED, abs=2e-3)
     if len(hers) > 3:  # one continuation fewer is not enough
-        fewer = sg.depth_limited(tree, blueprint, at=AT, continuations=hers[:3])
+        fewer = depth_limited(tree, blueprint, at=AT, continuations=hers[:3])
         assert guaranteed("rps-plus", sg.solve_limited(fewer).strategy, 0) < -0.1
 
 
@@ -95,7 +95,7 @@ def test_proposition_1(name: str, at: str | tuple[str, ...], player: int) -> Non
     """All pure continuations, our equilibrium below: the trunk is part of an equilibrium."""
     tree, whole = tree_of(name), equilibrium(name)
     hers = sg.all_pure(tree, at=at, player=1 - player)
-    limited = sg.depth_limited(tree, whole.strategy, at=at, player=player, continuations=hers)
+    limited = depth_limited(tree, whole.strategy, at=at, player=player, continuations=hers)
     solved = sg.solve_limited(limited)
     assert solved.result.value == pytest.approx(whole.value, abs=1e-9)
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-8)
@@ -110,7 +110,7 @@ def test_proposition_1_on_random_games(seed: int) -> None:
     tree, whole = tree_of(name), equilibrium(name)
     subgames = sg.cut(tree, "depth 2" if seed % 4 > 1 else "depth 3")
     hers = sg.all_pure(tree, at=subgames, player=1 - player)
-    limited = sg.depth_limited(tree, whole.strategy, at=subgames, player=player, continuations=hers)
+    limited = depth_limited(tree, whole.strategy, at=subgames, player=player, continuations=hers)
     solved = sg.solve_limited(limited)
     assert solved.result.value == pytest.approx(whole.value, abs=1e-8)
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-7)
@@ -122,14 +122,14 @@ def test_one_value_is_not_enough() -> None:
     for seed in range(20):
         name, player = f"random(seed={seed})", seed % 2
         tree, subgames = tree_of(name), sg.cut(tree_of(name), "depth 3")
-        limited = sg.depth_limited(tree, equilibrium(name).strategy, at=subgames, player=player)
+        limited = depth_limited(tree, equilibrium(name).strategy, at=subgames, player=player)
         found = sg.solve_limited(limited)
         assert found.result.value == pytest.approx(equilibrium(name).value, abs=1e-8)
         best = sg.best_completion(tree, found.strategy, at=subgames, player=player)
         lost += best.value < equilibrium(name).value * (1 - 2 * player) - 1e-3
     assert lost >= 4
     for name, at in (("kuhn", ("p", "b")), ("leduc", CARD)):
-        limited = sg.depth_limited(tree_of(name), equilibrium(name).strategy, at=at)
+        limited = depth_limited(tree_of(name), equilibrium(name).strategy, at=at)
         assert guaranteed(name, sg.solve_limited(limited).strategy, 0) < -0.1
 
 
@@ -142,7 +142,7 @@ def test_proposition_1_in_a_subgame(gadget: str) -> None:
     for player in (0, 1):
         hers = sg.all_pure(tree, at=leaves, player=1 - player)
         for within in sequence_subgames(tree, ["r", "cr"]):
-            limited = sg.depth_limited(
+            limited = depth_limited(
                 tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
             )
             assert limited.within is within
@@ -156,7 +156,7 @@ def test_one_value_is_not_safe() -> None:
     tree, whole = tree_of(name), equilibrium(name)
     worst = 0.0
     for within in sequence_subgames(tree, ["r", "cr"]):
-        limited = sg.depth_limited(tree, whole.strategy, at=CARD, player=1, within=within)
+        limited = depth_limited(tree, whole.strategy, at=CARD, player=1, within=within)
         solved = sg.solve_limited(limited, technique="resolve")
         worst = min(worst, guaranteed(name, solved.strategy, 1))
     assert worst < -0.1
@@ -169,7 +169,7 @@ def test_proposition_1_in_subgames_of_random_games(seed: int) -> None:
     leaves = sg.cut(tree, "depth 4")
     hers = sg.all_pure(tree, at=leaves, player=1 - player)
     for within in sequence_subgames(tree, "depth 1"):
-        limited = sg.depth_limited(
+        limited = depth_limited(
             tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
         )
         for gadget in ("resolve", "maxmargin"):
@@ -186,7 +186,7 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
     leaves = sg.cut(tree, "depth 4")
     own, hers = (sg.all_pure(tree, at=leaves, player=p) for p in (0, 1))
     for within in sequence_subgames(tree, "depth 2")[:2]:
-        limited = sg.depth_limited(
+        limited = depth_limited(
             tree, blueprint, at=leaves, continuations=hers, own=own, within=within
         )
         found = sg.solve_limited(limited, technique=gadget).result
@@ -221,7 +221,7 @@ def test_choosing_is_playing(name: str, at: str) -> None:
     blueprint, *others = (sg.Strategy.random(tree, seed) for seed in range(4))
     own, hers = (sg.Continuations.of([blueprint, *others], p) for p in (0, 1))
     for player, mine, yours in ((0, None, hers), (0, own, hers), (1, None, own), (1, hers, own)):
-        limited = sg.depth_limited(
+        limited = depth_limited(
             tree, blueprint, at=at, player=player, continuations=yours, own=mine
         )
         for seed in range(3):
@@ -237,7 +237,7 @@ def test_choosing_is_playing(name: str, at: str) -> None:
 @pytest.mark.parametrize("schedule", ["cfr", "lcfr", "dcfr", "pcfr+", "mccfr(sampling=public)"])
 def test_every_schedule_solves_it(schedule: str) -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 100)
-    limited = sg.depth_limited(tree, blueprint, at=ROUND, continuations=sg.biased(blueprint, 1))
+    limited = depth_limited(tree, blueprint, at=ROUND, continuations=sg.biased(blueprint, 1))
     exact = sg.solve_limited(limited).result.value
     found = sg.solve(limited, schedule, iterations=3000)
     assert found.exploitability < (0.3 if schedule.startswith("mccfr") else 0.03)
@@ -246,7 +246,7 @@ def test_every_schedule_solves_it(schedule: str) -> None:
 
 def test_the_limit_makes_the_tree_small() -> None:
     tree, blueprint = tree_of("leduc"), rough("leduc", 20)
-    limited = sg.depth_limited(tree, blueprint, at=ROUND, continuations=sg.biased(blueprint, 1))
+    limited = depth_limited(tree, blueprint, at=ROUND, continuations=sg.biased(blueprint, 1))
     assert isinstance(limited, sg.PublicTree)
     assert limited.num_infosets < tree.num_infosets / 10
     assert limited.num_nodes == 1 + len({n.split("/")[0] for n in tree.node_names} - {""})
@@ -257,7 +257,7 @@ def test_the_limit_makes_the_tree_small() -> None:
 def test_equal_continuations_are_offered_once() -> None:
     tree = tree_of("kuhn")
     blueprint = sg.Strategy.from_table(tree, {"Kb": {"b": 1}, "Jb": {"p": 1}})
-    limited = sg.depth_limited(tree, blueprint, at="b", continuations=sg.biased(blueprint, 1))
+    limited = depth_limited(tree, blueprint, at="b", continuations=sg.biased(blueprint, 1))
     assert list(limited.players[1].names[-1:]) == ["Qb · how to go on?"]
     assert not {"Kb · how to go on?", "Jb · how to go on?"} & set(limited.players[1].names)
 
@@ -306,7 +306,7 @@ def test_more_values_are_better_on_leduc(player: int) -> None:
 
     hers, biased = sg.biased(blueprint, 1 - player), []
     for count in range(1, len(hers) + 1):
-        limited = sg.depth_limited(
+        limited = depth_limited(
             tree, blueprint, at=subgames, player=player, continuations=hers[:count]
         )
         biased.append(sg.solve_limited(limited))
@@ -335,7 +335,7 @@ def test_self_generated_ends_where_nothing_is_new() -> None:
         reply = sg.best_response(tree, last.strategy, 1)
         if not weaken:  # the trunk is then optimal with the blueprint below it
             assert reply.value == pytest.approx(last.result.exploitability.per_seat[0], abs=1e-8)
-        again = sg.depth_limited(
+        again = depth_limited(
             tree, blueprint, at=ROUND, continuations=hers.add("again", reply.strategy.probs[1])
         )
         assert again.num_infosets == last.limited.num_infosets
@@ -365,34 +365,34 @@ def test_errors_are_sentences() -> None:
     tree = tree_of("kuhn")
     uniform, hers = sg.Strategy.uniform(tree), sg.all_pure(tree_of("kuhn"), at="b", player=1)
     other = sg.Strategy.uniform(tree_of("leduc"))
-    limited = sg.depth_limited(tree, uniform, at="b", continuations=hers)
+    limited = depth_limited(tree, uniform, at="b", continuations=hers)
 
     def wrong(leaf: Leaf) -> LeafValues:
         return LeafValues(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
 
     calls: dict[str, Callable[[], object]] = {
-        "was made for": lambda: sg.depth_limited(tree, other, at="b"),
-        "A blueprint is a Strategy": lambda: sg.depth_limited(tree, None, at="b"),  # type: ignore[arg-type]
-        "0 or 1, not 2": lambda: sg.depth_limited(tree, uniform, at="b", player=2),
-        "pass them as own=": lambda: sg.depth_limited(
+        "was made for": lambda: depth_limited(tree, other, at="b"),
+        "A blueprint is a Strategy": lambda: depth_limited(tree, None, at="b"),  # type: ignore[arg-type]
+        "0 or 1, not 2": lambda: depth_limited(tree, uniform, at="b", player=2),
+        "pass them as own=": lambda: depth_limited(
             tree, uniform, at="b", player=1, continuations=hers
         ),
-        "own= takes": lambda: sg.depth_limited(tree, uniform, at="b", own=hers),
-        "must be the first": lambda: sg.depth_limited(
+        "own= takes": lambda: depth_limited(tree, uniform, at="b", own=hers),
+        "must be the first": lambda: depth_limited(
             tree, uniform, at="b", continuations=hers, weaken=True
         ),
-        "A penalty must be": lambda: sg.depth_limited(tree, uniform, at="b", penalty=-1.0),
-        "continuations lie over": lambda: sg.depth_limited(
+        "A penalty must be": lambda: depth_limited(tree, uniform, at="b", penalty=-1.0),
+        "continuations lie over": lambda: depth_limited(
             tree, uniform, at="b", continuations=sg.Continuations.of(other, 1)
         ),
-        "6 x 1 x 1 numbers": lambda: sg.depth_limited(tree, uniform, at="b", values=wrong),
-        "No part of the frontier": lambda: sg.depth_limited(
+        "6 x 1 x 1 numbers": lambda: depth_limited(tree, uniform, at="b", values=wrong),
+        "No part of the frontier": lambda: depth_limited(
             tree, uniform, at="b", within=sequence_subgames(tree, "p")[0]
         ),
         "no infoset 'J' of player 0": lambda: limited.complete(other),
         "has no root infosets": lambda: sg.solve_limited(limited, technique="resolve"),
         "needs a technique": lambda: sg.solve_limited(
-            sg.depth_limited(tree, uniform, at="pb", within=sequence_subgames(tree, "p")[0])
+            depth_limited(tree, uniform, at="pb", within=sequence_subgames(tree, "p")[0])
         ),
         "count must be a whole number": lambda: sg.self_generated(tree, uniform, at="b", count=0),
         "at least 2": lambda: sg.Rollouts(1),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from helpers import tree_of
+from helpers import depth_limited, tree_of
 from subgame.refine.depth.leaf_network import LeafNetwork, check_training
 from subgame.refine.subgame import sequence_subgames
 from subgame.tree.files import read_tensors, write_tensors
@@ -41,7 +41,7 @@ def trained(player: int, name: str = "leduc-ranks") -> LeafNetwork:
 
 def values(network: LeafNetwork, player: int) -> list[np.ndarray]:
     blueprint = rough("leduc-ranks")
-    limited = sg.depth_limited(
+    limited = depth_limited(
         blueprint.tree,
         blueprint,
         at=ROUND,
@@ -67,7 +67,7 @@ def test_both_players_networks_come_back(tmp_path: Path) -> None:
         for one, two in zip(values(first, player), values(network, player), strict=True):
             np.testing.assert_array_equal(one, two)
     blueprint = rough("leduc-ranks")
-    limited = sg.depth_limited(
+    limited = depth_limited(
         tree, blueprint, at=ROUND, continuations=again[0].continuations, values=again[0]
     )
     assert np.isfinite(sg.exploitability(tree, sg.solve_limited(limited).strategy).mean)
@@ -89,7 +89,7 @@ def test_many_layers_keep_their_order(tmp_path: Path) -> None:
     )
     deep.save(tmp_path / "deep.safetensors")
     again = sg.load_leaf_networks(tmp_path / "deep.safetensors", tree)[0]
-    leaf = sg.depth_limited(tree, blueprint, at="depth 1").leaves[0]
+    leaf = depth_limited(tree, blueprint, at="depth 1").leaves[0]
     np.testing.assert_array_equal(deep(leaf).value, again(leaf).value)
 
 
@@ -98,7 +98,7 @@ def test_errors_know_their_data() -> None:
     sure = sg.train_leaf_network(tree, blueprint, at=ROUND, data=sg.exact, layers=(4,), epochs=1)
     assert sure.data_error == 0
     plays = sg.Rollouts(50, seed=1)
-    limited = sg.depth_limited(
+    limited = depth_limited(
         tree, blueprint, at=ROUND, continuations=trained(0).continuations, values=plays
     )
     errors = np.concatenate([found.error.ravel() for found in limited.values])
@@ -128,25 +128,25 @@ def test_other_continuations_limits_and_games_are_refused() -> None:
     tree, blueprint, network = tree_of("leduc-ranks"), rough("leduc-ranks"), trained(0)
     other = sg.solve(tree, "cfr+", iterations=30).strategy
     with pytest.raises(sg.SubgameError, match="other continuations of player 0 below 'cc'"):
-        sg.depth_limited(tree, other, at=ROUND, continuations=network.continuations, values=network)
+        depth_limited(tree, other, at=ROUND, continuations=network.continuations, values=network)
     milder = sg.biased(blueprint, 1, factor=5)
     with pytest.raises(sg.SubgameError, match="other continuations of player 1 below"):
-        sg.depth_limited(tree, blueprint, at=ROUND, continuations=milder, values=network)
+        depth_limited(tree, blueprint, at=ROUND, continuations=milder, values=network)
     with pytest.raises(sg.SubgameError, match="trained at another depth limit, which"):
-        sg.depth_limited(
+        depth_limited(
             tree, blueprint, at=CARD, continuations=network.continuations, values=network
         )
     leduc = tree_of("leduc")
     same = sg.Strategy.uniform(leduc)
     with pytest.raises(sg.SubgameError, match=r"trained for .*leduc-ranks.*, not for .*leduc"):
-        sg.depth_limited(leduc, same, at=ROUND, continuations=sg.biased(same, 1), values=network)
+        depth_limited(leduc, same, at=ROUND, continuations=sg.biased(same, 1), values=network)
 
 
 def test_a_part_of_the_limit_is_part_of_it() -> None:
     """Within a subgame only some of the histories are asked for."""
     tree, blueprint, network = tree_of("leduc-ranks"), rough("leduc-ranks"), trained(0)
     (within,) = sequence_subgames(tree, "r")
-    limited = sg.depth_limited(
+    limited = depth_limited(
         tree,
         blueprint,
         at=ROUND,

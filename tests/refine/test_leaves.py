@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from helpers import profile_of, tree_of
+from helpers import depth_limited, profile_of, tree_of
 from oracle import Profile
 from subgame.engines.factory import engine
 from subgame.refine.depth.leaves import Leaf
@@ -40,8 +40,8 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
     blueprint = sg.Strategy.random(tree, 1)
     reply = sg.best_response(tree, blueprint, 1).strategy
     hers = sg.Continuations.of([blueprint, reply, sg.Strategy.random(tree, 2)], 1)
-    plain = sg.depth_limited(tree, blueprint, at=("p", "b"), continuations=hers)
-    weak = sg.depth_limited(tree, blueprint, at=("p", "b"), continuations=hers, weaken=True)
+    plain = depth_limited(tree, blueprint, at=("p", "b"), continuations=hers)
+    weak = depth_limited(tree, blueprint, at=("p", "b"), continuations=hers, weaken=True)
     for leaf, strong, values in zip(plain.leaves, plain.values, weak.values, strict=True):
         assert beats(leaf, strong.value, blueprint) > 0.1
         assert beats(leaf, values.value, blueprint) == pytest.approx(0, abs=1e-12)
@@ -66,13 +66,13 @@ def test_a_penalty_spares_the_blueprint() -> None:
     hers = sg.biased(blueprint, 1)
     worth = [
         sg.solve_limited(
-            sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers, penalty=penalty)
+            depth_limited(tree, blueprint, at=ROUND, continuations=hers, penalty=penalty)
         ).result.value
         for penalty in (0.0, 0.05, lambda state: 0.1 + 0.0 * len(state.first), 100.0)
     ]
     assert worth == sorted(worth)
     assert worth[1] <= worth[0] + 0.05 + 1e-9
-    single = sg.solve_limited(sg.depth_limited(tree, blueprint, at=ROUND)).result.value
+    single = sg.solve_limited(depth_limited(tree, blueprint, at=ROUND)).result.value
     assert worth[-1] == pytest.approx(single, abs=1e-9)
 
 
@@ -95,7 +95,7 @@ def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
     tree = tree_of(name)
     mixed = [sg.Strategy.random(tree, seed) for seed in (1, 2)]
     own, hers = (sg.Continuations.of(mixed, p) for p in (0, 1))
-    limited = sg.depth_limited(tree, mixed[0], at=at, continuations=hers, own=own)
+    limited = depth_limited(tree, mixed[0], at=at, continuations=hers, own=own)
     assert limited.standard_error == 0
     rows = [profile_of(strategy) for strategy in mixed]
     for leaf, found in zip(limited.leaves[:4], limited.values, strict=False):
@@ -108,9 +108,9 @@ def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
 def test_rollouts_estimate_the_exact_values() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 50)
     hers = sg.biased(blueprint, 1)
-    exact = sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers)
+    exact = depth_limited(tree, blueprint, at=ROUND, continuations=hers)
     sampled = [
-        sg.depth_limited(
+        depth_limited(
             tree, blueprint, at=ROUND, continuations=hers, values=sg.Rollouts(count, seed=seed)
         )
         for count, seed in ((400, 1), (400, 1), (400, 2), (6400, 1))
@@ -136,7 +136,7 @@ def test_a_network_learns_the_values() -> None:
     pytest.importorskip("torch")
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 200)
     hers = sg.biased(blueprint, 1)
-    exact = sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers)
+    exact = depth_limited(tree, blueprint, at=ROUND, continuations=hers)
     spread = np.concatenate([v.value for v in exact.values]).std()
     for data, pot, epochs, near in (
         (sg.exact, None, 500, 0.05),
@@ -154,7 +154,7 @@ def test_a_network_learns_the_values() -> None:
             rate=3e-3,
             holdout=0.0,
         )
-        learned = sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers, values=net)
+        learned = depth_limited(tree, blueprint, at=ROUND, continuations=hers, values=net)
         assert learned.standard_error == pytest.approx(net.training_error)
         for found, true in zip(learned.values, exact.values, strict=True):
             assert np.sqrt(((found.value - true.value) ** 2).mean()) < near * spread
@@ -174,7 +174,7 @@ def test_a_network_learns_the_values() -> None:
     )
     assert np.isfinite(kept.holdout_error)
     with pytest.raises(sg.SubgameError, match="trained for 1 x 4 continuations, not for 1 x 2"):
-        sg.depth_limited(tree, blueprint, at=ROUND, continuations=hers[:2], values=kept)
+        depth_limited(tree, blueprint, at=ROUND, continuations=hers[:2], values=kept)
 
 
 def test_without_torch_a_network_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

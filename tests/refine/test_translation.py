@@ -13,7 +13,8 @@ from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc import STACKS, TABLE_3, kuhn_table
-from subgame.refine.nested.translation import MAPPINGS, answer, heard, mapping, translate
+from subgame.refine.nested.mappings import MAPPINGS, answer, heard, mapping
+from subgame.refine.nested.translation import translate
 from subgame.tree.sequence.tree import histories_of, sequence_tree
 
 RANDOMIZED = [name for name, made in MAPPINGS.items() if made.randomized]
@@ -127,7 +128,7 @@ def test_what_is_answered() -> None:
 def test_without_off_tree_actions_nothing_changes(game: str, name: str) -> None:
     """The opponent keeps to our sizes: the strategy is as it was where we ever come."""
     strategy = blueprint(game.format("fcpa"))
-    own = translate(strategy, strategy.tree, name)
+    own = translate(strategy.tree, strategy, name)
     for p in (0, 1):
         reached = sg.exploitability(strategy.tree, own).per_seat[p]
         assert reached == pytest.approx(sg.exploitability(strategy.tree, strategy).per_seat[p])
@@ -142,7 +143,7 @@ def test_without_off_tree_actions_nothing_changes(game: str, name: str) -> None:
 def test_own_sizes_lie_in_the_larger_tree_unchanged(game: str, name: str) -> None:
     """In the larger tree, along lines of the smaller one, the strategy is the blueprint."""
     strategy, large = blueprint(game.format("fcpa")), tree(game.format("all"))
-    found = translate(strategy, large, name)
+    found = translate(large, strategy, name)
     for p, side in enumerate(sequence_tree(strategy.tree).players):
         for i, infoset in enumerate(side.names):
             if side.plex.parent[i] == 0:
@@ -248,7 +249,7 @@ def test_the_behaviour_strategy_is_the_translating_player(game: str, name: str, 
     """Every line with its coin flips, against a random opponent: the same value to 1e-10."""
     strategy, large = blueprint(game.format("fcpa")), tree(game.format("all"))
     other = sg.Strategy.random(large, seed=3)
-    found = translate(strategy, large, name)
+    found = translate(large, strategy, name)
     pair = (found, other) if seat == 0 else (other, found)
     player = Translator(strategy, name, seat)
     real = sg.games.load(game.format("all")).new_initial_state()
@@ -266,14 +267,14 @@ def test_sampled_hands_agree() -> None:
     assert isinstance(real, NoLimitState)
     won = np.array([player.sample(real, other, rng) for _ in range(4000)])
     error = won.std() / np.sqrt(len(won))
-    exact = sg.expected_value(large, other, translate(strategy, large))
+    exact = sg.expected_value(large, other, translate(large, strategy))
     assert abs(won.mean() - exact) < 4 * error
 
 
 def test_games_that_do_not_fit_are_refused() -> None:
     kuhn = sg.compile(sg.games.load("kuhn"))
     with pytest.raises(sg.SubgameError, match="does not say how large its bets are"):
-        translate(sg.Strategy.uniform(kuhn), kuhn)
+        translate(kuhn, sg.Strategy.uniform(kuhn))
     leduc = tree(LEDUC.format("all"))
     with pytest.raises(sg.SubgameError, match="is no smaller version of the game: 'J' cannot"):
-        translate(blueprint(KUHN.format("fcpa")), leduc)
+        translate(leduc, blueprint(KUHN.format("fcpa")))

@@ -41,8 +41,12 @@ def regret_matching(regret: Array, axis: int, real: Array | bool = True) -> Arra
 
     What is not `real` is never chosen.
     """
-    weights = regret.clip(min=TINY) * real
-    return weights / weights.sum(axis=axis, keepdims=True).clip(min=TINY)
+    xp = namespace(regret)
+    positive = regret.clip(min=0) * real
+    total = positive.sum(axis=axis, keepdims=True)
+    even = xp.ones_like(regret) * real
+    even = even / even.sum(axis=axis, keepdims=True).clip(min=1)
+    return xp.where(total > TINY, positive / xp.where(total > TINY, total, 1), even)
 
 
 class Choice:
