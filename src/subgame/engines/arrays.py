@@ -17,6 +17,24 @@ def namespace(array: Array) -> Any:
     return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
 
 
+def zeros(shape: tuple[int, ...], like: Array) -> Array:
+    """Zeros of the library, precision and device of an array."""
+    return np.zeros(shape, like.dtype) if isinstance(like, np.ndarray) else like.new_zeros(shape)
+
+
+def as_kind(array: Array, like: Array) -> Array:
+    """An array in the precision of another one of the same library."""
+    return array.astype(like.dtype) if isinstance(array, np.ndarray) else array.to(like.dtype)
+
+
+def as_index(numbers: Any, like: Array) -> Array:
+    """Whole numbers to index an array with, on its device."""
+    found = np.asarray(numbers, dtype=np.int64)
+    if isinstance(like, np.ndarray):
+        return found
+    return importlib.import_module("torch").as_tensor(found, device=like.device)
+
+
 def as_numpy(array: Array) -> NDArray[np.float64]:
     """An array of either library as NumPy's, in float64."""
     found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()

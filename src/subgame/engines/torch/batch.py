@@ -406,7 +406,7 @@ class RangeBatch(Traversals):
 
     def enter(self, p: int, above: Any, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
-        given = self._tensor(above, self.torch.float64)
+        given = self._padded(p, above, max(street - 1, 0))
         return TorchOps(self.device).enter(self.places[street], p, given)
 
     def rise(self, p: int, values: Any, street: int) -> Tensor:
@@ -420,9 +420,15 @@ class RangeBatch(Traversals):
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """
-        given = self._tensor(reach, self.torch.float64)
+        given = self._padded(1 - p, reach, street)
         found = TorchOps(self.device).opposing(self.places[street], p, given)
         return found / self.tree.deals
+
+    def _padded(self, p: int, values: Any, street: int) -> Tensor:
+        """[k, board, hand] in float64, up to the width of a street; also where hands are fewer."""
+        found = self._tensor(values, self.torch.float64)
+        missing = self.levels[street].hands[p].wide - found.shape[2]
+        return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
 
 
 def _alike(one: Blocks | None, other: Blocks | None) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_index, as_kind, as_numpy, namespace, zeros
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
@@ -60,6 +60,7 @@ class _Side:
             )
         ]
         self.leaves = [rows[p] for rows in street.leaf_rows]
+        """The player's row at each leaf."""
         self.actions = self.rows
         if choices > 1:  # choice k at leaf l is row ``actions + l * choices + k``
             self.decisions += [
@@ -91,6 +92,14 @@ class StreetEngine:
         o = leaves.opponent
         self.sides = tuple(_Side(street, p, len(leaves) if p == o else 1) for p in (0, 1))
         self.deals = run.tree.deals  # type: ignore[attr-defined]
+        self.none = tuple(run.array(np.zeros((1, len(side.slots)))) for side in run.tree.players)
+        """[1, hand] zeros, of the engine's library and on its device."""
+        self.at_leaves = tuple(
+            as_index(s.leaves, n) for s, n in zip(self.sides, self.none, strict=True)
+        )
+        self.at_ends = tuple(
+            as_index(s.lanes, n) for s, n in zip(self.sides, self.none, strict=True)
+        )
 
     @property
     def tree(self) -> PublicTree:
@@ -98,8 +107,8 @@ class StreetEngine:
 
     # Learning --------------------------------------------------------------------------------
     def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:
-        found = self.run.array(np.zeros((rows, len(self.tree.players[p].slots))))
-        return found if like is None else namespace(found).zeros_like(found, dtype=like.dtype)
+        none = self.none[p] if like is None else like
+        return zeros((rows, self.none[p].shape[1]), none)
 
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         rows = self.sides[p].rows - self.sides[p].roots
@@ -119,7 +128,8 @@ class StreetEngine:
         return self.run.rates(discounts, begin)
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
-        self.run.repeat(turn, rates, key)
+        for t in range(len(rates) - 1):
+            turn(rates[t : t + 2])
 
     def iterate(self, *args: Any, **options: Any) -> None:
         raise NotImplementedError
@@ -138,12 +148,12 @@ class StreetEngine:
         reach: tuple[Array, Array],
     ) -> Array:
         """One traversal for player `p`; gives the values [root, infoset]."""
-        their_reach = self._descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
+        their_reach = self.descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
         value = self._paid(p, their_reach)
         side, past = self.sides[p], self.sides[p].roots
         sigma = None if mode == Mode.BEST else self._matched(p, mine, rates)
         if sigma is not None and mine.average is not None:
-            own = self._descend(p, sigma, reach[p])
+            own = self.descend(p, sigma, reach[p])
             mine.average[...] = mine.average * rates[2] + own[past:]
         xp = namespace(value)
         for parent, first, stop in reversed(side.decisions):
@@ -176,8 +186,8 @@ class StreetEngine:
             out[here] = regret_matching(weights[here], 0)
         return out
 
-    def _descend(self, p: int, sigma: Array, reach: Array) -> Array:
-        """[row, hand] player `p`'s reach."""
+    def descend(self, p: int, sigma: Array, reach: Array) -> Array:
+        """[row, hand] player `p`'s reach, from that at the roots; choices at leaves come last."""
         side = self.sides[p]
         out = self._zeros(p, side.rows, sigma)
         out[: side.roots] = reach
@@ -185,22 +195,38 @@ class StreetEngine:
             out[first:stop] = out[parent] * sigma[first - side.roots : stop - side.roots]
         return out
 
+    def row_values(self, p: int, their_reach: Array) -> Array:
+        """[row, hand] player `p`'s values at best, from the reach of the opponent's rows."""
+        value, xp = self._paid(p, their_reach), namespace(their_reach)
+        for parent, first, stop in reversed(self.sides[p].decisions):
+            value[parent] += xp.amax(value[first:stop], 0)
+        return value[: self.sides[p].actions]
+
+    def leaf_values(self, our_reach: Array) -> Array:
+        """[k, leaf, hand] what each continuation pays the opponent, from our reach of our rows."""
+        table, o = self.leaves.values, self.leaves.opponent
+        ours = as_kind(our_reach[self.at_leaves[1 - o]], table)
+        return (table @ ours[None, :, :, None])[..., 0] / self.deals
+
+    def opposing(self, p: int, reach: Array) -> Array:
+        """[k, hand] pi_{-p}, from the opponent's reach [k, hand]; see `RangeEngine.opposing`."""
+        return self.run.opposing(p, reach[:, None], 0)[:, 0, : self.none[p].shape[1]]
+
     def _paid(self, p: int, theirs: Array) -> Array:
         """[row, hand] player `p`'s values where the street ends, from the opponent's reach."""
         side, other, table = self.sides[p], self.sides[1 - p], self.leaves.values
         value = self._zeros(p, side.rows, theirs)
         if side.endings:
-            met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0]
+            met = self.opposing(p, theirs[self.at_ends[p]])
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
         count, leaves = len(self.leaves), len(side.leaves)
         if p == self.leaves.opponent:
-            ours = _like(theirs[other.leaves], table)
-            won = (table @ ours[None, :, :, None])[..., 0] / self.deals
-            if count > 1:
-                rows = side.actions + np.arange(leaves * count).reshape(leaves, count)
-                for k in range(count):
-                    value[rows[:, k]] += won[k]
+            won = self.leaf_values(theirs)
+            if count > 1:  # the rows of choices lie leaf by leaf
+                value[side.actions :] += (
+                    namespace(won).swapaxes(won, 0, 1).reshape(leaves * count, -1)
+                )
             else:
                 for l, row in enumerate(side.leaves):
                     value[row] += won[0, l]
@@ -208,9 +234,9 @@ class StreetEngine:
         if count > 1:
             chosen = theirs[other.actions :].reshape(leaves, count, -1)
         else:
-            chosen = theirs[other.leaves][:, None]
+            chosen = theirs[self.at_leaves[1 - p]][:, None]
         for k in range(count):
-            lost = (_like(chosen[:, k, None, :], table) @ table[k])[:, 0] / self.deals
+            lost = (as_kind(chosen[:, k, None, :], table) @ table[k])[:, 0] / self.deals
             for l, row in enumerate(side.leaves):
                 value[row] -= lost[l]
         return value
@@ -239,10 +265,3 @@ class StreetEngine:
         both = (None, reach) if p == 0 else (reach, None)
         mine, other = Regrets(sigma, None, None), Regrets(theirs, None, None)
         return Response(as_numpy(self.sweep(p, mode, mine, other, (), (), both)))
-
-
-def _like(array: Array, table: Array) -> Array:
-    """An array in the precision of the table, which is large."""
-    if isinstance(array, np.ndarray):
-        return array.astype(table.dtype)
-    return array.to(table.dtype)
