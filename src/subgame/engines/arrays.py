@@ -27,6 +27,11 @@ def as_kind(array: Array, like: Array) -> Array:
     return array.astype(like.dtype) if isinstance(array, np.ndarray) else array.to(like.dtype)
 
 
+def as_double(array: Array) -> Array:
+    """An array in float64, of its library and on its device."""
+    return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
+
+
 def as_index(numbers: Any, like: Array) -> Array:
     """Whole numbers to index an array with, on its device."""
     found = np.asarray(numbers, dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, namespace
+from subgame.engines.arrays import as_double, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.torch.runtime import load_torch
@@ -267,7 +267,7 @@ class Opened:
     def to_the_end(self) -> float:
         """Answered by a subgame that goes to the end of the hand."""
         stage = self.run.stage(self.after)
-        run = GadgetRun(stage.tree, self.plan, Resolve(), self.inputs, on=stage)
+        run = GadgetRun(stage.tree, self.plan, Resolve(), _padded(self.inputs, stage), on=stage)
         run.advance(self.effort.subgame)
         return self._loss((stage, run.played()[US]))
 
@@ -301,7 +301,7 @@ class Opened:
         # Only the shape of our range matters; kernels like numbers near one.
         size = np.maximum(allowed.our_reach.max(1, keepdims=True), 1e-100)
         weight, alternative = (
-            run.array(each) for each in (allowed.weight / size, allowed.alternative)
+            as_double(run.array(each)) for each in (allowed.weight / size, allowed.alternative)
         )
         entry = run.enter(US, (allowed.our_reach / size)[:, None], 1)
         theirs = as_numpy(stage.opposing(OPPONENT, entry, 0))
@@ -336,6 +336,21 @@ class Opened:
             "to the end": top + flop,
             "times": (top + flop) / (top + chosen),
         }
+
+
+def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
+    """The same in the width of a batch's roots, which have places without a hand."""
+    wide = [int(stage.roots(p).shape[1]) for p in (0, 1)]
+
+    def put(values: Any, p: int) -> Any:
+        return np.pad(values, ((0, 0), (0, wide[p] - values.shape[1])))
+
+    o = inputs.opponent
+    theirs, weight, alternative, cbv = (
+        put(each, o)
+        for each in (inputs.opponent_reach, inputs.weight, inputs.alternative, inputs.cbv)
+    )
+    return GadgetInputs(o, put(inputs.our_reach, 1 - o), theirs, weight, alternative, cbv)
 
 
 def _rows(

@@ -30,11 +30,11 @@ class BeforeCards:
         first = cast(RangeTree, run.tree).units.first
         self.above, self.here = (first[s + 1] - first[s] for s in (street - 1, street))
         """Boards of the street above, and of the street."""
-        self.shape = tuple(learner.enter().shape)
+        self.like = learner.enter()
 
     def enter(self) -> Array:
         """[way * boards + board, hand] the opponent's reach on the coming iteration."""
-        entry = self.learner.enter().reshape(-1, self.above, self.shape[1])
+        entry = self.learner.enter().reshape(-1, self.above, self.like.shape[1])
         found = self.run.enter(self.player, entry, self.street)
         return found.reshape(-1, found.shape[2])
 
@@ -42,5 +42,5 @@ class BeforeCards:
         """Learn from the values of all boards together; see `subgame.solve.cfr.Learner`."""
         here = values.reshape(-1, self.here, values.shape[1])
         found = self.run.rise(self.player, here, self.street)
-        risen = as_kind(found[..., : self.shape[1]], values).reshape(self.shape)
+        risen = as_kind(found[..., : self.like.shape[1]], self.like).reshape(self.like.shape)
         self.learner.observe(risen, discounts)

@@ -106,11 +106,11 @@ class OffTree:
         """
         out = []
         for size in self.sizes:
-            plan, total = self.as_after(size, o, theirs), None
-            for each in ours:
-                found = self.pairs.values((plan, each) if o == 0 else (each, plan), o)
-                total = found if total is None else total + found
-            out.append(total / len(ours))
+            plan = self.as_after(size, o, theirs)
+            found = [
+                self.pairs.values((plan, each) if o == 0 else (each, plan), o) for each in ours
+            ]
+            out.append(sum(found[1:], found[0]) / len(found))
         return out
 
 

@@ -156,9 +156,9 @@ class PairTables:
         for kinds, ways_out in zip(ends, leaves, strict=True):
             found = []
             for showdown, each in kinds.items():
-                one, two, chips = zip(*each, strict=True)
-                paid = self._put(np.array(chips)[:, None])
-                found.append(_Ends(showdown, as_index(one, like), as_index(two, like), paid))
+                mine, yours, won = np.array(each).T
+                paid = self._put(won[:, None])
+                found.append(_Ends(showdown, as_index(mine, like), as_index(yours, like), paid))
             out.append(_Way(found, ways_out))
         self._ways[s, o] = out
         return out

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, as_kind, as_numpy, namespace, zeros
+from subgame.engines.arrays import Array, as_double, as_index, as_kind, as_numpy, namespace, zeros
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
@@ -80,7 +80,8 @@ class _Side:
 class StreetEngine:
     """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
 
-    A player's numbers are ``[own action, hand]``, ways in left out.
+    A player's numbers are ``[own action, hand]``, ways in left out. They are few, so that all but
+    the table is float64.
     """
 
     fused = False
@@ -92,8 +93,10 @@ class StreetEngine:
         o = leaves.opponent
         self.sides = tuple(_Side(street, p, len(leaves) if p == o else 1) for p in (0, 1))
         self.deals = run.tree.deals  # type: ignore[attr-defined]
-        self.none = tuple(run.array(np.zeros((1, len(side.slots)))) for side in run.tree.players)
-        """[1, hand] zeros, of the engine's library and on its device."""
+        self.none = tuple(
+            as_double(run.array(np.zeros((1, len(side.slots))))) for side in run.tree.players
+        )
+        """[1, hand] zeros in float64, of the engine's library and on its device."""
         self.at_leaves = tuple(
             as_index(s.leaves, n) for s, n in zip(self.sides, self.none, strict=True)
         )
@@ -116,16 +119,17 @@ class StreetEngine:
         return Regrets(one, two, self._zeros(p, rows) if predictive else None)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
-        return Regrets(+regrets.regret, None, None if regrets.instant is None else +regrets.instant)
+        instant = None if regrets.instant is None else 1.0 * regrets.instant
+        return Regrets(1.0 * regrets.regret, None, instant)  # copies in either library
 
     def roots(self, p: int) -> Array:
-        return self.run.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
+        return self.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
 
     def array(self, values: Floats) -> Array:
-        return self.run.array(values)
+        return as_double(self.run.array(values))
 
     def rates(self, discounts: Floats, begin: int) -> Array:
-        return self.run.rates(discounts, begin)
+        return as_double(self.run.rates(discounts, begin))
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         for t in range(len(rates) - 1):
@@ -176,7 +180,7 @@ class StreetEngine:
 
     def _matched(self, p: int, regrets: Regrets, rates: Array) -> Array:
         """[own action, hand] what regret matching plays."""
-        weights, out = regrets.regret, +regrets.regret
+        weights, out = regrets.regret, namespace(regrets.regret).empty_like(regrets.regret)
         if regrets.instant is not None:
             kept = namespace(weights).where(weights > 0, rates[0], rates[1])
             weights = weights * kept + regrets.instant
