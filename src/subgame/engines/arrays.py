@@ -20,6 +20,27 @@ def namespace(array: Array) -> Any:
 def copied(array: Array) -> Array:
     """An array with its own memory."""
     return array.copy() if isinstance(array, np.ndarray) else array.clone()
+def zeros(shape: tuple[int, ...], like: Array) -> Array:
+    """Zeros of the library, precision and device of an array."""
+    return np.zeros(shape, like.dtype) if isinstance(like, np.ndarray) else like.new_zeros(shape)
+
+
+def as_kind(array: Array, like: Array) -> Array:
+    """An array in the precision of another one of the same library."""
+    return array.astype(like.dtype) if isinstance(array, np.ndarray) else array.to(like.dtype)
+
+
+def as_double(array: Array) -> Array:
+    """An array in float64, of its library and on its device."""
+    return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
+
+
+def as_index(numbers: Any, like: Array) -> Array:
+    """Whole numbers to index an array with, on its device."""
+    found = np.asarray(numbers, dtype=np.int64)
+    if isinstance(like, np.ndarray):
+        return found
+    return importlib.import_module("torch").as_tensor(found, device=like.device)
 
 
 def as_numpy(array: Array) -> NDArray[np.float64]:

@@ -5,38 +5,44 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Literal
+from typing import Any, cast
 
-from subgame.engines.torch.batch import Blocks
-from subgame.engines.torch.doors import Doors
-from subgame.engines.torch.ranges import TorchRangeEngine
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.arrays import as_double, as_numpy, namespace
+from subgame.engines.contract import RangeEngine
+from subgame.engines.factory import engine
 from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.rules import Betting
 from subgame.papers.report import Report, panel, row
 from subgame.papers.settings import Progress, command, device, mbb
-from subgame.refine.depth.boards import (
-    Allowances,
-    DoorsAbove,
-    Leaves,
-    LimitedStreet,
-    OffTree,
-    alike,
-    self_generated,
-)
-from subgame.refine.nested.boards import joined, lost, ratio, reliable, solved, translated
-from subgame.refine.nested.translation import mapping
+from subgame.refine.depth.before_cards import BeforeCards
+from subgame.refine.depth.limit import depth_limited
+from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
+from subgame.refine.depth.ranges import RangeLimit
+from subgame.refine.depth.solve import self_generated
+from subgame.refine.depth.street import LeafTable, StreetEngine
+from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
+from subgame.refine.learners import normalise
+from subgame.refine.nested.ranges import flat, reliable, rows, transfer
+from subgame.refine.nested.translation import translate
+from subgame.refine.solve_gadget import GadgetRun
+from subgame.solve.evaluate import exploitability, total
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.ranges.betting_tree import Street, grow
-from subgame.tree.ranges.tree import compile_range_tree
+from subgame.solve.solver import Run, solve
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.strategy import Strategy
 
-Tensor = Any
+Numbers = NDArray[np.float32]
 KEY = "brown2018-fig2"
 PAPER = "Brown, Sandholm & Amos 2018, Depth-Limited Solving for Imperfect-Information Games"
 WHAT = "flop hold'em: a first bet of 3/4 of the pot answered by solving to the end of the round"
 KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
 OPENING = 0.75
-US, SHE = 0, 1
+US, OPPONENT = 0, 1
 """The big blind answers; the small blind opens."""
 VALUES = (1, 2, 4, 8, 16)
 NOTES = (
@@ -72,12 +78,11 @@ class Effort:
     counts: tuple[int, ...]
 
 
-Gadget = Literal["leave", "choose"]
 MEAN, OWN = "mean of values", "own pot"
 WAYS: dict[str, tuple[str, Gadget]] = {
-    "own pot, then Resolve": (OWN, "leave"),
-    "own pot, then Maxmargin": (OWN, "choose"),
-    "mean of values, then Resolve": (MEAN, "leave"),
+    "own pot, then Resolve": (OWN, Resolve()),
+    "own pot, then Maxmargin": (OWN, Maxmargin()),
+    "mean of values, then Resolve": (MEAN, Resolve()),
 }
 """What values are at the limit, and what the subgame on the flop stands behind."""
 FULL = Effort(1_000, 200, 400, VALUES)
@@ -99,23 +104,18 @@ def run(
     few = f"{bets.rpartition(' ')[0]} 1"  # on the flop, the last clause
     game = nlfh(bets=few, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
     tell("Building the game", 0.0)
-    engine = TorchRangeEngine(compile_range_tree(game), where)
+    tree = compile_range_tree(game)
+    larger = compile_range_tree(opened(game))
     tell("Solving the blueprint", 0.02)
-    blueprint = solved(engine, engine, plan, effort.blueprint)
-    off = Opened(engine, blueprint, plan, effort)
+    blueprint = solve(tree, plan, iterations=effort.blueprint, device=where).strategy
+    off = Opened(larger, blueprint, where, plan, effort)
     tell("Solving the game that has the bet", 0.1)
-    with_bet = solved(engine, off.sweeps, plan, effort.blueprint)
-    won = [lost(off.sweeps, with_bet[p], engine) for p in (0, 1)]
-    value, floor = (won[US] - won[SHE]) / 2, (won[US] + won[SHE]) / 2
-    heard = translated(
-        blueprint[US],
-        engine.tree.streets,
-        game,
-        (off.sweeps, off.streets),
-        mapping("pseudo-harmonic"),
-    )
+    with_bet = solve(larger, plan, iterations=effort.blueprint, device=where)
+    won = with_bet.exploitability.per_seat
+    value, floor = (won[US] - won[OPPONENT]) / 2, (won[US] + won[OPPONENT]) / 2
+    heard = translate(larger, blueprint, "pseudo-harmonic", device=where)
     lines = {
-        "translation": mbb(lost(off.sweeps, heard, engine) - value),
+        "translation": mbb(off.loss(heard.probs[US]) - value),
         "in the abstraction": mbb(floor),
         "solved to the end": mbb(off.to_the_end() - value),
     }
@@ -127,9 +127,9 @@ def run(
     for k in effort.counts:
         for j, (kind, leaves) in enumerate(values.items()):
             tell(f"Answering with {k} state values, {kind}", 0.6 + 0.4 * (k - 1 + j / 2) / most)
-            for name, gap in off.limited(Leaves(leaves.table[:k], SHE), kind).items():
+            for name, gap in off.limited(leaves.first(k), kind).items():
                 curves[name][k] = mbb(gap - value)
-    within = sum(lost(engine, blueprint[p], engine) for p in (0, 1)) / 2
+    within = float(exploitability(tree, blueprint, device=where))
     return Report(
         key=key,
         paper=PAPER,
@@ -144,7 +144,7 @@ def run(
             "value for the small blind, mbb/h": mbb(value),
             "blueprint in its own game, mbb/h": mbb(within),
             "sizes": off.sizes(most),
-            "table of state values, bytes": values[OWN].table.nbytes,
+            "table of state values, bytes": values[OWN].values.nbytes,
             "peak GiB on the device": 0.0 if quick else torch.cuda.max_memory_allocated() / 2**30,
         },
         command=command(key, quick, seed),
@@ -163,117 +163,194 @@ def run(
     )
 
 
+@dataclass(frozen=True)
+class WithOpening(Holdem):
+    """Hold'em with one more bet for whoever acts first."""
+
+    opening: str = ""
+
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        known = super().actions(betting)
+        return (*known, self.opening) if betting == self.start() else known
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {**super().parameters, "opening": self.opening}
+
+
+def opened(game: Holdem) -> WithOpening:
+    """`game` in which the small blind may also open with 3/4 pot."""
+    start = game.start()
+    chips = max(start.bets) + round(OPENING * (start.pot + start.to_call))
+    own = {name: getattr(game, name) for name in Holdem.__dataclass_fields__}
+    return WithOpening(**own, opening=f"r{chips}")
+
+
 class Opened:
     """The game in which the small blind may also open with 3/4 pot, and our answers to that."""
 
     def __init__(
-        self,
-        engine: TorchRangeEngine,
-        blueprint: tuple[Blocks, Blocks],
-        plan: Schedule,
-        effort: Effort,
+        self, larger: RangeTree, blueprint: Strategy, where: str, plan: Schedule, effort: Effort
     ) -> None:
-        self.engine, self.blueprint, self.plan, self.effort = engine, blueprint, plan, effort
-        game, torch = engine.tree.holdem, engine.torch
+        self.larger, self.blueprint, self.device = larger, blueprint, where
+        self.plan, self.effort = plan, effort
+        self.tree = cast(RangeTree, blueprint.tree)
+        self.run = run = cast(RangeEngine, engine(self.tree, device=where))
+        self.known: Numbers = np.zeros(larger.stored(US), np.float32)
+        transfer(self.tree, blueprint.probs[US], larger, self.known, US)
+        game = self.tree.holdem
         start = game.start()
-        total = max(start.bets) + round(OPENING * (start.pot + start.to_call))
-        self.opening = start.child(f"r{total}")
-        self.streets = grow(game, [start], lambda state: (*game.actions(state), f"r{total}"))
-        self.sweeps = engine.stage(self.streets)
-        self.after = grow(game, [self.opening])
-        known = {state.history: k for k, state in enumerate(engine.tree.streets[1].roots)}
-        firsts = [name for name in game.actions(start) if name[0] == "r"]
-        self.like = [[known[history] for history in self._same(first)] for first in firsts]
-        self.reach = [engine.slots(side.reach, torch.float64) for side in engine.tree.players]
-        wide = engine.levels[0].hands[SHE].wide
-        ours = torch.nn.functional.pad(self.reach[US], (0, wide - self.reach[US].shape[2]))
-        self.ours = ours
-        self.weight = reliable(engine.opposing(SHE, ours))
-        street = engine.tree.streets[0]
-        rows = slice(street.first[SHE][0], street.first[SHE][0] + len(street.actions[SHE][0]))
-        best = engine.worths(SHE, blueprint[US], self.reach[US])[0][rows].amax(0)[None]
-        self.alternative = ratio(best, self.weight)
+        sizes = [start.child(name) for name in game.actions(start) if name[0] == "r"]
+        opening = cast(WithOpening, larger.holdem).opening
+        self.off = OffTree(run, start.child(opening), sizes)
+        self.after = self.off.streets
+        self.inputs = self._inputs()
 
-    def _same(self, first: str) -> list[tuple[str, ...]]:
-        """Where the betting ends that does after `first` what leads to each of our leaves."""
-        game, start = self.engine.tree.holdem, len(self.opening.history)
-        other = game.start().child(first)
-        lines = [leaf.history[start:] for leaf in self.after[1].roots]
-        return [alike(game, self.opening, line, other).history for line in lines]
+    def _inputs(self) -> GadgetInputs:
+        """What a gadget after the bet needs: the opponent's best in the game without the bet."""
+        run, ours = self.run, self.tree.players[US].reach[None]
+        values = run.row_values(OPPONENT, self.blueprint.probs[US], ours)[0]
+        best = values[rows(self.tree.streets[0], OPPONENT, 0)]
+        count = len(self.tree.players[OPPONENT].slots)
+        cbv = as_numpy(namespace(best).amax(best, 0))[:, :count]
+        weight = reliable(as_numpy(run.opposing(OPPONENT, ours[:, None], 0)))[:, 0, :count]
+        alternative = normalise(cbv, weight)
+        return GadgetInputs(OPPONENT, ours, weight, weight, alternative, alternative)
 
-    def values(self, count: int, told: Callable[[int], None]) -> dict[str, Leaves]:
+    def values(self, count: int, told: Callable[[int], None]) -> dict[str, LeafTable]:
         """State values after the bet, `count` of each kind."""
-        torch, own = (
-            self.engine.torch,
-            OffTree(self.engine, self.after[1], self.like, self.blueprint[US]),
+        solutions = 0
+
+        def watch(_: object) -> None:
+            nonlocal solutions
+            solutions += 1
+            told(min(solutions, count - 1))
+
+        told(0)
+        grown = self_generated(
+            self.tree,
+            self.blueprint,
+            at="before the flop",
+            player=US,
+            count=count,
+            schedule=self.plan,
+            iterations=self.effort.generation,
+            device=self.device,
+            watch=watch,
         )
-        mean, apart = [], []
-        made = self_generated(self.engine, self.blueprint, SHE, self.plan, self.effort.generation)
-        for k, (table, hers) in enumerate(islice(made, count)):
-            told(k)
-            mean.append(sum(table[like] for like in self.like) / len(self.like))
-            if len(self.like) * k < count:
-                apart.extend(own.values(hers))
-        tables = {OWN: apart[:count], MEAN: mean}
-        return {kind: Leaves(torch.stack(each), SHE) for kind, each in tables.items()}
+        limited = depth_limited(
+            self.tree,
+            self.blueprint,
+            at="before the flop",
+            player=US,
+            continuations=grown,
+            device=self.device,
+        )
+        ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
+        for probs in grown.probs[: -(-count // len(self.off.sizes))]:
+            own.extend(self.off.values(ours, probs, OPPONENT))
+        table = LeafTable(namespace(own[0]).stack(own[:count]), OPPONENT)
+        return {OWN: table, MEAN: self.off.mean(cast(RangeLimit, limited).table)}
 
-    def _door(self) -> Doors:
-        return Doors("leave", SHE, self.weight, self.alternative)
+    def loss(self, sigma: Numbers) -> float:
+        """What a best response wins against our strategy of the larger game, in chips."""
+        run = engine(self.larger, device=self.device)
+        return total(run, OPPONENT, run.respond(OPPONENT, run.plan(US, sigma)))
 
-    def _judged(self, *parts: tuple[list[Street], Blocks]) -> float:
-        """What a best response wins against the blueprint with answers, in chips."""
-        known = (self.engine.tree.streets, self.blueprint[US])
-        sigma = joined(self.sweeps, self.streets, [known, *parts])
-        return lost(self.sweeps, sigma, self.engine)
+    def _loss(self, *parts: tuple[RangeEngine, Any]) -> float:
+        """The same for the blueprint with answers to the bet: engines, and strategies of them."""
+        sigma = self.known.copy()
+        for run, part in parts:
+            transfer(cast(RangeTree, run.tree), np.asarray(part), self.larger, sigma, US)
+        return self.loss(sigma)
 
     def to_the_end(self) -> float:
         """Answered by a subgame that goes to the end of the hand."""
-        stage = self.engine.stage(self.after)
-        one, two = (stage.memory(p) for p in (0, 1))
-        discounts = self.plan.discounts(1, self.effort.subgame + 1)
-        both = (self.ours, self.weight)
-        stage.run((one, two), discounts, self.plan.alternating, both, self._door())
-        return self._judged((self.after, one.average))
+        stage = self.run.stage(self.after)
+        run = GadgetRun(stage.tree, self.plan, Resolve(), _padded(self.inputs, stage), on=stage)
+        run.advance(self.effort.subgame)
+        return self._loss((stage, run.played()[US]))
 
-    def limited(self, values: Leaves, kind: str) -> dict[str, float]:
+    def limited(self, values: LeafTable, kind: str) -> dict[str, float]:
         """Answered to the end of the betting round, and then to the end, by either gadget."""
-        street = LimitedStreet(self.engine, self.after[0], values, self.plan, self._door())
-        average = street.solve((self.ours, self.weight), self.effort.subgame)
-        allowed = street.allowances(average, self.ours, self.alternative)
-        stage, out = self.engine.stage(self.after), {}
+        street = StreetEngine(self.run, self.after[0], values)
+        run = GadgetRun(self.tree, self.plan, Resolve(), self.inputs, on=street)
+        run.advance(self.effort.subgame)
+        ours, reach = run.played()[US], street.array(self.inputs.our_reach)
+        allowed = allowances(street, ours, reach, self.inputs.alternative)
+        before = self._before_the_flop(as_numpy(ours))
+        out = {}
         for name, (want, gadget) in WAYS.items():
             if want == kind:
-                ours = Blocks(stage, US, [average, self._flop(allowed, gadget)])
-                out[name] = self._judged((self.after, ours))
+                out[name] = self._loss(before, self._flop(allowed, gadget))
         return out
 
-    def _flop(self, allowed: Allowances, gadget: Gadget) -> Tensor:
+    def _before_the_flop(self, ours: NDArray[np.float64]) -> tuple[RangeEngine, Numbers]:
+        """Our strategy of the first street, over the tree of what follows the bet."""
+        stage, first = self.run.stage(self.after), self.after[0]
+        tree = cast(RangeTree, stage.tree)
+        out: Numbers = np.zeros(tree.stored(US), np.float32)
+        for j, (at, names) in enumerate(zip(first.first[US], first.actions[US], strict=True)):
+            edge = at - len(first.roots)
+            out[tree.players[US].street_cells(0, j)] = ours[edge : edge + len(names)].T
+        return stage, out
+
+    def _flop(self, allowed: Allowances, gadget: Gadget) -> tuple[RangeEngine, Any]:
         """Safe subgame solving from the end of the round on, all flops at once."""
-        engine = self.engine
-        size = allowed.ours.amax(2, keepdim=True).clamp(min=1e-100)
-        doors = Doors(gadget, SHE, allowed.weight / size, allowed.alternative)
-        stage = engine.stage([self.after[1]])
-        ours = engine.enter(US, allowed.ours / size, 1)
-        one, two = (stage.memory(p) for p in (0, 1))
-        discounts = self.plan.discounts(1, self.effort.subgame + 1)
-        both = (ours, stage.opposing(SHE, ours))
-        stage.run((one, two), discounts, self.plan.alternating, both, DoorsAbove(engine, doors, 1))
-        return one.average.blocks[0]
+        run, stage = self.run, self.run.stage([self.after[1]])
+        # Only the shape of our range matters; kernels like numbers near one.
+        size = np.maximum(allowed.our_reach.max(1, keepdims=True), 1e-100)
+        weight, alternative = (
+            as_double(run.array(each)) for each in (allowed.weight / size, allowed.alternative)
+        )
+        entry = run.enter(US, (allowed.our_reach / size)[:, None], 1)
+        theirs = as_numpy(stage.opposing(OPPONENT, entry, 0))
+        inputs = GadgetInputs(OPPONENT, entry, theirs, weight, alternative, alternative)
+        learner = gadget.learner(inputs, predictive=self.plan.predictive)
+        assert learner is not None
+        solved = Run(
+            stage.tree,
+            self.plan,
+            on=stage,
+            learner=lambda _: BeforeCards(learner, run, 1),
+            reach=(flat(as_numpy(entry)), flat(theirs)),
+        )
+        solved.advance(self.effort.subgame)
+        return stage, solved.played()[US]
 
     def sizes(self, count: int) -> dict[str, Any]:
         """Numbers a solver keeps per quantity: in the limited subgame, and to the end."""
-        levels = self.engine.levels
+        units = self.tree.units
+        hands = [
+            [int(units.boards.hands[2 * a + p : 2 * b : 2].sum()) for p in (0, 1)]
+            for a, b in zip(units.first, units.first[1:], strict=False)
+        ]
         first, last = (
             [street.rows[p] - len(street.roots) for p in (0, 1)] for street in self.after
         )
-        top = sum(first) * int(levels[0].hands[US].held.sum())
-        chosen = count * len(self.after[1].roots) * int(levels[0].hands[SHE].held.sum())
-        flop = sum(last) * int(levels[1].hands[US].held.sum())
+        top = sum(first) * hands[0][US]
+        chosen = count * len(self.after[1].roots) * hands[0][OPPONENT]
+        flop = sum(last) * hands[1][US]
         return {
             "limited": top + chosen,
             "to the end": top + flop,
             "times": (top + flop) / (top + chosen),
         }
+
+
+def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
+    """The same in the width of a batch's roots, which have places without a hand."""
+    wide = [int(stage.roots(p).shape[1]) for p in (0, 1)]
+
+    def put(values: Any, p: int) -> Any:
+        return np.pad(values, ((0, 0), (0, wide[p] - values.shape[1])))
+
+    o = inputs.opponent
+    theirs, weight, alternative, cbv = (
+        put(each, o)
+        for each in (inputs.opponent_reach, inputs.weight, inputs.alternative, inputs.cbv)
+    )
+    return GadgetInputs(o, put(inputs.our_reach, 1 - o), theirs, weight, alternative, cbv)
 
 
 def _rows(

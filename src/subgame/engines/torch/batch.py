@@ -404,20 +404,14 @@ class RangeBatch(Traversals):
                 below = plain.rise(self.places[s - 1], place, p, result)
         return [rows / self.tree.deals for rows in reversed(out)]
 
-    def _wide(self, values: Any, p: int, street: int) -> Tensor:
-        """[.., board, hand] in float64 on the device, padded to the hands of the widest board."""
-        given = self._tensor(values, self.torch.float64)
-        lacking = self.levels[street].hands[p].wide - given.shape[-1]
-        return self.torch.nn.functional.pad(given, (0, lacking))
-
     def enter(self, p: int, above: Any, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""
-        given = self._wide(above, p, max(street - 1, 0))
+        given = self._padded(p, above, max(street - 1, 0))
         return TorchOps(self.device).enter(self.places[street], p, given)
 
     def rise(self, p: int, values: Any, street: int) -> Tensor:
         """[leaf, board, hand] at the ways out above a street, from [way, board, hand] on it."""
-        given = self._wide(values, p, street)
+        given = self._padded(p, values, street)
         above, here = self.places[street - 1 : street + 1]
         return TorchOps(self.device).rise(above, here, p, given)
 
@@ -426,9 +420,15 @@ class RangeBatch(Traversals):
 
         `reach` is the opponent's, ``[k, board, hand]``; in the units of `Response.roots`: pi_{-p}.
         """
-        given = self._wide(reach, 1 - p, street)
+        given = self._padded(1 - p, reach, street)
         found = TorchOps(self.device).opposing(self.places[street], p, given)
         return found / self.tree.deals
+
+    def _padded(self, p: int, values: Any, street: int) -> Tensor:
+        """[k, board, hand] in float64, up to the width of a street; also where hands are fewer."""
+        found = self._tensor(values, self.torch.float64)
+        missing = self.levels[street].hands[p].wide - found.shape[2]
+        return self.torch.nn.functional.pad(found, (0, missing)) if missing > 0 else found
 
 
 def _alike(one: Blocks | None, other: Blocks | None) -> bool:

@@ -7,12 +7,12 @@ below a leaf is such a table again, times both players' reach of the leaf.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, namespace
+from subgame.engines.arrays import Array, as_index, namespace, zeros
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.betting_tree import Street
@@ -22,11 +22,35 @@ Pair = tuple[Any, Any]
 Ints = NDArray[np.int64]
 
 
+class _Board(NamedTuple):
+    """Both players' hands of the board above on one that follows, on the device. Axis: hand."""
+
+    place: tuple[Array, Array]  # on the board
+    real: tuple[Array, Array]  # 1, or 0 where a card blocks it
+    ranks: tuple[Array, Array]
+
+
+class _Ends(NamedTuple):
+    """How one way into a street ends: terminals of one kind, on the device."""
+
+    showdown: bool
+    mine: Array  # [e] the first player's row
+    yours: Array  # [e] the other's
+    chips: Array  # [e, 1] what the first player wins
+
+
+class _Way(NamedTuple):
+    """All that lies below one way into a street."""
+
+    ends: list[_Ends]
+    leaves: list[tuple[int, int, int]]  # a leaf, and both players' rows there
+
+
 class PairTables:
     """Tables below one board of a tree, over all boards of a batch of the streets that follow.
 
     Hands are those of the board above, in its order, on every street: hands that a card blocks
-    have reach 0.
+    have reach 0. Everything large stays on the engine's device.
     """
 
     def __init__(self, whole: RangeTree, batch: RangeEngine, board: int = 0) -> None:
@@ -38,6 +62,8 @@ class PairTables:
             batch if s == 0 else batch.stage(self.streets[s:]) for s in range(len(self.streets))
         ]
         self.hands = whole.units[board].hands
+        self._boards: dict[int, _Board] = {}
+        self._ways: dict[tuple[int, int], list[_Way]] = {}
 
     def values(self, sigma: Pair, o: int) -> Array:
         """[way, h, j] in float32: what player `o` wins with hand h from a hand j, in chips.
@@ -60,51 +86,82 @@ class PairTables:
             inner = sigma[p]
             if s > 0:  # a batch of the last streets has the end of the whole batch's numbers
                 inner = np.asarray(inner)[-cast(RangeTree, run.tree).stored(p) :]
-            out.append(run.row_reach(p, inner, run.roots(p))[0])
+            found = run.row_reach(p, inner, run.roots(p))[0]
+            single = isinstance(found, np.ndarray)
+            out.append(found.astype(np.float32) if single else found.float())
         return out
 
     def _below(self, s: int, parent: int, reach: list[list[Array]], o: int) -> Array:
         """Summed over the cards of street `s` of the batch that follow board `parent`."""
-        whole, total = self.whole, None
+        whole = self.whole
+        shape = (len(self.streets[s].roots), len(self.hands[o]), len(self.hands[1 - o]))
+        total = zeros(shape, reach[s][o])
         first, last = whole.boards.child_at[parent : parent + 2].tolist()
         for u in range(first, last):
-            found = self._board(s, u, reach, o) * whole.units[u].weight
-            total = found if total is None else total + found
+            total += self._board(s, u, reach, o) * whole.units[u].weight
         return self._exchanged(whole.units[parent], total, o)
 
-    def _rows(self, s: int, u: int, p: int, reach: list[list[Array]]) -> Array:
-        """[row, hand] a player's reach on one board, in the order of the hands above."""
-        place = np.full(self.whole.holdem.deck.num_hands, -1)
-        here = self.whole.units[u].hands[p]
-        place[here] = np.arange(len(here))
-        at = place[self.hands[p]]
-        rows = reach[s][p][:, u - self.whole.units.first[self.top + s]]
-        return self._single(rows[:, np.maximum(at, 0)]) * self._put(at >= 0)
-
-    def _single(self, values: Array) -> Array:
-        return values.astype(np.float32) if isinstance(values, np.ndarray) else values.float()
+    def _seen(self, u: int, like: Array) -> _Board:
+        """Where hands are on board `u`; found once."""
+        if u not in self._boards:
+            unit, places, real = self.whole.units[u], [], []
+            for p in (0, 1):
+                place = np.full(self.whole.holdem.deck.num_hands, -1)
+                place[unit.hands[p]] = np.arange(len(unit.hands[p]))
+                at = place[self.hands[p]]
+                places.append(as_index(np.maximum(at, 0), like))
+                real.append(self._put(at >= 0))
+            ranks = unit.ranks
+            one, two = (self._put(ranks[hands]) for hands in self.hands)
+            self._boards[u] = _Board((places[0], places[1]), (real[0], real[1]), (one, two))
+        return self._boards[u]
 
     def _board(self, s: int, u: int, reach: list[list[Array]], o: int) -> Array:
         """[way, h, j] on one board of street `s` of the batch."""
-        street, p = self.streets[s], 1 - o
-        mine, yours = self._rows(s, u, o, reach), self._rows(s, u, p, reach)
+        street, p, xp = self.streets[s], 1 - o, namespace(reach[s][o])
+        seen, number = self._seen(u, reach[s][o]), u - self.whole.units.first[self.top + s]
+        mine, yours = (
+            reach[s][q][:, number][:, seen.place[q]] * seen.real[q] for q in (o, p)
+        )  # [row, hand] in the order of the hands above
         below: Array = self._below(s + 1, u, reach, o) if street.leaves else None
         ahead: Array = None
         if any(ending.folded < 0 for ending in street.endings):
-            ranks = self.whole.units[u].ranks.astype(np.int64)
-            ahead = self._put(np.sign(ranks[self.hands[o]][:, None] - ranks[self.hands[p]]))
+            ahead = xp.sign(seen.ranks[o][:, None] - seen.ranks[p])
         tables = []
-        for ends, leaves in _by_way(street, o):
-            total = mine[:1].T @ yours[:1] * 0
-            for showdown, found in ends.items():
-                chips = self._put(np.array([[each[2]] for each in found]))
-                paid = (mine[[each[0] for each in found]] * chips).T
-                paid = paid @ yours[[each[1] for each in found]]
-                total = total + (paid * ahead if showdown else paid)
-            for k, (row, other) in leaves:
-                total = total + mine[row][:, None] * yours[other] * below[k]
+        for way in self._ways_into(s, o, mine):
+            total = zeros((mine.shape[1], yours.shape[1]), mine)
+            for ends in way.ends:
+                paid = (mine[ends.mine] * ends.chips).T @ yours[ends.yours]
+                total += paid * ahead if ends.showdown else paid
+            for k, row, other in way.leaves:
+                total += mine[row][:, None] * yours[other] * below[k]
             tables.append(total)
-        return namespace(mine).stack(tables)
+        return xp.stack(tables)
+
+    def _ways_into(self, s: int, o: int, like: Array) -> list[_Way]:
+        """What lies below each way into street `s` of the batch; found once."""
+        if (s, o) in self._ways:
+            return self._ways[s, o]
+        street = self.streets[s]
+        home = _homes(street, o)
+        ends: list[dict[bool, list[tuple[int, int, int]]]] = [{} for _ in street.roots]
+        leaves: list[list[tuple[int, int, int]]] = [[] for _ in street.roots]
+        for e in street.endings:
+            chips = -e.stake if e.folded == o else e.stake
+            one, two = e.rows[o], e.rows[1 - o]
+            ends[home[one]].setdefault(e.folded < 0, []).append((one, two, chips))
+        for k, rows in enumerate(street.leaf_rows):
+            leaves[home[rows[o]]].append((k, rows[o], rows[1 - o]))
+        out = []
+        for kinds, ways_out in zip(ends, leaves, strict=True):
+            found = []
+            for showdown, each in kinds.items():
+                mine, yours, won = np.array(each).T
+                paid = self._put(won[:, None])
+                found.append(_Ends(showdown, as_index(mine, like), as_index(yours, like), paid))
+            out.append(_Way(found, ways_out))
+        self._ways[s, o] = out
+        return out
 
     def _exchanged(self, unit: Board, table: Array, o: int) -> Array:
         """Averaged over the permutations of suits that leave the board and the ranges as they are.
@@ -114,8 +171,10 @@ class PairTables:
         images = hand_permutations(self.whole.holdem.deck)[unit.symmetries]
         if len(images) == 1:
             return table
-        moved = [self._images(images, p) for p in (o, 1 - o)]
-        total = sum(table[:, mine][:, :, yours] for mine, yours in zip(*moved, strict=True))
+        mine, yours = (as_index(self._images(images, p), table) for p in (o, 1 - o))
+        total = zeros(tuple(table.shape), table)
+        for k in range(len(images)):
+            total += table[:, mine[k]][:, :, yours[k]]
         return total / len(images)
 
     def _images(self, images: Ints, p: int) -> Ints:
@@ -126,22 +185,11 @@ class PairTables:
         return found
 
 
-Ends = dict[bool, list[tuple[int, int, int]]]
-"""Showdowns and folds: both players' rows, and the chips that the first wins."""
-
-
-def _by_way(street: Street, o: int) -> list[tuple[Ends, list[tuple[int, tuple[int, int]]]]]:
-    """Per way into a street: how it ends there, and the leaves with both players' rows."""
+def _homes(street: Street, o: int) -> list[int]:
+    """[row] the way into a street above each of a player's rows."""
     home = list(range(len(street.roots))) + [-1] * (street.rows[o] - len(street.roots))
     for parent, first, names in zip(
         street.parent[o], street.first[o], street.actions[o], strict=True
     ):
         home[first : first + len(names)] = [home[parent]] * len(names)
-    out: list[tuple[Ends, list[tuple[int, tuple[int, int]]]]] = [({}, []) for _ in street.roots]
-    for e in street.endings:
-        chips = -e.stake if e.folded == o else e.stake
-        ends = out[home[e.rows[o]]][0]
-        ends.setdefault(e.folded < 0, []).append((e.rows[o], e.rows[1 - o], chips))
-    for k, rows in enumerate(street.leaf_rows):
-        out[home[rows[o]]][1].append((k, (rows[o], rows[1 - o])))
-    return out
+    return home

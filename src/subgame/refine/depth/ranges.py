@@ -8,14 +8,14 @@ that is worth is a number per leaf, continuation and pair of hands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, namespace
+from subgame.engines.arrays import Array, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -68,6 +68,23 @@ class RangeLimit:
         """The engine of all that follows the limit."""
         return self.run.stage(self.plain.tree.streets[1:])
 
+    @cached_property
+    def pairs(self) -> PairTables:
+        """What computes values by pair of hands at the limit."""
+        return PairTables(self.plain.tree, self.batch)
+
+    @cached_property
+    def tables(self) -> list[Array]:
+        """[leaf, h, j] the values of some of the continuations, the first ones."""
+        return []
+
+    def grown(self, continuations: Continuations) -> RangeLimit:
+        """The same with more continuations: those it has come first, and keep their tables."""
+        made = replace(self, continuations=continuations)
+        vars(made).update({name: getattr(self, name) for name in ("run", "batch", "pairs")})
+        vars(made)["tables"] = list(self.tables)
+        return made
+
     def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
         given = self.within.restrict_numbers(np.asarray(probs, np.float32), p)
@@ -80,13 +97,12 @@ class RangeLimit:
     @cached_property
     def table(self) -> LeafTable:
         """The values of every continuation at the limit."""
-        o, tables = 1 - self.player, PairTables(self.plain.tree, self.batch)
+        o, found = 1 - self.player, self.tables
         ours = self.below(self.blueprint.probs[self.player], self.player)
-        found = []
-        for probs in self.continuations.probs:
+        for probs in self.continuations.probs[len(found) :]:
             theirs = self.below(probs, o)
-            found.append(tables.values((theirs, ours) if o == 0 else (ours, theirs), o))
-        return LeafTable(namespace(found[0]).stack(found), o)
+            found.append(self.pairs.values((theirs, ours) if o == 0 else (ours, theirs), o))
+        return LeafTable(namespace(found[0]).stack(found[: len(self.continuations)]), o)
 
     @cached_property
     def street(self) -> StreetEngine:
@@ -117,15 +133,15 @@ class RangeLimit:
         ones = self.street.array(np.ones((side.roots, len(self.plain.tree.players[o].slots))))
         reach = self.street.descend(o, sigma, ones)[side.actions :]
         count = len(self.continuations)
-        share = as_numpy(reach).reshape(-1, count, reach.shape[1])
+        share = reach.reshape(-1, count, reach.shape[1])
         mixed: list[Any] = [0.0] * len(self.plain.tree.streets[1:])
         for k, probs in enumerate(self.continuations.probs):
-            entry = as_numpy(run.enter(o, share[:, k][:, None], 1))
+            entry = run.enter(o, share[:, k][:, None], 1)
             rows = batch.row_reach(o, self.below(probs, o), entry.reshape(-1, entry.shape[2]))
-            mixed = [a + as_numpy(b) for a, b in zip(mixed, rows, strict=True)]
+            mixed = [a + b for a, b in zip(mixed, rows, strict=True)]
         tree = self.plain.tree
-        for s, values in enumerate(mixed, start=1):
-            street, units = tree.streets[s], tree.units
+        for s, each in enumerate(mixed, start=1):
+            street, units, values = tree.streets[s], tree.units, as_numpy(each)
             boards = range(units.first[s], units.first[s + 1])
             hands = [len(units[u].hands[o]) for u in boards]
             for j, (first, names) in enumerate(

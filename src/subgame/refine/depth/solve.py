@@ -153,18 +153,22 @@ def self_generated(
     o, ranges = 1 - player, isinstance(tree, RangeTree)
     where: Any = at if ranges else sequence_subgames(tree, at)
     grown, choices = Continuations.of(blueprint, o), 0
+    limited: DepthLimited | RangeLimit | None = None
     while len(grown) < count or watch is not None:
-        limited = depth_limited(
-            tree,
-            blueprint,
-            at=where,
-            player=player,
-            continuations=grown,
-            values=values,
-            weaken=weaken,
-            penalty=penalty,
-            device=device,
-        )
+        if isinstance(limited, RangeLimit):
+            limited = limited.grown(grown)
+        else:
+            limited = depth_limited(
+                tree,
+                blueprint,
+                at=where,
+                player=player,
+                continuations=grown,
+                values=values,
+                weaken=weaken,
+                penalty=penalty,
+                device=device,
+            )
         if isinstance(limited, DepthLimited):
             offered = sum(len(kept) for offer in limited.offers for kept in offer.options[o])
             if offered == choices:

@@ -15,7 +15,16 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, copied, namespace
+from subgame.engines.arrays import (
+    Array,
+    as_double,
+    as_index,
+    as_kind,
+    as_numpy,
+    copied,
+    namespace,
+    zeros,
+)
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
@@ -46,6 +55,7 @@ class Side:
             )
         ]
         self.leaves = [rows[p] for rows in street.leaf_rows]
+        """The player's row at each leaf."""
         self.actions = self.rows
         if choices > 1:  # choice k at leaf l is row ``actions + l * choices + k``
             self.decisions += [
@@ -94,7 +104,7 @@ class LeafTable:
 
     def won(self, ours: Array, deals: float) -> Array:
         """[k, leaf, h] what each continuation wins the opponent, from our reach [leaf, j]."""
-        return (self.values @ _like(ours, self.values)[None, :, :, None])[..., 0] / deals
+        return (self.values @ as_kind(ours, self.values)[None, :, :, None])[..., 0] / deals
 
     def pay(
         self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
@@ -111,7 +121,7 @@ class LeafTable:
         if count > 1:
             chosen = theirs[other.actions :].reshape(leaves, count, -1)
         for k in range(count):
-            lost = (_like(chosen[:, k, None, :], table) @ table[k])[:, 0] / deals
+            lost = (as_kind(chosen[:, k, None, :], table) @ table[k])[:, 0] / deals
             for l, row in enumerate(side.leaves):
                 value[row] -= lost[l]
 
@@ -139,7 +149,8 @@ class GivenLeaves:
 class StreetEngine:
     """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
 
-    A player's numbers are ``[own action, hand]``, ways in left out.
+    A player's numbers are ``[own action, hand]``, ways in left out. They are few, so that all but
+    the table is float64.
     """
 
     fused = False
@@ -152,6 +163,15 @@ class StreetEngine:
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )
         self.deals = cast(RangeTree, run.tree).deals
+        one, two = (
+            as_double(run.array(np.zeros((1, len(side.slots))))) for side in run.tree.players
+        )
+        self.none = (one, two)
+        """[1, hand] zeros in float64, of the engine's library and on its device."""
+        self.at_leaves, self.at_ends = (
+            [as_index(getattr(side, name), one) for side in self.sides]
+            for name in ("leaves", "lanes")
+        )
 
     @property
     def tree(self) -> PublicTree:
@@ -159,8 +179,8 @@ class StreetEngine:
 
     # Learning --------------------------------------------------------------------------------
     def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:
-        found = self.run.array(np.zeros((rows, len(self.tree.players[p].slots))))
-        return found if like is None else namespace(found).zeros_like(found, dtype=like.dtype)
+        none = self.none[p] if like is None else like
+        return zeros((rows, self.none[p].shape[1]), none)
 
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         rows = self.sides[p].rows - self.sides[p].roots
@@ -172,16 +192,17 @@ class StreetEngine:
         return Regrets(copied(regrets.regret), None, instant)
 
     def roots(self, p: int) -> Array:
-        return self.run.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
+        return self.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
 
     def array(self, values: Floats) -> Array:
-        return self.run.array(values)
+        return as_double(self.run.array(values))
 
     def rates(self, discounts: Floats, begin: int) -> Array:
-        return self.run.rates(discounts, begin)
+        return as_double(self.run.rates(discounts, begin))
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
-        self.run.repeat(turn, rates, key)
+        for t in range(len(rates) - 1):
+            turn(rates[t : t + 2])
 
     def iterate(self, *args: Any, **options: Any) -> None:
         raise NotImplementedError
@@ -247,12 +268,28 @@ class StreetEngine:
             out[first:stop] = out[parent] * sigma[first - side.roots : stop - side.roots]
         return out
 
+    def row_values(self, p: int, their_reach: Array) -> Array:
+        """[row, hand] player `p`'s values at best, from the reach of the opponent's rows."""
+        value, xp = self._paid(p, their_reach), namespace(their_reach)
+        for parent, first, stop in reversed(self.sides[p].decisions):
+            value[parent] += xp.amax(value[first:stop], 0)
+        return value[: self.sides[p].actions]
+
+    def leaf_values(self, our_reach: Array) -> Array:
+        """[k, leaf, hand] what each continuation pays the opponent, from our reach of our rows."""
+        table = cast(LeafTable, self.leaves)
+        return table.won(our_reach[self.at_leaves[1 - table.opponent]], self.deals)
+
+    def opposing(self, p: int, reach: Array) -> Array:
+        """[k, hand] pi_{-p}, from the opponent's reach [k, hand]; see `RangeEngine.opposing`."""
+        return self.run.opposing(p, reach[:, None], 0)[:, 0, : self.none[p].shape[1]]
+
     def _paid(self, p: int, theirs: Array) -> Array:
         """[row, hand] player `p`'s values where the street ends, from the opponent's reach."""
         side, other = self.sides[p], self.sides[1 - p]
         value = self._zeros(p, side.rows, theirs)
         if side.endings:
-            met = self.run.opposing(p, theirs[side.lanes][:, None], 0)[:, 0, : value.shape[1]]
+            met = self.opposing(p, theirs[self.at_ends[p]])
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
         self.leaves.pay(p, side, other, theirs, value, self.deals)
@@ -297,10 +334,3 @@ class StreetEngine:
         both = (None, reach) if p == 0 else (reach, None)
         mine, other = Regrets(sigma, None, None), Regrets(theirs, None, None)
         return Response(as_numpy(self.sweep(p, mode, mine, other, (), (), both)))
-
-
-def _like(array: Array, table: Array) -> Array:
-    """An array in the precision of the table, which is large."""
-    if isinstance(array, np.ndarray):
-        return array.astype(table.dtype)
-    return array.to(table.dtype)

@@ -332,7 +332,9 @@ def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value
     return out
 
 
-def transfer(source: RangeTree, sigma: Floats, target: RangeTree, into: Floats, p: int) -> None:
+def transfer(
+    source: RangeTree, sigma: NDArray[Any], target: RangeTree, into: NDArray[Any], p: int
+) -> None:
     """Write a part's strategy to where its decisions stand in a tree with the same boards.
 
     Decisions are known by their betting. Actions that the part does not have get probability 0.
