@@ -132,7 +132,10 @@ def test_a_schedule_is_itself() -> None:
         ),
         ("lp", "lp is not a CFR schedule; subgame.solve_lp(tree) solves the linear program."),
         (7, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not 7."),
-        (None, "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not None."),
+        (
+            None,
+            "A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not None.",
+        ),
     ],
 )
 def test_bad_schedules(text: Any, sentence: str) -> None:
