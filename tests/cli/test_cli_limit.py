@@ -268,10 +268,7 @@ def test_without_torch_one_sentence(
         ("limit kuhn uniform --at p --schedule cfr-br", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule mccfr", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule cfr+ --iterations 0", "--iterations must be"),
-        (
-            "limit kuhn uniform --at p --schedule cfr+ --gap 0",
-            "--gap must be a number above 0, not 0.",
-        ),
+        ("limit kuhn uniform --at p --schedule cfr+ --gap 0", "--gap must be a number above 0"),
         ("limit kuhn uniform --at p --penalty -1", "--penalty must be a number of at least 0"),
         ("limit kuhn uniform --at p --player 2", "--player must be 0 or 1"),
         ("limit kuhn uniform --at p --seed -1", "--seed must be a whole number"),
@@ -281,18 +278,12 @@ def test_without_torch_one_sentence(
         ("train kuhn uniform --at p --out no/a.safetensors", "there is no folder"),
         (
             "train kuhn uniform --at p --out a.safetensors --layers 8,x",
-            "--layers must be whole numbers",
+            "--layers must be whole",
         ),
-        (
-            "train kuhn uniform --at p --out a.safetensors --epochs 0",
-            "--epochs must be a whole number",
-        ),
+        ("train kuhn uniform --at p --out a.safetensors --epochs 0", "--epochs must be a whole"),
         ("train kuhn uniform --at p --out a.safetensors --holdout 1", "--holdout must be a share"),
         ("train kuhn uniform --at p --out a.safetensors --rollouts 1", "--rollouts must be"),
-        (
-            "train kuhn uniform --at p --out a.safetensors --layers 0",
-            "--layers must be whole numbers",
-        ),
+        ("train kuhn uniform --at p --out a.safetensors --layers 0", "--layers must be whole"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence(cli: Cli, line: str, words: str) -> None:

@@ -338,6 +338,7 @@ def test_self_generated_ends_where_nothing_is_new() -> None:
         again = depth_limited(
             tree, blueprint, at=ROUND, continuations=hers.add("again", reply.strategy.probs[1])
         )
+        assert isinstance(last.limited, sg.DepthLimited)
         assert again.num_infosets == last.limited.num_infosets
     assert len(sg.self_generated(tree, blueprint, at=ROUND, count=1)) == 1
 
@@ -372,7 +373,7 @@ def test_errors_are_sentences() -> None:
 
     calls: dict[str, Callable[[], object]] = {
         "was made for": lambda: depth_limited(tree, other, at="b"),
-        "A blueprint is a Strategy": lambda: depth_limited(tree, None, at="b"),  # type: ignore[arg-type]
+        "A blueprint is a Strategy": lambda: depth_limited(tree, None, at="b"),
         "0 or 1, not 2": lambda: depth_limited(tree, uniform, at="b", player=2),
         "pass them as own=": lambda: depth_limited(
             tree, uniform, at="b", player=1, continuations=hers

@@ -131,7 +131,8 @@ def chips(game: Holdem, state: Any, table: dict[str, dict[str, float]], o: int) 
     if p == TERMINAL:
         return float(state.returns()[o])
     if p < 0:
-        return sum(w * chips(game, state.child(a), table, o) for a, w in state.chance_outcomes())
+        dealt = state.chance_outcomes()
+        return float(sum(w * chips(game, state.child(a), table, o) for a, w in dealt))
     row = table[state.information_state(p)]
     return sum(w * chips(game, state.child(a), table, o) for a, w in row.items())
 
@@ -251,7 +252,7 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     off = OffTree(run, size, [size])
     hands, draw = tree.holdem.deck.num_hands, np.random.default_rng(cap)
     values = 40 * draw.random((2, len(off.like[0]), hands, hands), np.float32)
-    table = LeafTable(values if device == "cpu" else run.array(values), OPPONENT)
+    table = LeafTable(values if device == "cpu" else run.array(values.astype(np.float64)), OPPONENT)
     street = StreetEngine(run, off.streets[0], table)
     entry = street.array(np.ones((1, hands)))
     edges = street.sides[US].rows - street.sides[US].roots

@@ -133,9 +133,7 @@ def test_other_continuations_limits_and_games_are_refused() -> None:
     with pytest.raises(sg.SubgameError, match="other continuations of player 1 below"):
         depth_limited(tree, blueprint, at=ROUND, continuations=milder, values=network)
     with pytest.raises(sg.SubgameError, match="trained at another depth limit, which"):
-        depth_limited(
-            tree, blueprint, at=CARD, continuations=network.continuations, values=network
-        )
+        depth_limited(tree, blueprint, at=CARD, continuations=network.continuations, values=network)
     leduc = tree_of("leduc")
     same = sg.Strategy.uniform(leduc)
     with pytest.raises(sg.SubgameError, match=r"trained for .*leduc-ranks.*, not for .*leduc"):

@@ -313,7 +313,10 @@ def test_seeds(schedule: str) -> None:
             for wrong in (-1, 2**63, 10**400, 1.5, math.nan, True, "ten", None)
         ),
         ({"schedule": "cfr++"}, "There is no schedule called 'cfr++'; did you mean '"),
-        ({"tree": "kuhn"}, "Expected a PublicTree, as subgame.compile(game) makes it, not str."),
+        (
+            {"tree": "kuhn"},
+            "The tree must be a PublicTree, as subgame.compile(game) makes it, not str.",
+        ),
         ({"resume": "nowhere"}, "There is no file nowhere; expected a checkpoint"),
         ({"checkpoint": "nowhere/run"}, "nowhere/run cannot be written: there is no folder now"),
         ({"checkpoint": "."}, ". is a folder, not a file."),

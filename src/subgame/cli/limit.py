@@ -262,13 +262,13 @@ def check_way(way: str | None, count: int | None) -> None:
 
 
 def refuse_holdem(rules: Game) -> None:
-    """Refuse hold'em: depth limits need histories, which hold'em trees do not keep."""
+    """Refuse hold'em, whose trees are too large for the tables of this command."""
     import subgame as sg
 
     if isinstance(rules, sg.holdem.Holdem):
         raise SubgameError(
             f"This command does not work on hold'em games such as {rules}; "
-            "subgame.refine.depth.boards solves them to a depth limit."
+            "in Python, subgame.depth_limited solves them to a depth limit."
         )
 
 

@@ -20,6 +20,8 @@ def namespace(array: Array) -> Any:
 def copied(array: Array) -> Array:
     """An array with its own memory."""
     return array.copy() if isinstance(array, np.ndarray) else array.clone()
+
+
 def zeros(shape: tuple[int, ...], like: Array) -> Array:
     """Zeros of the library, precision and device of an array."""
     return np.zeros(shape, like.dtype) if isinstance(like, np.ndarray) else like.new_zeros(shape)

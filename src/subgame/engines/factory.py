@@ -29,7 +29,8 @@ def engine(
     """
     if not isinstance(tree, PublicTree):
         raise SubgameError(
-            f"Expected a PublicTree, as subgame.compile(game) makes it, not {type(tree).__name__}."
+            "The tree must be a PublicTree, as subgame.compile(game) makes it, not "
+            f"{type(tree).__name__}."
         )
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise ArgumentError("threads", f"must be a whole number of at least 1, not {threads}.")

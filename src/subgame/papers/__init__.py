@@ -65,9 +65,8 @@ class Reproduction:
                     f"{' or '.join(k for k, r in KEYS.items() if r.budgeted)} has."
                 )
             if not 0 < budget < float("inf"):
-                raise ArgumentError(
-                    "budget", f"must be a number of seconds above 0, not {budget:g}."
-                )
+                wants = f"must be a number of seconds above 0, not {budget:g}."
+                raise ArgumentError("budget", wants)
             options["budget"] = budget
         if keep is not None:
             if not self.budgeted:

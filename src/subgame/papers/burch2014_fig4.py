@@ -168,6 +168,7 @@ def _affordable(budget: float) -> int:
     sg.cfr_d(GAME, at=AT, iterations=2, subgame_iterations=10)  # kernels are compiled here
     began = time.process_time()
     compact = sg.cfr_d(GAME, at=AT, iterations=20, subgame_iterations=400)
+    assert isinstance(compact, sg.Compact)
     unit = (time.process_time() - began) / (20 * 400)
     solving = Resolving(compact, tree, sg.Resolve(), "cfr")
     solving.advance(RESOLVE // 50)
