@@ -268,7 +268,7 @@ def refuse_holdem(rules: Game) -> None:
     if isinstance(rules, sg.holdem.Holdem):
         raise SubgameError(
             f"This command does not work on hold'em games such as {rules}; "
-            "subgame.refine.depth.boards solves them to a depth limit."
+            "subgame.depth_limited and subgame.solve_limited solve them to a depth limit."
         )
 
 
