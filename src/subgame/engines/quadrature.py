@@ -1,4 +1,4 @@
-"""Points and weights for the integral of Brown & Sandholm 2017, eq. (3); see `kernels.hedged`."""
+"""Points and weights for the integral of Brown & Sandholm 2017, eq. (3); see `refine.learners`."""
 
 from __future__ import annotations
 
