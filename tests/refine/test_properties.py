@@ -430,7 +430,7 @@ DISTRIBUTIONAL = [(seed, spread) for seed in range(0, 30, 6) for spread in (0.5,
 
 @pytest.mark.parametrize(("seed", "spread"), DISTRIBUTIONAL)
 def test_both_distributional_forms_find_the_optimum(seed: int, spread: float) -> None:
-    """Theorem 2: the strategy solves the game where the opponent is told her alternative payoff.
+    """Theorem 2: the strategy solves the game where the opponent is told the alternative payoff.
 
     That optimum is found here by a linear program over tangents of the convex function it pays.
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 TINY = 1e-30
 """Sums of positive regrets below this are rounding."""
+SMALL = 4096
+"""Root infosets up to which an integral is taken at all its points at once."""
 
 
 def normalise(values: Array, weight: Array) -> Array:
@@ -192,13 +195,31 @@ class RandomAlternative:
         variance = (self.seen[2] / t - average * average).clip(min=1e-12)
         # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
         rate = (t / variance) ** 0.5 * (math.sqrt(math.log(2)) / 3)
-        normal, logistic = xp.zeros_like(value), xp.zeros_like(value)
-        for x, w in zip(HERMITE_X.tolist(), HERMITE_W.tolist(), strict=True):
-            normal += w * special.expit(rate * (average - mean - math.sqrt(2) * x * self.spread))
-        wide = self.spread.clip(min=TINY)
-        for x, w in zip(LOGIT_X.tolist(), LOGIT_W.tolist(), strict=True):
-            logistic += w * special.ndtr((average - mean + x / rate) / wide)
+        ahead, wide = average - mean, self.spread.clip(min=TINY)
+        normal = _integral(
+            lambda x: special.expit(rate * (ahead - math.sqrt(2) * x * self.spread)),
+            (HERMITE_X, HERMITE_W),
+            value,
+        )
+        logistic = _integral(
+            lambda x: special.ndtr((ahead + x / rate) / wide), (LOGIT_X, LOGIT_W), value
+        )
         return xp.where(rate * self.spread < 2, normal, logistic)
+
+
+def _integral(function: Callable[[Any], Array], rule: tuple[Floats, Floats], like: Array) -> Array:
+    """The sum of ``w f(x)`` over a rule's points x with weights w, [r, s] as `like`.
+
+    All points at once where the arrays are small and NumPy's, whose calls would take most of the
+    time; otherwise one after another, which needs no more memory.
+    """
+    points, weights = rule
+    if isinstance(like, np.ndarray) and like.size <= SMALL:
+        return np.tensordot(weights, function(points[:, None, None]), 1)
+    total = namespace(like).zeros_like(like)
+    for x, w in zip(points.tolist(), weights.tolist(), strict=True):
+        total += w * function(x)
+    return total
 
 
 def _special(array: Array) -> Any:
