@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -36,16 +35,6 @@ CASES = [
 SCHEDULES = ["cfr", "cfr+", "dcfr", "pcfr+", "pdcfr+", "pcfr+(alternating=false)"]
 
 
-@pytest.fixture
-def no_floor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regret matching that never enters where it should not, as the kernels of sequence trees do.
-
-    A learner weighs every choice by `TINY` at least. An opponent who enters with a reach of 1e-30
-    leaves us regrets of that size, which regret matching takes as seriously as any.
-    """
-    monkeypatch.setattr(import_module("subgame.refine.learners"), "TINY", 1e-300)
-
-
 def case(name: str, at: str, player: int, gadget: Gadget) -> tuple[SequenceSubgame, GadgetInputs]:
     """A subgame where `player` acts, and what its gadget knows under a random blueprint."""
     tree = tree_of(name)
@@ -63,7 +52,6 @@ def inside(run: Run, subgame: SequenceSubgame, p: int) -> Floats:
 # The learner beside the gadget game --------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("no_floor")
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize(("name", "at"), CASES)
@@ -113,7 +101,6 @@ def entry_in(run: Run, gadget: Gadget, inputs: GadgetInputs) -> Floats:
     return np.array([sigma[side.sequences(enter[s])[0]] for s in reached])
 
 
-@pytest.mark.usefixtures("no_floor")
 @pytest.mark.parametrize("schedule", ["cfr+", "pdcfr+"])
 @pytest.mark.parametrize(
     "gadget",

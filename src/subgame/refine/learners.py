@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Array, as_numpy, namespace
-from subgame.engines.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
+from subgame.refine.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
 
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Points and weights of the quadrature for the integral of Brown & Sandholm 2017, eq. (3)."""
-=======
-"""Points and weights for the integral of Brown & Sandholm 2017, eq. (3); see `refine.learners`."""
->>>>>>> h1
 
 from __future__ import annotations
 
