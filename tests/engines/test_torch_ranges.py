@@ -165,7 +165,7 @@ def test_rows_of_a_street() -> None:
         mine, yours = engine.roots(p), engine.roots(1 - p)
         wide = engine.levels[0].hands[1 - p].wide
         padded = torch.nn.functional.pad(yours, (0, wide - yours.shape[1]))[None]
-        torch.testing.assert_close(reached[0][:1], padded)
+        torch.testing.assert_close(reached[0][:1], padded.double())
         weight = engine.opposing(p, padded.double(), 0)[0, :, :slots]
         assert float((weight * mine).sum()) == pytest.approx(1)
         leaves = engine.levels[0].bets[1 - p].leaves

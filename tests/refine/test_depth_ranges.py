@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any, cast
@@ -239,13 +240,14 @@ def test_choices_must_correspond() -> None:
         alike(NLFH, start.child("r2000"), ("c",), start.child("c"))
 
 
-class Fixed(StreetEngine):
-    """A street whose leaves pay what they pay."""
+@dataclass(frozen=True, eq=False)
+class Fixed(LeafTable):
+    """Leaves that pay the opponent given values."""
 
-    def leaf_values(self, our_reach: Any) -> Any:
-        return self.run.array(self.given)[None]
+    given: Any  # [leaf, hand]
 
-    given: Any
+    def won(self, ours: Any, deals: float) -> Any:
+        return self.given[None]
 
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])
@@ -270,8 +272,8 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     for alternative in (200.0, -200.0) if cap == 1 else (200.0,):
         level = np.full((1, hands), alternative)
         allowed = allowances(street, ours, entry, level)
-        again = Fixed(run, off.streets[0], LeafTable(table.values[:1], OPPONENT))
-        again.given = allowed.alternative * allowed.weight
+        given = street.array(allowed.alternative * allowed.weight)
+        again = StreetEngine(run, off.streets[0], Fixed(table.values[:1], OPPONENT, given))
         found = allowances(again, ours, entry, level)
         # Nothing is left to share out then, and nothing was given up.
         np.testing.assert_allclose(found.alternative, allowed.alternative, rtol=0, atol=1e-2)
