@@ -21,20 +21,24 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
+from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.leaves import Evaluator, exact
 from subgame.refine.depth.limit import DepthLimited, descendants, limited_tree
+from subgame.refine.depth.play_ranges import play_ranges
+from subgame.refine.depth.ranges import limited_ranges
 from subgame.refine.depth.solve import solve_limited
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk
-from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.strategy import Strategy
 
@@ -95,16 +99,16 @@ def play_limited(
     continuations: Chooser | None = None,
     technique: Gadget | str = "resolve",
     values: Evaluator = exact,
-    schedule: Schedule | str = "lp",
+    schedule: Schedule | str | None = None,
     iterations: int | None = None,
     device: str | None = None,
 ) -> LimitedPlay:
     """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
 
     The frontiers lie one below another; by default they are the public states after the
-    opponent's first, second, ... action. `continuations` says what she may choose from at a limit
-    (by default the blueprint and its biased forms); the rest is as in `depth_limited` and
-    `solve_limited`.
+    opponent's first, second, ... action. `continuations` says what the opponent may choose from at
+    a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
+    `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -116,7 +120,18 @@ def play_limited(
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     gadget = technique_named(technique)
-    how = Technique.of(gadget, tree, schedule, Limits(iterations, None, None))
+    chosen = LP if schedule is None and not isinstance(tree, RangeTree) else schedule
+    how = Technique.of(gadget, tree, chosen, Limits(iterations, None, None))
+    if isinstance(tree, RangeTree):
+        offered = continuations([]) if continuations else biased(blueprint, 1 - player)
+        where = (
+            at[0]
+            if at
+            else f"before the {STREETS[tree.streets[min(1, len(tree.streets) - 1)].index]}"
+        )
+        limited = limited_ranges(tree, blueprint, where, player, offered, None, device)
+        strategy, names = play_ranges(limited, how), ((0, "start"), (1, str(where)))
+        return _played(strategy, blueprint, player, names, device, began)
     given = after_every_action(tree, 1 - player) if at is None else at
     frontiers = [sequence_subgames(tree, each) for each in given]
     if not frontiers:
@@ -124,14 +139,22 @@ def play_limited(
     choose = continuations or (lambda leaves: biased(blueprint, 1 - player))
     play = _Play(tree, blueprint, player, choose, how, values, device)
     solved = tuple(play.run(frontiers))
-    return LimitedPlay(
-        play.current,
-        player,
-        solved,
-        exploitability(tree, blueprint, device=device),
-        exploitability(tree, play.current, device=device),
-        time.perf_counter() - began,
+    return _played(play.current, blueprint, player, solved, device, began)
+
+
+def _played(
+    strategy: Strategy,
+    blueprint: Strategy,
+    player: int,
+    solved: tuple[tuple[int, str], ...],
+    device: str | None,
+    began: float,
+) -> LimitedPlay:
+    """What came of it, evaluated."""
+    before, after = (
+        exploitability(each.tree, each, device=device) for each in (blueprint, strategy)
     )
+    return LimitedPlay(strategy, player, solved, before, after, time.perf_counter() - began)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,6 +154,14 @@ class RangeLimit:
                 weights[cells] = np.where(flat.sum(1, keepdims=True) > 0, flat, usual)
 
 
+class RangeSolution(NamedTuple):
+    """A solved depth-limited street."""
+
+    result: Result
+    """Its strategy lies over the whole game."""
+    played: Pair  # [own action, hand] both players' strategies of the street
+
+
 def limited_ranges(
     tree: RangeTree,
     blueprint: Strategy,
@@ -186,7 +194,7 @@ def check_limit(tree: RangeTree, at: object, side: str = "before") -> None:
 
 def solve_ranges(
     limited: RangeLimit, technique: Gadget | None, how: Technique, alternatives: Floats | None
-) -> tuple[Result, Strategy]:
+) -> RangeSolution:
     """Solve a depth-limited street, behind a gadget if there is one."""
     if not isinstance(how.schedule, Schedule):
         raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
@@ -207,7 +215,7 @@ def solve_ranges(
             finish=limited.complete,
         )
     found = complete(run, how.limits)
-    return found, found.strategy
+    return RangeSolution(found, run.played())
 
 
 def _seated(limited: RangeLimit, inputs: GadgetInputs) -> GadgetInputs:

@@ -121,8 +121,8 @@ def _solve_ranges(
     given = None
     if alternatives is not None:
         given = vector(limited.within, 1 - limited.player, alternatives, "alternative payoff")
-    found, strategy = solve_ranges(limited, gadget, how, given)
-    return LimitedSolution(limited, found, strategy)
+    found = solve_ranges(limited, gadget, how, given).result
+    return LimitedSolution(limited, found, found.strategy)
 
 
 def self_generated(
