@@ -124,11 +124,7 @@ def play_limited(
     how = Technique.of(gadget, tree, chosen, Limits(iterations, None, None))
     if isinstance(tree, RangeTree):
         offered = continuations([]) if continuations else biased(blueprint, 1 - player)
-        where = (
-            at[0]
-            if at
-            else f"before the {STREETS[tree.streets[min(1, len(tree.streets) - 1)].index]}"
-        )
+        where = at[0] if at else f"before the {STREETS[tree.streets[0].index + 1]}"
         limited = limited_ranges(tree, blueprint, where, player, offered, None, device)
         strategy, names = play_ranges(limited, how), ((0, "start"), (1, str(where)))
         return _played(strategy, blueprint, player, names, device, began)

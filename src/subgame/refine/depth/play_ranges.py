@@ -1,8 +1,8 @@
 """Nested depth-limited play of hold'em: the first street to a limit, then all that follows it.
 
 Brown, Sandholm & Amos 2018, Sec. 5. What follows stands behind a gadget before the next cards are
-dealt, whose alternative payoffs are carried from the limit: what the opponent could get there by the
-best continuation, against our strategy of the first street. All boards are solved together.
+dealt. Its alternative payoffs are carried from the limit: what the opponent could get there by
+the best continuation, against our strategy of the first street. All boards are solved together.
 """
 
 from __future__ import annotations
