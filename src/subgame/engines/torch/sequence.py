@@ -7,6 +7,9 @@ A *level* is all of a player's infosets at one depth of the player's own decisio
 lie side by side. Up and down go level by level; regrets, averages and regret matching take all
 sequences of a player at once. Sums gather what belongs to them (`Rows`), in float64, so that runs
 repeat bit for bit. On CUDA an iteration is recorded as a graph.
+
+An iteration sweeps twice, and both sweeps need both players' strategies and reach. What a player
+last played is kept, and computed anew only where something that it was computed from has changed.
 """
 
 from __future__ import annotations
@@ -28,15 +31,43 @@ from subgame.tree.sequence.tree import SequenceTree, Treeplex
 
 Floats = NDArray[np.float64]
 Tensor = Any
+Source = tuple[Any, int]
+"""Where numbers are from: an object, and how often something was written there."""
 TINY = 1e-280
 """Sums of regrets below this are rounding, as in the CPU kernels."""
 
 
-class Vector:
-    """Numbers of one player's sequences on the device, read and written like an array."""
+def source(data: Tensor) -> Source:
+    """The numbers that a tensor holds now. PyTorch counts what is written to it and its views."""
+    return data, data._version
 
-    def __init__(self, data: Tensor) -> None:
-        self.data = data
+
+def same(some: list[Source], others: list[Source]) -> bool:
+    """Whether they are the same numbers, which nothing has overwritten."""
+    return len(some) == len(others) and all(
+        a is b and m == n for (a, m), (b, n) in zip(some, others, strict=True)
+    )
+
+
+class Vector:
+    """Numbers of one player's sequences on the device, read and written like an array.
+
+    `copied` is where they were copied from, if they were.
+    """
+
+    def __init__(self, data: Tensor, copied: Source | None = None) -> None:
+        self.data, self.copied, self.fresh = data, copied, data._version
+
+    @property
+    def source(self) -> Source:
+        """Where its numbers are from: itself, or what they were copied from and still equal."""
+        if self.copied is not None and self.data._version == self.fresh:
+            return self.copied
+        return source(self.data)
+
+    def clone(self) -> Vector:
+        """A copy on the device."""
+        return Vector(self.data.clone(), self.source)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.copy().astype(dtype or np.float64, copy=False)
@@ -129,11 +160,29 @@ class Side:
             value[level.above].add_(level.up(sigma[level.here] * value[level.here]))
         return choices[::-1]
 
-    def shares(self, weights: Tensor, least: float) -> Tensor:
-        """[q past the slots] weights over their infoset's sum; uniform where that is not above."""
+    def shares(self, weights: Tensor, least: float, sigma: Tensor) -> None:
+        """Into `sigma`: weights over their infoset's sum; uniform where that is not above `least`.
+
+        The root slots of `sigma` stay; `weights` are those of the sequences past them.
+        """
         total = self.totals(weights).index_select(0, self.owner)
         # Rounded as the CPU kernels round, which multiply: less is left to chance at exact ties.
-        return load_torch().where(total > least, weights * (1 / total), self.uniform)
+        exact, out = weights * (1 / total), sigma[self.slots :]
+        load_torch().where(total > least, exact, self.uniform, out=out)
+
+
+class Played:
+    """A player's last strategy and its reach, in arrays that stay, and what they are from."""
+
+    def __init__(self, sigma: Tensor) -> None:
+        self.sigma, self.reach = sigma, sigma.clone()  # [q]
+        self.forget()
+
+    def forget(self) -> None:
+        self.regrets: list[Source] = []
+        """What `sigma` was matched from; nothing if it must be matched anew."""
+        self.roots: list[Source] = []
+        """The reach at the roots that `reach` was computed from, with `sigma`."""
 
 
 class TorchSequenceEngine:
@@ -154,11 +203,19 @@ class TorchSequenceEngine:
         self.num_roots: int = getattr(tree, "num_roots", 1)
         self.sides = (Side(self.put, tree.players[0]), Side(self.put, tree.players[1]))
         self.payoffs = (Payoffs(self.put, tree, 0), Payoffs(self.put, tree, 1))
-        self._recorded: Tape | None = None
+        self._played = (Played(self._ones(0)), Played(self._ones(1)))
+        self._now: tuple[Tensor, int, int] | None = None
+        """In `repeat`: all rates, the turn, and the address of the turn's rates."""
+        self._recorded: tuple[Tape, Tape] | None = None
+        """The first turn of a `repeat`, and a later one, which finds what the last one played."""
 
     def put(self, array: Any) -> Tensor:
         """An array on the device, copied."""
         return self.torch.from_numpy(np.array(array, order="C")).to(self.device)
+
+    def _ones(self, p: int) -> Tensor:
+        """[q] ones for player `p`."""
+        return self.torch.ones(self.sides[p].size, dtype=self.torch.float64, device=self.device)
 
     def _data(self, values: Any) -> Tensor:
         """Numbers from wherever they are."""
@@ -179,8 +236,8 @@ class TorchSequenceEngine:
 
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now."""
-        instant = None if regrets.instant is None else Vector(regrets.instant.data.clone())
-        return Regrets(Vector(regrets.regret.data.clone()), None, instant)
+        instant = None if regrets.instant is None else regrets.instant.clone()
+        return Regrets(regrets.regret.clone(), None, instant)
 
     def roots(self, p: int) -> Tensor:
         """[root, infoset] player `p`'s reach at the roots as the tree has it, a copy."""
@@ -210,13 +267,17 @@ class TorchSequenceEngine:
         `paid` ``[q]`` are values of the traverser's sequences besides those of the terminals.
         """
         side, o = self.sides[p], 1 - p
-        value = self.payoffs[p](self._plan(o, self._match(o, theirs, ahead), reach[o]))
+        self._match(o, theirs, ahead)
+        value = self.payoffs[p](self._walk(o, reach[o]))
         if paid is not None:
             value.add_(self._data(paid))
-        sigma = self._match(p, mine, rates) if mode != Mode.BEST else self.torch.ones_like(value)
         keeps = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
-        own = self._plan(p, sigma, reach[p]) if keeps else None
-        if mode in (Mode.LEARN, Mode.EVALUATE):
+        matched = mode in (Mode.LEARN, Mode.EVALUATE)
+        if matched or keeps:
+            self._match(p, mine, rates)
+        own = self._walk(p, reach[p]) if keeps else None
+        sigma = self._played[p].sigma if matched else self._ones(p)
+        if matched:
             side.climb(sigma, value)
         else:
             side.answer(sigma, value)
@@ -224,7 +285,7 @@ class TorchSequenceEngine:
             self._learn(side, mine, rates, sigma, value, own)
         elif mode == Mode.RESPOND:
             self._keep(side, mine, rates, sigma, own)
-        return self._at_roots(p, value)
+        return value[: side.slots].view(self.num_roots, -1)
 
     def iterate(
         self,
@@ -242,24 +303,47 @@ class TorchSequenceEngine:
     def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, as a graph where there are any.
 
-        One graph is kept, that of the last `key`. It holds the key, so that none is made again at
-        the same address.
+        Graphs are kept of the last `key`. They hold the key, so that none is made again at the same
+        address. The first turn computes everything, because what was played before may have been
+        overwritten; all others find the same things computed, so that one graph serves them all.
         """
-        recorded = self._recorded
-        if self.graphs and (recorded is None or recorded.key[0] is not key):
-            recorded = self._recorded = Tape((key,), self.torch.empty_like(rates[:2]), [])
-        for t in range(len(rates) - 1):
-            if recorded is None:
-                turn(rates[t : t + 2])
-            else:
-                recorded.rates.copy_(rates[t : t + 2])
-                recorded.run(partial(turn, recorded.rates))
+        if self.graphs and (self._recorded is None or self._recorded[0].key[0] is not key):
+            given = self.torch.empty_like(rates[:2])
+            self._recorded = (Tape((key,), given, []), Tape((key,), given, []))
+        self._forget()
+        try:
+            for t in range(len(rates) - 1):
+                self._turn(turn, rates, t)
+        finally:
+            self._now = None
+            self._forget()
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
 
+    def _turn(self, turn: Callable[[Tensor], None], rates: Tensor, t: int) -> None:
+        """Turn `t` of a `repeat`."""
+        now = rates[t : t + 2]
+        if not self.graphs or self._recorded is None:
+            self._now = (rates, t, now.data_ptr())
+            turn(now)
+            return
+        first, later = self._recorded
+        first.rates.copy_(now)
+        self._now = (rates, t, first.rates.data_ptr())
+        play = partial(turn, first.rates)
+        if t:
+            later.run(play)
+        elif later.graph is None and len(rates) > 2:
+            play()  # a replay would not note what was played, which the next turn is recorded with
+            first.warm = later.warm = True
+        else:
+            first.run(play)
+
     def current(self, p: int, regrets: Regrets, rates: Tensor) -> Vector:
         """[q] the strategy that regret matching plays now; ones at the root slots."""
-        return Vector(self._match(p, regrets, rates))
+        sigma = self._ones(p)
+        self._match_into(sigma, p, regrets, rates)
+        return Vector(sigma)
 
     def sample(
         self,
@@ -272,27 +356,50 @@ class TorchSequenceEngine:
         raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
     # Inside a sweep --------------------------------------------------------------------------
-    def _at_roots(self, p: int, value: Tensor) -> Tensor:
-        """[root, infoset] out of [q], a copy."""
-        return value[: self.sides[p].slots].clone().view(self.num_roots, -1)
+    def _forget(self) -> None:
+        for played in self._played:
+            played.forget()
 
-    def _match(self, p: int, regrets: Regrets, then: Tensor) -> Tensor:
+    def _sources(self, regrets: Regrets, then: Tensor) -> list[Source]:
+        """What regret matching depends on; nothing where that cannot be told."""
+        if self._now is None or not isinstance(regrets.regret, Vector):
+            return []
+        if regrets.instant is None:
+            return [regrets.regret.source]
+        rates, t, start = self._now
+        nth, rest = divmod(then.data_ptr() - start, rates[0].nbytes)
+        if rest or nth not in (0, 1):
+            return []
+        return [regrets.regret.source, regrets.instant.source, (rates, t + nth)]
+
+    def _match(self, p: int, regrets: Regrets, then: Tensor) -> None:
+        """Let player `p` play by regret matching, unless that is what was last played."""
+        played, sources = self._played[p], self._sources(regrets, then)
+        if not sources or not same(sources, played.regrets):
+            self._match_into(played.sigma, p, regrets, then)
+            played.regrets, played.roots = sources, []
+
+    def _match_into(self, sigma: Tensor, p: int, regrets: Regrets, then: Tensor) -> None:
         """[q] regret matching for the iteration whose discounts are `then`; `kernels.match`."""
         side, torch = self.sides[p], self.torch
         weights = self._data(regrets.regret)[side.slots :]
         if regrets.instant is not None:
             ahead = weights * torch.where(weights > 0, then[0], then[1])
             weights = ahead + regrets.instant.data[side.slots :]
-        sigma = torch.ones(side.size, dtype=torch.float64, device=self.device)
-        sigma[side.slots :] = side.shares(weights.clamp(min=0), TINY)
-        return sigma
+        side.shares(weights.clamp(min=0), TINY, sigma)
 
-    def _plan(self, p: int, sigma: Tensor, reach: Tensor) -> Tensor:
+    def _walk(self, p: int, reach: Tensor) -> Tensor:
+        """[q] the reach of what player `p` plays, from [root, infoset] at the roots."""
+        played, sources = self._played[p], [source(reach)]
+        if not played.regrets or not same(sources, played.roots):
+            self._walk_into(played.reach, p, played.sigma, reach)
+            played.roots = sources
+        return played.reach
+
+    def _walk_into(self, plan: Tensor, p: int, sigma: Tensor, reach: Tensor) -> None:
         """[q] realisation plan of a strategy."""
-        side, plan = self.sides[p], self.torch.empty_like(sigma)
-        plan[: side.slots] = reach.reshape(-1)
-        side.descend(sigma, plan)
-        return plan
+        plan[: self.sides[p].slots] = reach.reshape(-1)
+        self.sides[p].descend(sigma, plan)
 
     def _learn(
         self,
@@ -334,20 +441,23 @@ class TorchSequenceEngine:
     def _write(self, side: Side, into: Vector, new: Tensor) -> None:
         """Overwrite wherever there is a choice; nothing is kept elsewhere."""
         old = into.data[side.slots :]
-        old.copy_(self.torch.where(side.chooses, new, old))
+        self.torch.where(side.chooses, new, old, out=old)
 
     # Evaluation ------------------------------------------------------------------------------
     def behaviour(self, p: int, average: Any) -> Any:
         """[q] the behaviour strategy of a realisation plan; uniform where it is never reached."""
         side = self.sides[p]
-        sigma = self.put(np.ones(side.size))
-        sigma[side.slots :] = side.shares(self._data(average)[side.slots :], 0.0)
+        sigma = self._ones(p)
+        side.shares(self._data(average)[side.slots :], 0.0, sigma)
         return self._like(average, sigma)
 
     def plan(self, p: int, sigma: Any, reach: Any = None) -> Any:
         """[q] realisation plan of a strategy, from `reach` at the roots, by default the tree's."""
         start = self.roots(p) if reach is None else self._data(reach)
-        return self._like(sigma, self._plan(p, self._data(sigma), start))
+        played = self._data(sigma)
+        plan = self.torch.empty_like(played)
+        self._walk_into(plan, p, played, start)
+        return self._like(sigma, plan)
 
     def values(self, p: int, sigma: Any, opponent_plan: Any) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
