@@ -47,7 +47,7 @@ ENGINES = [(kind, device) for kind in ("sequence", "ranges") for device in ("cpu
 
 @cache
 def refined(kind: str, device: str, gadget: sg.Gadget) -> Refinement:
-    """A river refined behind a gadget; the blueprint is random, so that no two actions are equal."""
+    """A river refined behind a gadget. The blueprint is random, so no two actions are equal."""
     game = sg.holdem.endgame(
         "Qs 9h Th Ks 9s",
         40,
