@@ -2,7 +2,7 @@
 
 A technique is a small gadget: how the opponent enters the subgame, and what the alternative to
 entering pays. On every iteration of CFR the gadget chooses the opponent's reach at the root
-infosets, and is then told what entering was worth (`subgame.refine.learners`).
+infosets, and is then told the value of entering (`subgame.refine.learners`).
 
 | technique | how the opponent enters | alternative payoff |
 | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""Gadgets at work: how the opponent enters a subgame, learned from what entering was worth.
+"""Gadgets at work: how the opponent enters a subgame, learned from the value of entering.
 
 One implementation for one subgame of Leduc and for thousands of boards on a GPU: all arrays are
 ``[root, infoset]`` of the opponent's root infosets, NumPy's or PyTorch's. State is written in
@@ -167,7 +167,7 @@ class RandomAlternative:
         return self.reach
 
     def observe(self, values: Array, discounts: Array) -> None:
-        """How likely the alternative lies below what entering was worth."""
+        """How likely the alternative lies below the value of entering."""
         xp, value = namespace(values), values * self.per
         likely = self._respond(value) if self.form == "respond" else self._hedge(value)
         self.reach[...] = xp.where(self.real, likely, self.reach)

@@ -2,7 +2,7 @@
 
 With x our plan in the subgame and v the opponent's counterfactual best-response values,
 
-    LP1 (endgame solving)  min  sum of her blueprint reach times v
+    LP1 (endgame solving)  min  sum of the opponent's blueprint reach times v
     LP2 (re-solving)       find x with  v(I) <= CBV(I) at every root infoset I
     LP3 (max-margin)       max  m  with  CBV(I) - v(I) >= m
 
@@ -30,8 +30,8 @@ class Programme(NamedTuple):
     """A solved program: our strategy inside, the objective and the opponent's values."""
 
     sigma: Floats  # [q] our strategy, over the subgame's own tree
-    objective: float  # LP1: her expected value; LP2: 0; LP3: the subgame margin
-    values: Floats  # [s] what she can get at each root infoset, normalised
+    objective: float  # LP1: the opponent's expected value; LP2: 0; LP3: the subgame margin
+    values: Floats  # [s] what the opponent can get at each root infoset, normalised
 
 
 def program(
@@ -42,18 +42,18 @@ def program(
     from scipy.sparse import coo_array, csr_array, diags_array, hstack, vstack
 
     o = inputs.opponent
-    us, her = subgame.tree.players[1 - o], subgame.tree.players[o]
+    us, them = subgame.tree.players[1 - o], subgame.tree.players[o]
     parts = constraints(subgame.tree, 1 - o, np.ones(len(us.slots)))
-    # Well-scaled however seldom we come: our reach goes into the payoffs, and her values are
-    # normalised by pi_{-i} of the root infoset they lie below.
+    # Well-scaled however seldom we come: our reach goes into the payoffs, and the opponent's values
+    # are normalised by pi_{-i} of the root infoset they lie below.
     unit = np.where(inputs.weight > 0, inputs.weight, 1.0)
     payoff = (
-        diags_array(1 / unit[her.slot_of])
+        diags_array(1 / unit[them.slot_of])
         @ parts.payoff
         @ diags_array(inputs.our_reach[us.slot_of])
     )
-    size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(her.slots)
-    # Variables: our plan x, our payoff u = -v per infoset and slot of hers, the margin m.
+    size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(them.slots)
+    # Variables: our plan x, our payoff u = -v per infoset and root infoset of theirs, the margin m.
     objective = np.zeros(size + bounds + 1)
     reached = np.flatnonzero(inputs.weight > 0)
     rows, right = None, np.zeros(0)
@@ -69,11 +69,11 @@ def program(
         right = inputs.alternative[reached]
     else:
         raise SubgameError(f"The programs are lp1, lp2 and lp3, not '{kind}'.")
-    replies = hstack([-payoff, parts.bound, csr_array((her.num_sequences, 1))])
+    replies = hstack([-payoff, parts.bound, csr_array((them.num_sequences, 1))])
     found = linprog(
         objective,
         A_ub=replies if rows is None else vstack([replies, rows]),
-        b_ub=np.concatenate([np.zeros(her.num_sequences), right]),
+        b_ub=np.concatenate([np.zeros(them.num_sequences), right]),
         A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds + 1))]),
         b_eq=parts.start,
         bounds=[(0, None)] * size + [(None, None)] * (bounds + 1),

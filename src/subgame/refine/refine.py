@@ -33,17 +33,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One subgame refined for one player. Axis: s = root infoset of her opponent."""
+    """One subgame refined for one player. Axis: s = root infoset of the opponent."""
 
     subgame: Subgame
     player: int
-    sigma: Floats  # [q] her strategy inside
+    sigma: Floats  # [q] the player's strategy inside
     infosets: tuple[str, ...]  # [s]
-    weight: Floats  # [s] pi_{-i}: how often she and chance bring the opponent there
+    weight: Floats  # [s] pi_{-i}: how often the player and chance bring the opponent there
     cbv: Floats  # [s] what the opponent could get inside against the blueprint
     gifts: Floats  # [s]
-    alternatives: Floats  # [s] what the gadget paid her for staying out, gifts included
-    values: Floats  # [s] what she can get inside now
+    alternatives: Floats  # [s] what the gadget paid for not entering, gifts included
+    values: Floats  # [s] what the opponent can get inside now
     gap: float | None  # NashConv of the gadget game; None where it is no finite game
     iterations: int
     seconds: float
@@ -51,7 +51,7 @@ class Part:
 
     @property
     def margins(self) -> Floats:
-        """[s] CBV + gifts - what she can get now (2017, eq. 1; eq. 2 without gifts)."""
+        """[s] CBV + gifts - what the opponent can get now (2017, eq. 1; eq. 2 without gifts)."""
         return self.cbv + self.gifts - self.values
 
     @property
@@ -64,8 +64,8 @@ class Part:
     def bound(self) -> float:
         """How much more a best response can win in the whole game because of this part, at most.
 
-        No more than the sum of what she gained at each root infoset, weighted by pi_{-i} and by
-        the most that she can reach it with: one, or her range.
+        No more than the sum of what the opponent gained at each root infoset, weighted by pi_{-i}
+        and by the most that the opponent can reach it with: one, or the range.
         """
         gained = np.maximum(self.values - self.cbv, 0) * self.weight
         return float(gained @ self.subgame.most(1 - self.player))
@@ -195,7 +195,7 @@ def refine(
     itself), or from `alternatives`, numbers per root infoset of the opponent in the paper's
     normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
     standard deviation of the distributional techniques, by default the distance between the
-    estimate and the blueprint's CBV. `device` is where all of it is solved and judged, as in
+    estimate and the blueprint's CBV. `device` is where all of it is solved and evaluated, as in
     `solve`; a linear program runs on the CPU.
 
     >>> import subgame as sg

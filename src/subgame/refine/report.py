@@ -49,11 +49,11 @@ def as_text(refinement: Refinement, limit: int) -> str:
 
 EXPLANATION = """\
 infoset      a root infoset of the opponent of the {player}
-reach        pi_-i: how often we and chance bring her there if she tries
-cbv          what she could get there against the blueprint (counterfactual best response)
-gift         what she gave up on the way, so we may give it back (2017, Sec. 5)
-alternative  what the gadget paid her for staying out
-value        what she can get there now
+reach        pi_-i: how often the player and chance bring the opponent there
+cbv          what the opponent could get there against the blueprint (best response)
+gift         what the opponent gave up on the way, so it may be given back (2017, Sec. 5)
+alternative  what the gadget paid the opponent for not entering
+value        what the opponent can get there now
 margin       cbv + gift - value: not below 0 means no worse than the blueprint
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
 """

@@ -1,10 +1,10 @@
 """Continuations: what a player may choose to play below a depth limit.
 
-Brown, Sandholm & Amos 2018, Sec. 4. At every leaf infoset she picks one of K strategies for the
-rest of the game, separately at each of them, so that K choices at n leaf infosets stand for K^n
+Brown, Sandholm & Amos 2018, Sec. 4. At every leaf infoset the player picks one of K strategies for
+the rest of the game, separately at each of them, so K choices at n leaf infosets stand for K^n
 strategies. Here are the ways to make them that need no solving: *bias* the blueprint, or take *all
 pure* strategies, which suffices for an exact solution (Proposition 1). The *self-generative* way
-solves on the way and is in `subgame.refine.depth.limit`.
+solves on the way and is `subgame.refine.depth.solve.self_generated`.
 """
 
 from __future__ import annotations

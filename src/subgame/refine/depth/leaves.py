@@ -1,4 +1,4 @@
-"""Values at a depth limit, behind one interface: what a history is worth if both play on so.
+"""Values at a depth limit, behind one interface: the value of a history if both play on so.
 
 Brown, Sandholm & Amos 2018, end of Sec. 4. Anything that gives a `LeafValues` for a `Leaf` will
 do: the `exact` value of walking everything below, the mean of random `Rollouts`, or a network
@@ -93,11 +93,11 @@ def exact(leaf: Leaf) -> LeafValues:
     chance = leaf.chance[top]
     weight = np.divide(h.chance[ends], chance, out=np.zeros(len(ends)), where=chance > 0)
     weight *= h.payoff[ends]
-    ours, hers = (leaf.plans[p][:, located[p][ends]] for p in (0, 1))  # [k, z]
+    first, second = (leaf.plans[p][:, located[p][ends]] for p in (0, 1))  # [k, z]
     bounds = np.searchsorted(top, np.arange(len(leaf.first) + 1))
     value = np.stack(
         [
-            (ours[:, lo:hi] * weight[lo:hi]) @ hers[:, lo:hi].T
+            (first[:, lo:hi] * weight[lo:hi]) @ second[:, lo:hi].T
             for lo, hi in pairwise(bounds.tolist())
         ]
     )
@@ -202,8 +202,8 @@ def adjusted(
     less = np.zeros(shape)  # what player 0's payoff is changed by
     for p in (0, 1):
         sign = 1.0 if p == 0 else -1.0
-        worth = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
-        down = _excess(leaf, worth, blueprint, p) if weaken else np.zeros_like(worth)
+        values = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
+        down = _excess(leaf, values, blueprint, p) if weaken else np.zeros_like(values)
         if penalty:
             states = leaf.states()
             fee = [penalty(state) if callable(penalty) else penalty for state in states]
@@ -214,11 +214,11 @@ def adjusted(
     return LeafValues(found.value + less, found.error)
 
 
-def _excess(leaf: Leaf, worth: Floats, blueprint: Strategy, p: int) -> Floats:
+def _excess(leaf: Leaf, values: Floats, blueprint: Strategy, p: int) -> Floats:
     """[h, k] by how much continuation k beats the blueprint at the infoset of `p` at history h.
 
     v(I) is the mean of v(h) by what `p` believes when the other one plays the blueprint (Sec. 3);
-    where that never brings her, by chance alone.
+    where that never brings `p`, by chance alone.
     """
     whole, slot = leaf.subgame.whole, leaf.slots[p]
     plan = engine(whole).plan(1 - p, blueprint.probs[1 - p])
@@ -227,8 +227,8 @@ def _excess(leaf: Leaf, worth: Floats, blueprint: Strategy, p: int) -> Floats:
     total = np.bincount(slot, belief, size)
     belief = np.where(total[slot] > 0, belief, leaf.chance)
     total = np.bincount(slot, belief, size)
-    value = np.zeros((size, worth.shape[1]))
-    np.add.at(value, slot, worth * belief[:, None])
+    value = np.zeros((size, values.shape[1]))
+    np.add.at(value, slot, values * belief[:, None])
     value /= np.where(total > 0, total, 1.0)[:, None]
     excess: Floats = np.maximum(value - value[:, :1], 0.0)[slot]
     return excess

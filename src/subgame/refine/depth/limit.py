@@ -1,9 +1,9 @@
 """Depth-limited solving with multi-valued states (Brown, Sandholm & Amos 2018, Sec. 4).
 
 A depth limit changes a game's leaves and nothing else: where the limit is, the opponent picks,
-separately at each of her infosets there, one of K strategies for the rest of the game, and is
-paid what it is worth. The result is a tree like any other, so that every schedule, the judge, the
-linear program and every gadget work on it.
+separately at each infoset there, one of K strategies for the rest of the game, and is paid its
+value. The result is a tree like any other, so that every schedule, evaluation, the linear program
+and every gadget work on it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class DepthLimited(SequenceTree):
     def complete(self, strategy: Strategy) -> Strategy:
         """A strategy of this tree, or of a gadget game on it, laid over the whole game.
 
-        Below the limit each player plays the mixture of continuations that she chose; for us that
-        is the blueprint, unless we chose too. Elsewhere both play the blueprint.
+        Below the limit each player plays the mixture of continuations that the player chose; for us
+        that is the blueprint, unless we chose too. Elsewhere both play the blueprint.
         """
         probs = (self.blueprint.probs[0].copy(), self.blueprint.probs[1].copy())
         for p in (0, 1):
@@ -83,7 +83,7 @@ class DepthLimited(SequenceTree):
         return Strategy(self.whole, probs, dict(strategy.notes))
 
     def _mixture(self, strategy: Strategy, leaf: Leaf, offer: Offer, p: int) -> Floats:
-        """[q] the behaviour strategy below a leaf that is worth as much as the choice made."""
+        """[q] the behaviour strategy below a leaf that has the value of the choice made."""
         inner, side = leaf.subgame.tree.players[p], strategy.tree.players[p]
         plan = np.zeros(inner.num_sequences)
         for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
@@ -121,8 +121,8 @@ def depth_limited(
     the frontier: `exact`, `Rollouts(...)` or a trained `LeafNetwork`.
 
     If the blueprint is no equilibrium a continuation may beat it, which makes us too careful.
-    `weaken` then lowers a continuation's values at an infoset, all by as much, until it is worth
-    no more there than the blueprint; `penalty`, a number or a function of the state such as a
+    `weaken` then lowers a continuation's values at an infoset, all by as much, until its value
+    there is no more than the blueprint's; `penalty`, a number or a function of the state such as a
     small share of the pot, is taken from everything but the blueprint (both: end of Sec. 4).
 
     With `within`, a subgame that `cut` gave, the tree is that of the subgame, to be solved with a
@@ -132,8 +132,8 @@ def depth_limited(
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("rps-plus"))
     >>> blueprint = sg.blueprint(tree, "equilibrium")
-    >>> hers = sg.biased(blueprint, player=1)
-    >>> limited = sg.depth_limited(tree, blueprint, at="P2 to move", continuations=hers)
+    >>> theirs = sg.biased(blueprint, player=1)
+    >>> limited = sg.depth_limited(tree, blueprint, at="P2 to move", continuations=theirs)
     >>> {move: round(p, 9) for move, p in sg.solve_lp(limited).strategy["P1 to move"].items()}
     {'Rock': 0.4, 'Paper': 0.4, 'Scissors': 0.2}
     """
@@ -178,9 +178,9 @@ def limited_tree(
     place = _places(tree, within)
     subgames = _inside(tree, sequence_subgames(tree, at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
-    worth = tuple(adjusted(leaf, values(leaf), blueprint, weaken, penalty) for leaf in leaves)
+    paid = tuple(adjusted(leaf, values(leaf), blueprint, weaken, penalty) for leaf in leaves)
     offers = _offers(leaves)
-    form = _limited_form(base, place, leaves, offers, worth, pair)
+    form = _limited_form(base, place, leaves, offers, paid, pair)
     made = assemble(form)
     return DepthLimited(
         **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
@@ -189,7 +189,7 @@ def limited_tree(
         blueprint=blueprint,
         player=player,
         leaves=leaves,
-        values=worth,
+        values=paid,
         offers=offers,
         within=within,
     )
@@ -345,7 +345,7 @@ def _limited_form(
     for p in (0, 1):
         kept = ~below[h.tables[p].first]
         side, old = _trunk(base.players[p], kept, renumber)
-        where = [old[located[p][top]] for top in tops]  # [leaf][h] her sequence at the limit
+        where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
         side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
         players.append(side)
         moved.append(old)
@@ -403,7 +403,7 @@ def _choices(
     tops: Sequence[Indices],
     titles: Sequence[str],
 ) -> tuple[FormPlayer, list[list[Indices]]]:
-    """A player's side with her choices at the limit, and [leaf][s] the sequences they lead to."""
+    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
     names, actions, parents, nodes = [], [], [], []
     landed: list[list[Indices]] = []
     size = int(side.start[-1])
@@ -411,8 +411,8 @@ def _choices(
         slots = leaf.slots[p]
         landed.append([])
         for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
-            first = int(np.argmax(slots == s))  # any history of hers there
-            if not name:  # nothing to choose: she is paid where she stands
+            first = int(np.argmax(slots == s))  # any history there
+            if not name:  # nothing to choose: paid at the sequence itself
                 landed[-1].append(np.array([at[first]], dtype=np.int64))
                 continue
             names.append(name)

@@ -3,7 +3,7 @@
 Brown, Sandholm & Amos 2018, Sec. 5. The game is solved from its start to a first depth limit; what
 is reached there is solved to the next limit, and so on to the end. Each of these subgames stands
 behind a gadget whose alternative payoffs are *carried* from the solve before: what the opponent
-could get there by the best of her continuations, against our strategy as it then was.
+could get there by the best of the continuations, against our strategy as it then was.
 
 Play solves only the subgames it reaches. Here all of them are solved and laid over the game as one
 `Strategy`, so that its exploitability is exact.
@@ -105,16 +105,21 @@ def play_limited(
 ) -> LimitedPlay:
     """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
 
-    The frontiers lie one below another; by default they are the public states after the
-    opponent's first, second, ... action. `continuations` says what the opponent may choose from at
-    a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
-    `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
+        The frontiers lie one below another; by default they are the public states after the
+        opponent's first, second, ... action. `continuations` says what the opponent may choose from at
+    <<<<<<< HEAD
+        a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
+        `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
+    =======
+        a limit (by default the blueprint and its biased forms); the rest is as in `depth_limited` and
+        `solve_limited`.
+    >>>>>>> k2
 
-    >>> import subgame as sg
-    >>> tree = sg.compile(sg.games.load("kuhn"))
-    >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
-    >>> round(played.before.per_seat[0], 3), round(played.after.per_seat[0], 3)
-    (0.417, 0.083)
+        >>> import subgame as sg
+        >>> tree = sg.compile(sg.games.load("kuhn"))
+        >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
+        >>> round(played.before.per_seat[0], 3), round(played.after.per_seat[0], 3)
+        (0.417, 0.083)
     """
     began = time.perf_counter()
     if player not in (0, 1):
@@ -217,17 +222,17 @@ class _Play:
         self.current = Strategy(self.tree, (probs[0], probs[1]), dict(self.current.notes))
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
-        """[s] what she can get in each subgame at a limit by the best of her continuations."""
+        """[s] what the opponent can get in each subgame at a limit by the best continuation."""
         p, o, located = self.p, 1 - self.p, sequence_tree(self.tree).located
         assert located is not None
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]
-            hers = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
+            theirs = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
             slots = len(leaf.subgame.tree.players[o].slots)
-            total, paid = np.zeros(slots), np.zeros((slots, hers.shape[1]))
+            total, paid = np.zeros(slots), np.zeros((slots, theirs.shape[1]))
             np.add.at(total, leaf.slots[o], weight)
-            np.add.at(paid, leaf.slots[o], weight[:, None] * hers)
+            np.add.at(paid, leaf.slots[o], weight[:, None] * theirs)
             yield leaf.subgame, normalise(paid.max(1), total)
 
     def _to_the_end(self, subgame: SequenceSubgame, alternative: Floats) -> None:

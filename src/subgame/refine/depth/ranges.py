@@ -2,8 +2,8 @@
 
 What `limit` does history by history on sequence trees, with the limit before the next street's
 cards (Brown, Sandholm & Amos 2018, Sec. 4 and 6.1). At each way out of the street, with each hand,
-the opponent picks one of K strategies for the rest of the game; we play the blueprint on. What
-that is worth is a number per leaf, continuation and pair of hands.
+the opponent picks one of K strategies for the rest of the game; we play the blueprint on. The
+value of that is a number per leaf, continuation and pair of hands.
 """
 
 from __future__ import annotations

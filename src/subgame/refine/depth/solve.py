@@ -75,8 +75,8 @@ def solve_limited(
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
     >>> blueprint = sg.solve_lp(tree).strategy
-    >>> hers = sg.all_pure(tree, at=["p", "b"], player=1)
-    >>> limited = sg.depth_limited(tree, blueprint, at=["p", "b"], continuations=hers)
+    >>> theirs = sg.all_pure(tree, at=["p", "b"], player=1)
+    >>> limited = sg.depth_limited(tree, blueprint, at=["p", "b"], continuations=theirs)
     >>> solved = sg.solve_limited(limited)
     >>> round(sg.exploitability(tree, solved.strategy).per_seat[0] * 18, 6)
     1.0
