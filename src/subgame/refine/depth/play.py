@@ -107,14 +107,9 @@ def play_limited(
 
         The frontiers lie one below another; by default they are the public states after the
         opponent's first, second, ... action. `continuations` says what the opponent may choose from at
-    <<<<<<< HEAD
-        a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
+            a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
         `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
-    =======
-        a limit (by default the blueprint and its biased forms); the rest is as in `depth_limited` and
-        `solve_limited`.
-    >>>>>>> k2
-
+    
         >>> import subgame as sg
         >>> tree = sg.compile(sg.games.load("kuhn"))
         >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
