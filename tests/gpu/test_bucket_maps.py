@@ -107,7 +107,7 @@ def test_merged_hands_have_no_buckets() -> None:
         lambda: strengths(one, "river"),
         lambda: TorchRangeEngine(one, "cpu", buckets=buckets),
     ):
-        with pytest.raises(sg.SubgameError, match="compile it with merge="):
+        with pytest.raises(sg.SubgameError, match="compile the game with merge="):
             refused()
     TorchRangeEngine(one, "cpu").stage(plain.streets, buckets=buckets)  # which has every hand
 

@@ -95,7 +95,7 @@ def complete(
     run: Run, limits: Limits, checkpoint: Path | None = None, progress: Progress | None = None
 ) -> Result:
     """Run up to the limits and return the result."""
-    stopped = _drive(run, limits, checkpoint, progress)
+    stopped = drive(run, limits, checkpoint, progress)
     played = run.played()
     return Result(
         game=run.tree.game,
@@ -342,7 +342,9 @@ def _asked_to_stop() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _drive(run: Run, stop: Limits, checkpoint: Path | None, progress: Progress | None) -> str:
+def drive(
+    run: Run, stop: Limits, checkpoint: Path | None = None, progress: Progress | None = None
+) -> str:
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     run.evaluate(run.played())  # loads the kernels before the clock starts

@@ -105,16 +105,16 @@ def play_limited(
 ) -> LimitedPlay:
     """Play a blueprint by depth-limited solving, again at each of the frontiers `at`.
 
-        The frontiers lie one below another; by default they are the public states after the
-        opponent's first, second, ... action. `continuations` says what the opponent may choose from at
-            a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
-        `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
-    
-        >>> import subgame as sg
-        >>> tree = sg.compile(sg.games.load("kuhn"))
-        >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
-        >>> round(played.before.per_seat[0], 3), round(played.after.per_seat[0], 3)
-        (0.417, 0.083)
+    The frontiers lie one below another; by default they are the public states after the
+    opponent's first, second, ... action. `continuations` says what the opponent may choose from at
+    a limit (by default the blueprint and its biased forms). The rest is as in `depth_limited` and
+    `solve_limited`. A hold'em tree is solved to the end of its first street, and then to the end.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> played = play_limited(tree, sg.Strategy.uniform(tree), player=0)
+    >>> round(played.before.per_seat[0], 3), round(played.after.per_seat[0], 3)
+    (0.417, 0.083)
     """
     began = time.perf_counter()
     if player not in (0, 1):

@@ -8,7 +8,7 @@ off-tree bets. Arrays of a street are ``[row, board, hand]``; see `engines.contr
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -24,9 +24,8 @@ from subgame.refine.learners import normalise
 from subgame.refine.nested.answer import Answer, Method
 from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.solve_gadget import GadgetRun, Technique
-from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import complete
+from subgame.solve.solver import drive
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
@@ -173,13 +172,16 @@ class RangeExpansion:
         o, gadget, run, out = 1 - self.p, self.how.gadget, part.run, list[Floats]()
         entry, tree = part.carried, cast(RangeTree, part.run.tree)
         for s, street in enumerate(part.streets):
-            if s > 0:
+            if s > 0 and gadget.gifts != "none":
                 entry = as_numpy(run.enter(o, entry, s))
                 if not gadget.split:  # in units of the whole: a board is only one of many
                     entry = entry / tree.units.dealt[s].weight[:, None]
+            if gadget.gifts == "none":
+                out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
+                continue
             carried = np.zeros(values[s].shape)
             carried[: len(street.roots), :, : entry.shape[2]] = entry
-            for j, parent in enumerate(street.parent[o] if gadget.gifts != "none" else ()):
+            for j, parent in enumerate(street.parent[o]):
                 here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
                 reach = reliable(
                     as_numpy(run.opposing(o, ours[s][street.at[o][j][self.p]][None], s))
@@ -201,7 +203,7 @@ class RangeExpansion:
             added = {k: spot.action for k, spot in enumerate(spots)}
             streets = grow(game, [spot.before for spot in spots], added)
         stage = part.run.stage(streets)
-        solved, result = self._solved(stage, inputs)
+        solved, run = self._solved(stage, inputs)
         theirs = (inputs.weight > 0).astype(np.float64)
         if self.method == "expensive":
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
@@ -218,13 +220,12 @@ class RangeExpansion:
         won = stage.respond(o, plan).roots.reshape(inputs.weight.shape)
         values = normalise(won, inputs.weight)
         answers = [
-            self._account(part, s, (spot, k), inputs, values, result)
-            for k, spot in enumerate(spots)
+            self._account(part, s, (spot, k), inputs, values, run) for k, spot in enumerate(spots)
         ]
-        return found, answers, result.stopped
+        return found, answers, run[1]
 
-    def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, Result]:
-        """Both players' strategies behind the gadget."""
+    def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, tuple[int, str]]:
+        """Both players' strategies behind the gadget; how many iterations, and why it stopped."""
         # Only the shape of our range matters; kernels like numbers near one.
         size = np.maximum(inputs.our_reach.max(2, keepdims=True), 1e-100)
         theirs = inputs.opponent_reach
@@ -242,8 +243,11 @@ class RangeExpansion:
         )
         schedule = cast(Schedule, self.how.schedule)
         run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, on=stage)
-        found = complete(run, self.how.limits)
-        return run.played(), found
+        limits = self.how.limits
+        if limits.target is None:  # nothing to measure on the way: a batch is large
+            limits = replace(limits, check_every=limits.iterations)
+        stopped = drive(run, limits)
+        return run.played(), (run.iteration, stopped)
 
     def _taken(
         self, stage: RangeEngine, street: Street, spots: list[Spot], sigma: Any, reach: Floats
@@ -265,7 +269,7 @@ class RangeExpansion:
         at: tuple[Spot, int],
         inputs: GadgetInputs,
         values: Floats,
-        result: Result,
+        run: tuple[int, str],
     ) -> Answer:
         """One off-tree bet, over all boards and hands."""
         (spot, k), o, game = at, 1 - self.p, self.small.tree.holdem
@@ -297,8 +301,8 @@ class RangeExpansion:
             weight=(inputs.weight[k] * chance * most).ravel(),
             cbv=inputs.cbv[k].ravel(),
             values=values[k].ravel(),
-            iterations=result.iterations,
-            stopped=result.stopped,
+            iterations=run[0],
+            stopped=run[1],
         )
 
 
@@ -339,31 +343,37 @@ def transfer(
 
     Decisions are known by their betting. Actions that the part does not have get probability 0.
     """
+    mine, other = source.players[p], target.players[p]
     top = len(target.streets) - len(source.streets)
     for s, street in enumerate(source.streets):
+        if not street.states[p]:
+            continue
         there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
+        given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
         for j, state in enumerate(street.states[p]):
             k = there[state.history]
-            names = target.streets[top + s].actions[p][k]
-            places = [names.index(name) for name in street.actions[p][j]]
-            cells = target.players[p].street_cells(top + s, k)
-            into[cells] = 0
-            into[cells[:, places]] = sigma[source.players[p].street_cells(s, j)]
+            names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
+            made[:, cut] = 0
+            for a, name in enumerate(street.actions[p][j], mine.street_actions(s, j).start):
+                made[:, cut.start + names.index(name)] = given[:, a]
 
 
 def moved(source: RangeTree, sigma: Any, target: RangeTree, p: int) -> NDArray[np.float32]:
     """A strategy of a batch in another one whose betting is a part of it, root by root."""
     out, given = np.zeros(target.stored(p), np.float32), np.asarray(sigma)
+    mine, other = source.players[p], target.players[p]
 
     def keys(street: Street) -> list[Hashable]:
         return [
-            (home, state.history)
-            for home, state in zip(street.first_root[p], street.states[p], strict=True)
+            (root, state.history)
+            for root, state in zip(street.first_root[p], street.states[p], strict=True)
         ]
 
     for s, (street, whole) in enumerate(zip(target.streets, source.streets, strict=True)):
+        if not street.states[p]:
+            continue
         found = {key: j for j, key in enumerate(keys(whole))}
+        have, made = mine.street_block(given, s), other.street_block(out, s)
         for j, key in enumerate(keys(street)):
-            cells = source.players[p].street_cells(s, found[key])
-            out[target.players[p].street_cells(s, j)] = given[cells]
+            made[:, other.street_actions(s, j)] = have[:, mine.street_actions(s, found[key])]
     return out

@@ -199,6 +199,23 @@ class RangeSide:
         cells: Ints = tile[:, None] + edge * LANES
         return cells
 
+    def street_block(self, numbers: NDArray[Any], s: int) -> NDArray[Any]:
+        """[tile, action, LANES] a view of the numbers of street `s`, all boards one after another.
+
+        A decision's actions are neighbours along the middle axis, see `street_actions`.
+        """
+        b, street, p = self.units.boards, self.streets[s], self.player
+        first, last = self.units.first[s : s + 2]
+        start = int(b.store_at[2 * first + p])
+        end = int(b.store_at[2 * last + p]) if last < len(self.units) else self.num_sequences
+        return numbers[start:end].reshape(-1, street.rows[p] - len(street.roots), LANES)
+
+    def street_actions(self, s: int, j: int) -> slice:
+        """Where the actions of decision `j` are in a `street_block`."""
+        street, p = self.streets[s], self.player
+        first = street.first[p][j] - len(street.roots)
+        return slice(first, first + len(street.actions[p][j]))
+
     def street_cells(self, s: int, j: int) -> Ints:
         """[board and hand, action] the sequences of decision `j` on all boards of street `s`."""
         b, street, p = self.units.boards, self.streets[s], self.player
