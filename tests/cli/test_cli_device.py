@@ -64,9 +64,9 @@ def test_a_saved_spot_on_another_device(cli: Cli, tmp_path: Path) -> None:
     file = str(tmp_path / "spot.safetensors")
     made = cli(*RIVER, "--device", "torch", "--out", file).json()
     shown = cli("endgame", file, "--json").json()
-    assert shown["exploitability"] == pytest.approx(made["exploitability"], rel=1e-6)
+    assert shown["exploitability"] == pytest.approx(made["exploitability"], rel=1e-5)
     refined = cli("refine", file, "--iterations", "3", "--device", "torch", "--json").json()
-    assert refined["exploitability_before"] == pytest.approx(made["exploitability"], rel=1e-6)
+    assert refined["exploitability_before"] == pytest.approx(made["exploitability"], rel=1e-5)
 
 
 def test_refusals_come_first(cli: Cli) -> None:

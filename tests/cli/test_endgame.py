@@ -191,7 +191,7 @@ WRONG = [
     (f"{GOOD} --ip ,", "--ip: The range is empty"),
     (f"{GOOD} --ip AA:0", "the player on the button is empty"),
     (f"{GOOD} --ip QsJs", "blocks every hand"),
-    (f"{GOOD} --oop AsKs --ip AsKd", "share a card in every pair"),
+    (f"{GOOD} --oop AsKs --ip AsKd", "the hands share a card"),
     (f"{GOOD} --bets river:50%", "--bets: In the bet sizes 'river:50%', at '50%' (character 7)"),
     (f"{GOOD} --bets 1x,50%", "--bets: In the bet sizes '1x,50%', at '50%' (character 4)"),
     (f"{GOOD} --bets rivr:1x", "there is no street 'rivr'"),

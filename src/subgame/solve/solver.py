@@ -343,11 +343,17 @@ def _asked_to_stop() -> Iterator[list[bool]]:
 
 
 def drive(
-    run: Run, stop: Limits, checkpoint: Path | None = None, progress: Progress | None = None
+    run: Run,
+    stop: Limits,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    measured: bool = True,
 ) -> str:
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
-    run.evaluate(run.played())  # loads the kernels before the clock starts
+    if measured:
+        run.evaluate(run.played())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
@@ -362,7 +368,7 @@ def drive(
             now = time.perf_counter()
             run.seconds = now - began
             pace = max(1, min(2 * pace, int(count * SLICE / max(now - before, 1e-9))))
-            if count and stop.next_check(run.iteration - 1) == run.iteration:
+            if measured and count and stop.next_check(run.iteration - 1) == run.iteration:
                 gap = run.measure()
                 first = first or float(gap)
             if (
@@ -383,6 +389,6 @@ def drive(
             if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
                 run.save(checkpoint)
                 saved = time.perf_counter()
-    if not run.curve or run.curve[-1].iteration != run.iteration:
+    if measured and (not run.curve or run.curve[-1].iteration != run.iteration):
         run.measure()  # after the checkpoint, which must not contain this extra point
     return stopped

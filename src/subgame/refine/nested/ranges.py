@@ -8,7 +8,7 @@ off-tree bets. Arrays of a street are ``[row, board, hand]``; see `engines.contr
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -93,9 +93,7 @@ class RangeExpansion:
         one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
         if one != two:
             raise SubgameError("Compile both games with the same boards, hands and merge=.")
-        self.plain = [
-            np.array(Strategy.uniform(self.large.tree).probs[q], np.float32) for q in (0, 1)
-        ]
+        self.plain = [_uniform(self.large.tree, q) for q in (0, 1)]
 
     @property
     def sigma(self) -> Pair:
@@ -243,10 +241,8 @@ class RangeExpansion:
         )
         schedule = cast(Schedule, self.how.schedule)
         run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, on=stage)
-        limits = self.how.limits
-        if limits.target is None:  # nothing to measure on the way: a batch is large
-            limits = replace(limits, check_every=limits.iterations)
-        stopped = drive(run, limits)
+        # A batch is large, so nothing is measured that nobody asked for.
+        stopped = drive(run, self.how.limits, measured=self.how.limits.target is not None)
         return run.played(), (run.iteration, stopped)
 
     def _taken(
@@ -333,6 +329,15 @@ def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value
     if not any(counts):
         return value
     out: Floats = np.maximum(value, value[counts].max(0))
+    return out
+
+
+def _uniform(tree: RangeTree, p: int) -> NDArray[np.float32]:
+    """[q] every action equally likely; a strategy of millions of hands need not be checked."""
+    out, side = np.zeros(tree.stored(p), np.float32), tree.players[p]
+    for s, street in enumerate(tree.streets):
+        for j, actions in enumerate(street.actions[p]):
+            side.street_block(out, s)[:, side.street_actions(s, j)] = 1 / len(actions)
     return out
 
 
