@@ -74,7 +74,7 @@ class RangeExpansion:
     device: str | None = None
     small: Unmerged = field(init=False)
     large: Unmerged = field(init=False)
-    plain: list[Floats] = field(init=False)  # [q] both players, over the unmerged larger tree
+    plain: list[NDArray[Any]] = field(init=False)  # [q] both players, over the unmerged larger tree
 
     def __post_init__(self) -> None:
         if not isinstance(self.blueprint.tree, RangeTree) or not isinstance(self.larger, RangeTree):
