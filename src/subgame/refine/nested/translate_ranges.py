@@ -13,7 +13,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Bet, Betting
 from subgame.refine.nested.mappings import ActionMapping, answer, heard
-from subgame.tree.ranges.betting_tree import decisions
+from subgame.tree.ranges.betting_tree import LANES, decisions
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -141,8 +141,13 @@ class _Translator:
 
     def _write(self, s: int, j: int, weight: Floats) -> None:
         """Weights [action, board, hand] of a decision, to where its sequences are."""
-        units = self.real.units
-        boards = range(units.first[s], units.first[s + 1])
-        hands = [len(units[u].hands[self.p]) for u in boards]
-        flat = np.concatenate([weight[:, b, :many] for b, many in enumerate(hands)], axis=1)
-        self.out[self.real.players[self.p].street_cells(s, j)] = flat.T
+        side, units = self.real.players[self.p], self.real.units
+        block, cut = side.street_block(self.out, s), side.street_actions(s, j)
+        tile = 0
+        for b, u in enumerate(range(units.first[s], units.first[s + 1])):
+            many = len(units[u].hands[self.p])
+            tiles = -(-many // LANES)
+            here = np.zeros((len(weight), tiles * LANES), np.float32)
+            here[:, :many] = weight[:, b, :many]
+            block[tile : tile + tiles, cut] = here.reshape(len(weight), tiles, LANES).swapaxes(0, 1)
+            tile += tiles
