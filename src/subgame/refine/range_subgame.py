@@ -290,7 +290,7 @@ def _spots(tree: RangeTree, at: object) -> Iterator[Spot]:
     if at == "root" or at == game.public_name(game.board, game.start()):
         yield Spot(0, game.start())
     elif at in _after(game):
-        street = frontiers[at].street - game.start().street  # type: ignore[attr-defined]
+        street = cast(Any, frontiers[at]).street - game.start().street
         for u, unit in enumerate(tree.units):
             if unit.street == street and _some_pair(tree, u):
                 for state in tree.streets[street].roots:

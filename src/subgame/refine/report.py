@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,5 +77,5 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
         xlabel="root infoset",
         title=f"{refinement.game}: margins of {refinement.technique.name}",
     )
-    ax.figure.tight_layout()  # type: ignore[union-attr]
+    cast(Any, ax.figure).tight_layout()
     return ax

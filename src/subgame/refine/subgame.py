@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -362,7 +362,7 @@ def subgames_at(tree: PublicTree, at: At | Sequence[Subgame]) -> list[Subgame]:
             if subgame.whole is not tree and subgame.whole.digest != tree.digest:
                 raise SubgameError(f"{subgame!r} was not cut from {tree!r}.")
         return given
-    return cut(tree, at)  # type: ignore[arg-type]
+    return cut(tree, cast(At, at))
 
 
 def sequence_subgames(tree: PublicTree, at: At | Sequence[Subgame]) -> list[SequenceSubgame]:

@@ -446,7 +446,7 @@ def keeping(turn: int, count: int) -> int:
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def run_iterations(  # type: ignore[no-untyped-def]
+def run_iterations(
     betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
     """Run ``len(discounts) - 1`` iterations with alternating updates."""
@@ -469,9 +469,7 @@ def run_iterations(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def run_sweep(  # type: ignore[no-untyped-def]
-    betting_tree, boards, kind, pair, rates, me, threads, team, top, own
-) -> None:
+def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, own) -> None:
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
     `kind` is (traverser, mode, whose average is updated). `pair` are the traverser's and the

@@ -48,9 +48,7 @@ def match(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def run_match(  # type: ignore[no-untyped-def]
-    betting_tree, boards, p, player, rates, out, me, threads
-) -> None:
+def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
     f, b, m = (
         BettingTree(*views(betting_tree)),
@@ -64,9 +62,7 @@ def run_match(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def run_reach(  # type: ignore[no-untyped-def]
-    betting_tree, boards, p, street, first, player, out, me, threads, own
-) -> None:
+def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, own) -> None:
     """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
     The rows of the roots are given in `out`. `first` is the first board of the street.
@@ -90,7 +86,7 @@ def run_reach(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:  # type: ignore[no-untyped-def]
+def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
     """The opponent's reach summed over the hands that share no card with each of player `p`'s.
 
     `reach` is ``[k, board, place]`` by the opponent's hands, `out` the same by player `p`'s hands.

@@ -178,7 +178,7 @@ def fade(m: State, positive: float, negative: float, kept: float) -> None:
 
 
 @njit(cache=True)
-def run_walks(plexes, states, walk, discounts, outer, random):  # type: ignore[no-untyped-def]
+def run_walks(plexes, states, walk, discounts, outer, random):
     """One walk per player and iteration, by external (`outer`) or chance sampling."""
     one, two, w = State(*states[0]), State(*states[1]), Walk(*walk)
     start: int = np.int64(0)  # type: ignore[assignment]  # not a literal: see `external`
@@ -271,7 +271,7 @@ def pay(
 
 
 @njit(cache=True)
-def run_places(states, places, seats, discounts, random):  # type: ignore[no-untyped-def]
+def run_places(states, places, seats, discounts, random):
     """Public chance sampling: one sample of the public tree per iteration, for both players."""
     pl, both = Places(*places), (State(*states[0]), State(*states[1]))
     chairs = (Seat(*seats[0]), Seat(*seats[1]))
@@ -293,7 +293,7 @@ def run_places(states, places, seats, discounts, random):  # type: ignore[no-unt
 # Tables ---------------------------------------------------------------------------------------
 
 
-def _histories(tree: SequenceTree):  # type: ignore[no-untyped-def]
+def _histories(tree: SequenceTree):
     if tree.histories is None or tree.located is None:
         raise SubgameError(
             f"{tree!r} keeps no histories to sample from; use public chance sampling instead."

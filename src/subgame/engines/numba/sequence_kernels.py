@@ -291,7 +291,7 @@ def collect(m: State, kept: float) -> None:
 
 
 @njit(cache=True, error_model="numpy")
-def run_iterations(  # type: ignore[no-untyped-def]
+def run_iterations(
     plexes, terminals, states, discounts: Floats, alternating: bool, responder: int
 ) -> None:
     """Run ``len(discounts) - 1`` iterations; ``discounts[t]`` is (positive, negative, kept).
@@ -324,7 +324,7 @@ def run_iterations(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def run_sweep(plexes, terminals, states, traverser, mode, rates):  # type: ignore[no-untyped-def]
+def run_sweep(plexes, terminals, states, traverser, mode, rates):
     """One traversal; see `contract.Engine.sweep`.
 
     Plexes, states and rates are first the traverser's, then the opponent's. Both reaches are given
@@ -346,7 +346,7 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):  # type: ignor
 
 
 @njit(cache=True, error_model="numpy")
-def run_match(plex, state, rates):  # type: ignore[no-untyped-def]
+def run_match(plex, state, rates):
     """Write the strategy that regret matching plays into the state's `sigma`."""
     blocks, m = Plex(*plex), State(*state)
     for b in range(len(blocks.block_actions)):
@@ -354,7 +354,7 @@ def run_match(plex, state, rates):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def run_best_response(plex, terminals, player, reach, value, best, choice):  # type: ignore[no-untyped-def]
+def run_best_response(plex, terminals, player, reach, value, best, choice):
     """Counterfactual best-response values of `player` against the opponent's `reach`."""
     for q in range(len(value)):
         value[q] = 0.0
@@ -364,7 +364,7 @@ def run_best_response(plex, terminals, player, reach, value, best, choice):  # t
 
 
 @njit(cache=True, error_model="numpy")
-def run_values(plex, terminals, player, reach, sigma, value, infoset):  # type: ignore[no-untyped-def]
+def run_values(plex, terminals, player, reach, sigma, value, infoset):
     """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
     for q in range(len(value)):
         value[q] = 0.0
@@ -374,13 +374,13 @@ def run_values(plex, terminals, player, reach, sigma, value, infoset):  # type: 
 
 
 @njit(cache=True, error_model="numpy")
-def run_propagate(plex, sigma, reach):  # type: ignore[no-untyped-def]
+def run_propagate(plex, sigma, reach):
     """Realisation plan of `sigma`; `reach` is given at the root infosets."""
     propagate(Plex(*plex), sigma, reach)
 
 
 @njit(cache=True, error_model="numpy")
-def run_normalise(plex, average, sigma):  # type: ignore[no-untyped-def]
+def run_normalise(plex, average, sigma):
     """Behaviour strategy of a realisation plan; uniform where the plan is zero."""
     blocks = Plex(*plex)
     for b in range(len(blocks.block_actions)):

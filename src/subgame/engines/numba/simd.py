@@ -317,22 +317,22 @@ def note(numbers: Any, scales: Any, at: Any, value: Any, seed: Any) -> Any:
 
 
 @overload(recall)  # as below, Numba requires signatures without annotations
-def _recall(numbers, scales, at, like):  # type: ignore[no-untyped-def]
+def _recall(numbers, scales, at, like):
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, like: load(numbers, at, like)
 
-    def int16(numbers, scales, at, like):  # type: ignore[no-untyped-def]
+    def int16(numbers, scales, at, like):
         return _load_int16(numbers, at, like) * splat(scales[at // WIDTH], like)
 
     return int16
 
 
 @overload(note)
-def _note(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
+def _note(numbers, scales, at, value, seed):
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, value, seed: store(numbers, at, value)
 
-    def int16(numbers, scales, at, value, seed):  # type: ignore[no-untyped-def]
+    def int16(numbers, scales, at, value, seed):
         like = kind_of(value)
         scale = max(_greatest(value), LEAST) / TOP
         scales[at // WIDTH] = scale
@@ -350,7 +350,7 @@ def _operator(symbol: Any, instruction: str) -> None:
         return a(a, b), codegen
 
     @overload(symbol)  # Numba compares the two signatures, so neither has annotations
-    def over(a, b):  # type: ignore[no-untyped-def]
+    def over(a, b):
         if isinstance(a, Lanes) and isinstance(b, Lanes):
             return lambda a, b: apply(a, b)
         return None
