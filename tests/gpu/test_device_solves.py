@@ -56,7 +56,7 @@ def test_a_holdem_endgame(schedule: str, device: str, seed: int, tmp_path: Path)
         sg.solve(tree, schedule, iterations=14, resume=tmp_path / "start", device=d)
         for d in (None, device)
     )
-    # The seed is fresh, and float32 decides which of two nearly equal actions a hand takes.
+    # 1e-5 until the redesign. With a fresh seed 1.02e-5 was seen once; the cause is not traced.
     assert got.value == pytest.approx(want.value, rel=1e-4, abs=1e-4)
     assert got.exploitability.per_seat == pytest.approx(want.exploitability.per_seat, rel=1e-4)
     here, there = (sg.Endgame.of(want.strategy, device=d) for d in (None, device))
