@@ -392,15 +392,13 @@ def _compile(
     import subgame as sg
     from subgame.solve.endgame import BYTES
     from subgame.tree.compile import parse_bytes
-    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.ranges.tree import range_tree
 
     def dealt(boards: int) -> None:
         meter.update("Dealing the boards", f"{boards:,} boards")
 
     limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
-    tree = sg.compile(game, memory_limit=limit, merge=merge, progress=dealt)
-    assert isinstance(tree, RangeTree)
-    return tree
+    return range_tree(sg.compile(game, memory_limit=limit, merge=merge, progress=dealt))
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:

@@ -146,13 +146,9 @@ def limit_command(
         int | None, typer.Option("--iterations", metavar="N", help="Stop after N iterations.")
     ] = None,
     seconds: SecondsOption = None,
-    gap: Annotated[
+    target: Annotated[
         float | None,
-        typer.Option(
-            "--gap",
-            metavar="E",
-            help="Stop when the NashConv of the depth-limited game is at most E.",
-        ),
+        typer.Option("--target", metavar="E", help="Stop when exploitability is at most E."),
     ] = None,
     best_below: Annotated[
         bool,
@@ -196,7 +192,7 @@ def limit_command(
     """
     check_one(strategy, blueprint)
     network = Path(leaves) if leaves.endswith(SAVED) else None
-    _check(leaves, network, continuations, count, rollouts, schedule, iterations, seconds, gap)
+    _check(leaves, network, continuations, count, rollouts, schedule, iterations, seconds, target)
     check_player(player)
     check_least("seed", seed, 0)
     if not 0 <= penalty < math.inf:
@@ -235,7 +231,7 @@ def limit_command(
                 schedule=schedule,
                 iterations=iterations,
                 seconds=seconds,
-                gap=gap,
+                target=target,
             )
             for p in limit.players
         ]
@@ -281,7 +277,7 @@ def _check(
     schedule: str,
     iterations: int | None,
     seconds: float | None,
-    gap: float | None,
+    target: float | None,
 ) -> None:
     """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits
@@ -300,12 +296,12 @@ def _check(
     if rollouts is not None and leaves != "rollout":
         raise SubgameError("--rollouts only applies to --leaves rollout.")
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
-    limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
+    limits = {"iterations": iterations, "seconds": seconds, "target": target}
     if schedule.strip().lower() != "lp":
         plan = parse(schedule)
         if plan.responder >= 0 or plan.sampling not in ("none", "public"):
             raise SubgameError(f"The schedule {schedule} does not solve depth-limited games.")
-        Limits.to_gap(iterations, seconds, gap)
+        Limits(iterations, seconds, target)
         return
     for name, value in limits.items():
         if value is not None:

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
-ROOT = "root"
-"""Where a hold'em tree is refined by default."""
 
 
 GameOrSpot = Annotated[
@@ -410,26 +408,11 @@ def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -
     return saved if strategy is None else read_strategy(saved.tree, strategy, seed)
 
 
-def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
-    """The argument of `subgame.cut`: names, or numbers of public states."""
-    from subgame.tree.ranges.tree import RangeTree
-    from subgame.tree.sequence.tree import SequenceTree, histories_of
+def where(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
+    """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
+    from subgame.refine.kinds import kind_of
 
-    if not at and isinstance(tree, RangeTree):
-        return ROOT
-    if not at:
-        histories = histories_of(tree)
-        frontiers = [] if histories is None else list(histories.game.frontiers())
-        known = [*frontiers, "depth 1", "after chance"]
-        raise SubgameError(
-            f"--at is missing. Say where the subgames of {tree.game} start: "
-            f"{', '.join(repr(name) for name in known)} or a public state."
-        )
-    numbers = isinstance(tree, SequenceTree)
-    names = set(tree.node_names) if isinstance(tree, SequenceTree) else set()
-    places = [
-        int(name) if numbers and name.isdecimal() and name not in names else name for name in at
-    ]
+    places = list(at or [kind_of(tree).frontier])
     return places[0] if len(places) == 1 else places
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
+from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.learners import normalise
@@ -24,6 +24,9 @@ from subgame.solve.solver import Limits, complete
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.refine.decompose import CfrD
 
 Floats = NDArray[np.float64]
 TRACE = 1e-12
@@ -78,18 +81,10 @@ class RangeCompact:
         return Strategy(tree, (probs[0], probs[1]))
 
 
-def cfr_d_ranges(
-    tree: RangeTree,
-    iterations: int,
-    subgame_iterations: int,
-    plan: Schedule,
-    inner: Schedule,
-    device: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> RangeCompact:
+def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     """CFR-D (Burch et al. 2014) with the first street as trunk; see `decompose.cfr_d`."""
-    if len(tree.streets) < 2:
-        raise SubgameError(f"{tree!r} has one street, so there is nothing to decompose.")
+    check_limit(tree, how.at, "after")
+    plan, device = how.schedule, how.device
     tree, began = unmerged(tree).tree, time.perf_counter()
     run = cast(RangeEngine, engine(tree, device=device))
     batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
@@ -98,10 +93,10 @@ def cfr_d_ranges(
     pair = (one, two)
     reach, total = (street.roots(0), street.roots(1)), 0.0
     kept: list[Any] = [0.0, 0.0]
-    for t in range(1, iterations + 1):
+    for t in range(1, how.iterations + 1):
         rates = street.rates(plan.discounts(t, 2), t)
         entry = [_entry(run, street, p, street.current(p, pair[p], rates[0])) for p in (0, 1)]
-        values = _solved(batch, entry, inner, subgame_iterations)
+        values = _solved(batch, entry, how.subgame_schedule, how.subgame_iterations)
         keep = float(plan.discounts(t, 1)[0, 2])
         total = total * keep + 1
         for p in (0, 1):
@@ -111,18 +106,13 @@ def cfr_d_ranges(
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
             street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
-        if progress is not None:
-            progress(t, iterations)
+        if how.progress is not None:
+            how.progress(t, how.iterations)
     trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]
-    notes = {
-        "schedule": str(plan),
-        "iterations": iterations,
-        "subgame_schedule": str(inner),
-        "subgame_iterations": subgame_iterations,
-        "seconds": time.perf_counter() - began,
-    }
     first, second = (np.asarray(each / total) for each in kept)
-    return RangeCompact(tree, (trunk[0], trunk[1]), (first, second), notes, device)
+    return RangeCompact(
+        tree, (trunk[0], trunk[1]), (first, second), how.notes(how.iterations, began), device
+    )
 
 
 def _entry(run: RangeEngine, street: StreetEngine, p: int, sigma: Any) -> Floats:

@@ -26,7 +26,7 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
-from subgame.refine.depth.limit import DepthLimited, limited_tree
+from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
@@ -170,14 +170,9 @@ def train_leaf_network(
     t = torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
-    limited = limited_tree(
-        sequence_tree(tree),
-        blueprint,
-        subgames,
-        (continuations, own),
-        player,
-        _watched(data or Rollouts(1000, seed), len(subgames), tell),
-    )
+    watched = _watched(data or Rollouts(1000, seed), len(subgames), tell)
+    limit = Limit(blueprint, subgames, player, continuations, own, values=watched)
+    limited = limited_tree(sequence_tree(tree), limit)
     length = max(len(_path(leaf, h)) for leaf in limited.leaves for h in leaf.subgame.top)
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])

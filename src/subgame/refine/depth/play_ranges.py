@@ -13,8 +13,11 @@ import numpy as np
 
 from subgame.engines.arrays import as_numpy, namespace
 from subgame.errors import SubgameError
+from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.before_cards import BeforeCards
-from subgame.refine.depth.ranges import RangeLimit, solve_ranges
+from subgame.refine.depth.limit import Limit
+from subgame.refine.depth.play import Play, Played
+from subgame.refine.depth.ranges import RangeLimit, limited_ranges, solve_ranges
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.learners import normalise
 from subgame.refine.nested.ranges import flat, reliable
@@ -22,11 +25,21 @@ from subgame.refine.solve_gadget import Technique
 from subgame.solve.cfr import Learner
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Run, complete
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 
-def play_ranges(limited: RangeLimit, how: Technique) -> Strategy:
-    """Our strategy of a hold'em tree, solved to its limit and from there to the end."""
+def play_ranges(tree: RangeTree, play: Play) -> Played:
+    """What `play_limited` plays on a hold'em tree: to its limit, and from there to the end."""
+    where = play.at[0] if play.at else f"before the {STREETS[tree.streets[0].index + 1]}"
+    limit = Limit(play.blueprint, where, play.player, play.offered([]), device=play.device)
+    how = Technique.of(play.gadget, tree, play.schedule, play.limits)
+    strategy = _to_the_end(limited_ranges(tree, limit), how)
+    return Played(((0, "start"), (1, str(where))), strategy)
+
+
+def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
+    """Our strategy, solved to the limit and from there to the end."""
     p, o, run = limited.player, 1 - limited.player, limited.run
     gadget, schedule, batch = how.gadget, cast(Schedule, how.schedule), limited.batch
     if gadget.entry == "blueprint" or not gadget.is_finite:

@@ -29,15 +29,13 @@ from dataclasses import dataclass
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.kinds import kind_of
 from subgame.refine.nested.answer import METHODS, Answer, Method
-from subgame.refine.nested.ranges import RangeExpansion
-from subgame.refine.nested.sequence import Expansion
 from subgame.refine.solve_gadget import Technique
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 
@@ -102,10 +100,9 @@ def nest(
     check_nested(gadget, method)
     how = Technique.of(gadget, tree, schedule, Limits.to_gap(iterations, None, gap))
     answers: list[Answer] = []
-    kind = RangeExpansion if isinstance(tree, RangeTree) else Expansion
-    grown = {}
+    expansion, grown = kind_of(tree).expansion, {}
     for p in (0, 1) if player is None else (player,):
-        grown[p] = kind(blueprint, tree, p, how, method, device)
+        grown[p] = expansion(blueprint, tree, p, how, method, device)
         for answer in grown[p].run():
             answers.append(answer)
             if progress is not None:

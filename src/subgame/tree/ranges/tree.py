@@ -457,3 +457,10 @@ def _stored(streets: list[Street], boards: BoardArrays, p: int) -> int:
     edges = street.rows[p] - len(street.roots)
     hands = int(boards.hands[2 * last + p])
     return int(boards.store_at[2 * last + p]) + edges * padded(hands)
+
+
+def range_tree(tree: PublicTree) -> RangeTree:
+    """The tree itself if it is hold'em compiled board by board; an error otherwise."""
+    if not isinstance(tree, RangeTree):
+        raise SubgameError(f"This needs hold'em, compiled board by board, not {tree!r}.")
+    return tree
