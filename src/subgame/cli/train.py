@@ -141,9 +141,9 @@ def train_command(
     hidden = _layers(layers)
 
     import subgame as sg
-    from subgame.refine.depth.leaf_network import check_training, torch
+    from subgame.refine.depth.leaf_network import Training, torch
 
-    check_training(hidden, epochs, batch, rate, holdout)
+    training = Training(hidden, epochs, batch, rate, holdout, seed)
     data = sg.Rollouts(rollouts, seed)
     torch()
 
@@ -163,13 +163,8 @@ def train_command(
                 player=p,
                 continuations=limit.offered[p],
                 data=data,
-                layers=hidden,
-                epochs=epochs,
-                batch=batch,
-                rate=rate,
-                holdout=holdout,
-                seed=seed,
                 progress=_progress(meter, p),
+                **vars(training),
             )
             for p in limit.players
         ]

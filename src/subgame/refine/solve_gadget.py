@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,50 @@ class Technique:
         """What the user asked for; without a schedule, the default one."""
         chosen = default_schedule(gadget, tree) if schedule is None else schedule
         return cls(gadget, LP if chosen == LP else parse(chosen), limits)
+
+
+class GadgetOptions(TypedDict, total=False):
+    """How gadget games are solved: until a limit is reached; 1,000 iterations if none is given."""
+
+    schedule: Schedule | str | None
+    """A CFR schedule, or ``"lp"``; by default the one that suits the gadget and the tree."""
+    iterations: int | None
+    """So many iterations of each gadget game."""
+    gap: float | None
+    """A certified gap of each gadget game of at most this: its NashConv, twice its exploitability.
+    Only a gadget that is a finite game has one."""
+    device: str | None
+    """Where they are solved and results are evaluated, as in `solve`; a linear program runs on the
+    CPU."""
+
+
+class RefineOptions(GadgetOptions, total=False):
+    """How gadget games are solved, with a time limit."""
+
+    seconds: float | None
+    """So many seconds for all gadget games together; each has the same share."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How gadget games are solved; see `RefineOptions`."""
+
+    schedule: Schedule | str | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    gap: float | None = None
+    device: str | None = None
+
+    def technique(self, gadget: Gadget, tree: PublicTree, games: int = 1) -> Technique:
+        """A gadget with how it is solved, in a tree with so many gadget games."""
+        if self.gap is not None and not gadget.is_finite:
+            raise SubgameError(
+                f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
+                "iterations or seconds instead."
+            )
+        each = None if self.seconds is None else self.seconds / max(games, 1)
+        limits = Limits.to_gap(self.iterations, each, self.gap)
+        return Technique.of(gadget, tree, self.schedule, limits)
 
 
 class Solved(NamedTuple):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from subgame.engines.factory import engine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
+from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
@@ -41,38 +42,26 @@ KEPT = ("regret", "average", "instant")
 """The fields of `Regrets` that a checkpoint holds."""
 
 
+@with_options(SolveOptions)
 def solve(
     tree: PublicTree,
     schedule: Schedule | str = "cfr+",
     *,
-    iterations: int | None = None,
-    seconds: float | None = None,
-    target: float | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    device: str | None = None,
-    storage: str = "float32",
-    check_every: int | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
     progress: Progress | None = None,
+    **options: Unpack[SolveOptions],
 ) -> Result:
     """Solve a compiled game by counterfactual regret minimisation.
 
-    The solve stops as soon as `iterations` are done (those of a resumed run included), `seconds`
-    are over or the exploitability is at most `target`; after 1,000 iterations if none is given.
-    Exploitability is measured at iterations 1, 2, 4, ..., 32, then at intervals that grow by an
-    eighth, or every `check_every` iterations.
+    The solve stops as soon as `iterations` are done, `seconds` are over or the exploitability is at
+    most `target`; after 1,000 iterations if none is given. It runs on a `device`: ``"cpu"`` or
+    ``"cuda"``. `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
     With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
-    another it differs by rounding. `seed` is used by sampling schedules, `threads` (by default all
-    cores) by hold'em trees.
-
-    `device` is ``"cpu"``, the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the second), which
-    needs the extra ``gpu``. ``"torch"`` runs the GPU's code on the CPU, without Numba. `storage` is
-    that of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
-    about half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``).
+    another it differs by rounding. `seed` is used by sampling schedules.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -80,12 +69,19 @@ def solve(
     >>> result.stopped, round(result.value, 2)
     ('target', -0.06)
     """
-    plan = parse(schedule)
-    limits = Limits(iterations, seconds, target, check_every)
+    check_options(solve, options)
+    plan, limits, place = parse(schedule), made_of(Limits, options), made_of(Place, options)
     check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), threads=threads, device=device, storage=storage)
+    run = Run(
+        tree,
+        plan,
+        int(seed),
+        threads=place.threads,
+        device=place.device,
+        storage=place.storage,
+    )
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -296,7 +292,10 @@ class Limits:
 
     @classmethod
     def to_gap(cls, iterations: int | None, seconds: float | None, gap: float | None) -> Self:
-        """Limits that stop at a NashConv of `gap`, which is twice the exploitability."""
+        """Limits that stop at a certified gap of a gadget game.
+
+        That is its NashConv, twice the exploitability that `target` means.
+        """
         _above_0("gap", gap)
         return cls(iterations, seconds, None if gap is None else gap / 2)
 
