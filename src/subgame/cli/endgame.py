@@ -21,6 +21,7 @@ from subgame.cli.common import (
     complete_device,
     emit,
     iterations_text,
+    option,
     range_memory,
     stdout,
     warm_up_ranges,
@@ -46,23 +47,12 @@ def _complete_schedule(incomplete: str) -> list[str]:
     return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
 
 
-def _spot(name: str, metavar: str, help: str, show_default: str | bool = False) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, show_default=show_default)
+def _run(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
+    return option(metavar, help, shown, rich_help_panel="Solving", **more)
 
 
-def _run(name: str, metavar: str, help: str, show_default: str | bool = False, **more: Any) -> Any:
-    return typer.Option(
-        name,
-        metavar=metavar,
-        help=help,
-        show_default=show_default,
-        rich_help_panel="Solving",
-        **more,
-    )
-
-
-def _show(name: str, metavar: str | None, help: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, rich_help_panel="Output")
+def _show(metavar: str | None, help: str, **more: Any) -> Any:
+    return option(metavar, help, rich_help_panel="Output", **more)
 
 
 FileArgument = Annotated[
@@ -81,26 +71,22 @@ class Spot:
     """A hold'em spot."""
 
     board: Annotated[
-        str | None, _spot("--board", "CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.")
+        str | None, option("CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
     ] = None
     pot: Annotated[
-        int | None, _spot("--pot", "CHIPS", "Chips in the pot, half from each player.")
+        int | None, option("CHIPS", "Chips in the pot, half from each player.", False)
     ] = None
     stack: Annotated[
-        str | None, _spot("--stack", "CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.")
+        str | None, option("CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
     ] = None
     oop: Annotated[
-        str | None, _spot("--oop", "RANGE", "Range of the player out of position.", "random")
+        str | None, option("RANGE", "Range of the player out of position.", "random")
     ] = None
-    ip: Annotated[
-        str | None, _spot("--ip", "RANGE", "Range of the player in position.", "random")
-    ] = None
-    bets: Annotated[
-        str | None, _spot("--bets", "SIZES", "Sizes of bets and raises; see above.", BETS)
-    ] = None
-    min_bet: Annotated[
-        int | None, _spot("--min-bet", "CHIPS", "The smallest bet: the big blind.", "1")
-    ] = None
+    ip: Annotated[str | None, option("RANGE", "Range of the player in position.", "random")] = None
+    bets: Annotated[str | None, option("SIZES", "Sizes of bets and raises; see above.", BETS)] = (
+        None
+    )
+    min_bet: Annotated[int | None, option("CHIPS", "The smallest bet: the big blind.", "1")] = None
 
     def game(self, file: Path | None) -> Holdem:
         """The spot that the options or a file describe."""
@@ -133,32 +119,27 @@ class Solving:
     target: Annotated[
         str | None,
         _run(
-            "--target",
             "E",
             "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).",
             TARGET,
         ),
     ] = None
-    iterations: Annotated[int | None, _run("--iterations", "N", "Stop after N iterations.")] = None
-    seconds: Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")] = None
+    iterations: Annotated[int | None, _run("N", "Stop after N iterations.")] = None
+    seconds: Annotated[float | None, _run("S", "Stop after S seconds.")] = None
     schedule: Annotated[
         str,
         _run(
-            "--schedule",
             "NAME",
             "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
             True,
             autocompletion=_complete_schedule,
         ),
     ] = "hs-dcfr"
-    threads: Annotated[int | None, _run("--threads", "N", "Number of CPU threads.", "all")] = None
-    device: Annotated[
-        str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
-    ] = "cpu"
+    threads: Annotated[int | None, _run("N", "Number of CPU threads.", "all")] = None
+    device: Annotated[str, _run("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = "cpu"
     storage: Annotated[
         str,
         _run(
-            "--storage",
             "KIND",
             "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
             True,
@@ -167,15 +148,17 @@ class Solving:
     no_merge: Annotated[
         bool,
         _run(
-            "--no-merge",
             "",
-            "Do not merge hands and boards that differ only by suit. Slower, but a saved solution "
-            "can then be refined board by board.",
+            name="--no-merge",
+            help="Do not merge hands and boards that differ only by suit. Slower, but a saved "
+            "solution can then be refined board by board.",
         ),
     ] = False
-    apart: Annotated[bool, _run("--apart", "", "The old name of --no-merge.", hidden=True)] = False
+    apart: Annotated[
+        bool, _run("", name="--apart", help="The old name of --no-merge.", hidden=True)
+    ] = False
     memory_limit: Annotated[
-        str, _run("--memory-limit", "BYTES", "Refuse spots that need more, such as 500MB.", True)
+        str, _run("BYTES", "Refuse spots that need more, such as 500MB.", True)
     ] = "8GiB"
 
     @property
@@ -203,13 +186,13 @@ def endgame_command(
     solving: Solving,
     line: Annotated[
         str | None,
-        _show("--line", "ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
+        _show("ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
     ] = None,
     out: Annotated[
-        Path | None, _show("--out", "FILE", "Save the spot and its strategy as FILE.safetensors.")
+        Path | None, _show("FILE", "Save the spot and its strategy as FILE.safetensors.")
     ] = None,
     json: Annotated[
-        bool, _show("--json", None, "Print one JSON object instead of tables.")
+        bool, _show(None, "Print one JSON object instead of tables.", name="--json")
     ] = False,
 ) -> None:
     """Solve a hold'em spot on the flop, turn or river, hand by hand.

@@ -24,6 +24,7 @@ from subgame.cli.common import (
     compile_game,
     emit,
     load_game,
+    option,
     stdout,
     warm_up,
 )
@@ -66,32 +67,29 @@ class Where:
 
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="WHERE",
-            help="The limit: a frontier of the game ('after round 1' in leduc), a public state, "
+        option(
+            "WHERE",
+            "The limit: a frontier of the game ('after round 1' in leduc), a public state, "
             "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
-            show_default=False,
+            False,
         ),
     ] = None
     continuations: Annotated[
         str | None,
-        typer.Option(
-            "--continuations",
-            metavar="KIND",
-            help="The strategies that the opponent may choose from at the limit. bias: the "
+        option(
+            "KIND",
+            "The strategies that the opponent may choose from at the limit. bias: the "
             "blueprint biased towards each action. self: best responses found by self-play. all: "
             "every pure strategy. none: only the blueprint.",
-            show_default="bias",
+            "bias",
         ),
     ] = None
     count: Annotated[
         int | None,
-        typer.Option(
-            "--count",
-            metavar="K",
-            help="Offer at most K continuations, including the blueprint.",
-            show_default=f"bias: all, self: {SELF}",
+        option(
+            "K",
+            "Offer at most K continuations, including the blueprint.",
+            f"bias: all, self: {SELF}",
         ),
     ] = None
     player: PlayerOption = None
@@ -112,37 +110,29 @@ class Leaves:
 
     leaves: Annotated[
         str,
-        typer.Option(
-            "--leaves",
-            metavar="KIND",
-            help="The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
+        option(
+            "KIND",
+            "The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
             "saved by subgame train, which also contains the limit and the continuations.",
         ),
     ] = "exact"
     rollouts: Annotated[
         int | None,
-        typer.Option(
-            "--rollouts",
-            metavar="N",
-            help="With --leaves rollout: rollouts per history and pair of continuations.",
-            show_default="1000",
+        option(
+            "N", "With --leaves rollout: rollouts per history and pair of continuations.", "1000"
         ),
     ] = None
     weaken: Annotated[
         bool,
-        typer.Option(
-            "--weaken",
-            help="Lower the values of continuations that do better than the blueprint to the "
+        option(
+            None,
+            "Lower the values of continuations that do better than the blueprint to the "
             "blueprint's value.",
+            name="--weaken",
         ),
     ] = False
     penalty: Annotated[
-        float,
-        typer.Option(
-            "--penalty",
-            metavar="X",
-            help="Subtract X from the value of every continuation but the blueprint.",
-        ),
+        float, option("X", "Subtract X from the value of every continuation but the blueprint.")
     ] = 0.0
 
     @property
@@ -179,19 +169,16 @@ def limit_command(
     leaves: Leaves,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}.",
-        ),
+        option("NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."),
     ] = "lp",
     stop: Stop,
     best_below: Annotated[
         bool,
-        typer.Option(
-            "--best-below",
-            help="Also evaluate the solution with best play below the limit instead of the "
+        option(
+            None,
+            "Also evaluate the solution with best play below the limit instead of the "
             "blueprint. This solves a linear program of the whole game.",
+            name="--best-below",
         ),
     ] = False,
     memory_limit: MemoryOption = "8GiB",

@@ -13,8 +13,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import typer
-
 from subgame.cli.common import (
     BlueprintOption,
     DeviceOption,
@@ -25,6 +23,7 @@ from subgame.cli.common import (
     check_readable,
     check_saved,
     check_writable,
+    option,
 )
 from subgame.errors import SubgameError
 
@@ -71,30 +70,18 @@ def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
 
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
-]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random choices.")]
-PlayerOption = Annotated[
-    int | None,
-    typer.Option("--player", metavar="0|1", help="Only this player; by default both."),
-]
+OutOption = Annotated[Path | None, option("FILE", "Save the strategy as FILE.safetensors.")]
+SeedOption = Annotated[int, option("N", "Seed of random choices.")]
+PlayerOption = Annotated[int | None, option("0|1", "Only this player; by default both.")]
 
 
 @dataclass(frozen=True)
 class Stop:
     """When a solve stops."""
 
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", metavar="N", help="Stop after N iterations in total."),
-    ] = None
+    iterations: Annotated[int | None, option("N", "Stop after N iterations in total.")] = None
     seconds: SecondsOption = None
-    target: Annotated[
-        float | None,
-        typer.Option("--target", metavar="E", help="Stop when exploitability is at most E."),
-    ] = None
+    target: Annotated[float | None, option("E", "Stop when exploitability is at most E.")] = None
 
 
 def check_exact(options: Mapping[str, object]) -> None:
@@ -118,12 +105,7 @@ class Place:
 class ThreadedPlace(Place):
     """Where a command on hold'em runs."""
 
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads", metavar="N", help="Number of CPU threads in hold'em.", show_default="all"
-        ),
-    ] = None
+    threads: Annotated[int | None, option("N", "Number of CPU threads in hold'em.", "all")] = None
 
 
 @dataclass(frozen=True)
@@ -164,21 +146,16 @@ class Plotted:
     """What a command writes and draws."""
 
     out: OutOption = None
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw the result as FILE.png, .svg or .pdf.",
-        ),
-    ] = None
+    plot: Annotated[Path | None, option("FILE", "Draw the result as FILE.png, .svg or .pdf.")] = (
+        None
+    )
     json: JsonOption = False
 
     def check(self, checkpoint: Path | None = None, resume: Path | None = None) -> None:
         """Refuse files that cannot be written or read, and one file for two purposes."""
         files = {"--out": self.out, "--checkpoint": checkpoint, "--plot": self.plot}
-        for option, path in files.items():
-            check_writable(option, path)
+        for name, path in files.items():
+            check_writable(name, path)
         check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
         for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
             if (one, two) == ("--checkpoint", "--resume"):
@@ -201,9 +178,9 @@ class Plotted:
         """Draw a result that has a method ``plot``."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(8, 4.5), layout="constrained")
+        figure = Figure(figsize=(8, 4.5))
         found.plot(figure.subplots())
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
 def written(*files: tuple[Path | None, Callable[[Path], None]]) -> SubgameError | None:

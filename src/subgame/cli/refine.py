@@ -24,6 +24,7 @@ from subgame.cli.common import (
     complete_game,
     emit,
     load_game,
+    option,
     range_memory,
     stdout,
     warm_up,
@@ -80,54 +81,45 @@ class Techniques:
 
     technique: Annotated[
         str,
-        typer.Option(
-            "--technique",
-            metavar="NAME",
-            help=f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
+        option(
+            "NAME",
+            f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
             "compared in a table.",
             autocompletion=_complete_technique,
         ),
     ] = "resolve"
     split: Annotated[
         bool | None,
-        typer.Option(
-            "--split/--no-split",
-            help="Reach techniques: split gifts among subgames (safe) or not.",
-            show_default="split",
+        option(
+            None,
+            "Reach techniques: split gifts among subgames (safe) or not.",
+            "split",
+            name="--split/--no-split",
         ),
     ] = None
     scale: Annotated[
-        float | None,
-        typer.Option(
-            "--scale",
-            metavar="X",
-            help="Reach techniques: multiply gifts by X (safe up to 1).",
-            show_default="1",
-        ),
+        float | None, option("X", "Reach techniques: multiply gifts by X (safe up to 1).", "1")
     ] = None
     refined: Annotated[
         float | None,
-        typer.Option(
-            "--refined",
-            metavar="EPS",
-            help="The opponent makes every choice at the root with at least this probability, so "
+        option(
+            "EPS",
+            "The opponent makes every choice at the root with at least this probability, so "
             "that the answer to mistakes is good too.",
         ),
     ] = None
     form: Annotated[
         str | None,
-        typer.Option(
-            "--form",
-            metavar="FORM",
-            help="Distributional techniques: how the opponent enters, respond or hedge.",
-            show_default="hedge",
+        option(
+            "FORM", "Distributional techniques: how the opponent enters, respond or hedge.", "hedge"
         ),
     ] = None
     keep_safe: Annotated[
         bool,
-        typer.Option(
-            "--keep-safe",
-            help="Estimate techniques: also keep the safety conditions of resolve.",
+        option(
+            None,
+            "Estimate techniques: also keep the safety conditions of resolve.",
+            name="--keep-safe",
         ),
     ] = False
 
@@ -165,17 +157,13 @@ class Techniques:
 class GadgetStop:
     """When the solve of each gadget game stops."""
 
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", metavar="N", help="Stop each subgame after N iterations."),
-    ] = None
+    iterations: Annotated[int | None, option("N", "Stop each subgame after N iterations.")] = None
     seconds: SecondsOption = None
     gap: Annotated[
         float | None,
-        typer.Option(
-            "--gap",
-            metavar="E",
-            help="Stop each subgame when the certified gap of its gadget game, its NashConv, is at "
+        option(
+            "E",
+            "Stop each subgame when the certified gap of its gadget game, its NashConv, is at "
             "most E.",
         ),
     ] = None
@@ -189,24 +177,22 @@ def refine_command(
     given: Given,
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="WHERE",
-            help="Where subgames start: a frontier of the game ('after round 1' in leduc), a "
+        option(
+            "WHERE",
+            "Where subgames start: a frontier of the game ('after round 1' in leduc), a "
             "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
             "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
             "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
-            show_default="root in hold'em",
+            "root in hold'em",
         ),
     ] = None,
     techniques: Techniques,
     schedule: Annotated[
         str | None,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
-            show_default="pdcfr+; distributional: cfr+; hold'em: dcfr",
+        option(
+            "NAME",
+            f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
+            "pdcfr+; distributional: cfr+; hold'em: dcfr",
         ),
     ] = None,
     stop: GadgetStop,

@@ -24,6 +24,7 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
+    option,
     row_text,
     seconds_text,
     stdout,
@@ -71,16 +72,11 @@ class Saving:
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Save the state of the run every 30 s, at the end and on Ctrl-C.",
-        ),
+        option("FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."),
     ] = None
-    resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="FILE", help="Continue from a checkpoint, bit for bit."),
-    ] = None
+    resume: Annotated[Path | None, option("FILE", "Continue from a checkpoint, bit for bit.")] = (
+        None
+    )
 
 
 @grouped
@@ -90,10 +86,9 @@ def solve_command(
     game: GameArgument,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
+        option(
+            "NAME",
+            f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
             "linear program, which is exact but only for small games.",
             autocompletion=_complete_schedule,
         ),

@@ -26,6 +26,7 @@ from subgame.cli.common import (
     emit,
     load_game,
     next_steps,
+    option,
     seconds_text,
     stdout,
     table,
@@ -53,24 +54,14 @@ MEANING = (
 class Learning:
     """How the networks are trained."""
 
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Passes through the data.")
-    ] = 500
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="N,N,...", help="Sizes of the hidden layers.")
-    ] = LAYERS
-    batch: Annotated[
-        int, typer.Option("--batch", metavar="N", help="Histories per training step.")
-    ] = 32
-    rate: Annotated[float, typer.Option("--rate", metavar="X", help="Initial learning rate.")] = (
-        1e-3
-    )
+    epochs: Annotated[int, option("N", "Passes through the data.")] = 500
+    layers: Annotated[str, option("N,N,...", "Sizes of the hidden layers.")] = LAYERS
+    batch: Annotated[int, option("N", "Histories per training step.")] = 32
+    rate: Annotated[float, option("X", "Initial learning rate.")] = 1e-3
     holdout: Annotated[
         float,
-        typer.Option(
-            "--holdout",
-            metavar="X",
-            help="Share of the histories that are not trained on, to measure the error on them.",
+        option(
+            "X", "Share of the histories that are not trained on, to measure the error on them."
         ),
     ] = 0.0
 
@@ -83,20 +74,9 @@ def train_command(
     given: Given,
     where: Where,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Save the networks as FILE.safetensors.",
-            show_default=False,
-        ),
+        Path | None, option("FILE", "Save the networks as FILE.safetensors.", False)
     ] = None,
-    rollouts: Annotated[
-        int,
-        typer.Option(
-            "--rollouts", metavar="N", help="Rollouts per history and pair of continuations."
-        ),
-    ] = 1000,
+    rollouts: Annotated[int, option("N", "Rollouts per history and pair of continuations.")] = 1000,
     learning: Learning,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
