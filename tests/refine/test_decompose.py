@@ -10,7 +10,7 @@ import pytest
 import subgame as sg
 from helpers import cfr_d, tree_of
 from subgame.engines.factory import engine
-from subgame.papers import burch2014_cfrd
+from subgame.papers import burch2014_cfr_d
 from subgame.refine.decompose import Roots
 from subgame.refine.gadgets import Maxmargin, Resolve, Unsafe
 from subgame.refine.payoffs import Trunk
@@ -184,7 +184,7 @@ def _shortfall(kept: sg.Compact, iterations: int) -> float:
 
 def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
     """Peak memory is that of the two, far below that of the whole game."""
-    for name, peaks in burch2014_cfrd.memory().items():
+    for name, peaks in burch2014_cfr_d.memory().items():
         assert peaks["cfr-d"] < 1.1 * (peaks["trunk"] + peaks["subgame"]), name
         assert peaks["cfr-d"] < 0.4 * peaks["whole"], name
 

@@ -1,14 +1,9 @@
-"""What the reproductions share: how they tell of their progress, and how they are called."""
+"""What the reproductions share: how they are called, where they run, and their unit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
-
-Progress = Callable[[str, float], None]
-"""Called with the current step and the share of the work done (0 to 1)."""
 
 
 def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
@@ -24,14 +19,14 @@ def command(key: str, quick: bool, seed: int, budget: float | None = None) -> st
     return " ".join(words)
 
 
-def device(key: str, quick: bool) -> str:
+def device(quick: bool) -> str:
     """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
     if quick:
         return "cpu"
     if not load_torch().cuda.is_available():
         raise SubgameError(
-            f"{key} solves whole flop hold'em on a GPU, but PyTorch finds none here; --quick does "
-            "the same with a small deck."
+            "Whole flop hold'em is solved on a GPU, but PyTorch finds none here; --quick does the "
+            "same with a small deck."
         )
     return "cuda"
 
