@@ -168,6 +168,13 @@ def test_fig4_more_iterations_are_better() -> None:
     assert many["200"] < 0.1
 
 
+def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
+    """Peak memory is that of the two, far below that of the whole game."""
+    for name, peaks in quick("burch2014-cfr-d").data["peak_bytes"].items():
+        assert peaks["cfr-d"] < 1.1 * (peaks["trunk"] + peaks["subgame"]), name
+        assert peaks["cfr-d"] < 0.5 * peaks["whole"], name
+
+
 def test_fig4_goes_on_from_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from subgame.papers import burch2014_fig4 as fig4
 

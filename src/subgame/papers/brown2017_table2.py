@@ -60,7 +60,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         (bets.replace("cap 3", "cap 1") if quick else bets) for bets in (KNOWN, LARGER)
     )
     game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
-    first, iterations = (200, 60) if quick else ITERATIONS
+    first, iterations = (100, 20) if quick else ITERATIONS
     tell("Building the game", 0.0)
     small = _compiled(game)
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)
