@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import subgame as sg
+from holdem_games import EIGHT
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.ranges import Range
@@ -135,7 +136,7 @@ def test_answers_cost_no_more_than_the_bound(name: str) -> None:
 # One player with more bet sizes --------------------------------------------------------------
 GAME = replace(
     nlfh(2000, 10, 20, "preflop: 1x / cap 1; flop: 1x 2x / cap 1", "JQKA", "hs"),
-    ranges=tuple(Range.parse(hands, Deck("JQKA", "hs")) for hands in ("AA,KQ,QJ", "KK,AJ,QJ")),
+    ranges=(Range.parse("AA,KQ,QJ", EIGHT), Range.parse("KK,AJ,QJ", EIGHT)),
 )
 WIDER = "preflop: 1x / cap 1; flop: 1x 1.5x 2x / cap 1"
 
