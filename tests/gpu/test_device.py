@@ -46,6 +46,8 @@ SCHEDULES = [
     "pdcfr+",
     "cfr-br(responder=0)",
     "cfr-br(responder=1)",
+    "cfr-br(responder=1, predictive=true, alpha=1)",
+    "hs-dcfr",
     "cfr+(average=last)",
     "cfr+(average=exponential)",
 ]

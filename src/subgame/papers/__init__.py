@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.papers.report import Found, Progress, Report
-from subgame.papers.settings import command
+from subgame.papers.report import Found, Progress, Report, command
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 

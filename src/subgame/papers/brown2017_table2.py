@@ -8,8 +8,7 @@ import subgame as sg
 from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import count_boards, nlfh
 from subgame.games.holdem.wider import widened
-from subgame.papers.report import Found, Progress, marks, panel, row
-from subgame.papers.settings import device, mbb
+from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
 from subgame.refine.nested.answer import Method
 
 KNOWN = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"

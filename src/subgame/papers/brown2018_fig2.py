@@ -16,11 +16,10 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.papers.settings import device, mbb
-from subgame.refine.depth.before_cards import BeforeCards
+from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
 from subgame.refine.depth.limit import depth_limited
 from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
+from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.solve import self_generated
 from subgame.refine.depth.street import LeafTable, StreetEngine

@@ -1,4 +1,7 @@
-"""`Report`: what a reproduction found beside what the paper says, as text, picture and file."""
+"""`Report`: what a reproduction found beside what the paper says, as text, picture and file.
+
+And what reproductions share: the command that repeats one, where it runs, and its unit.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from subgame.engines.torch.runtime import load_torch
+from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -251,3 +257,33 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
+    """The command that repeats a run.
+
+    >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
+    'subgame reproduce burch2014-fig4 --seed 1 --budget 60'
+    """
+    words = ["subgame reproduce", key]
+    words += ["--quick"] if quick else []
+    words += [f"--seed {seed}"] if seed else []
+    words += [f"--budget {budget:g}"] if budget is not None else []
+    return " ".join(words)
+
+
+def device(quick: bool) -> str:
+    """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
+    if quick:
+        return "cpu"
+    if not load_torch().cuda.is_available():
+        raise SubgameError(
+            "Whole flop hold'em is solved on a GPU, but PyTorch finds none here; --quick does the "
+            "same with a small deck."
+        )
+    return "cuda"
+
+
+def mbb(chips: float, big_blind: int = 100) -> float:
+    """Thousandths of a big blind."""
+    return chips / big_blind * 1000
