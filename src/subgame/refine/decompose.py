@@ -23,12 +23,12 @@ from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game, State
+from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
 from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
-from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 FORMAT = "subgame-compact-1"
-TRACE = 1e-12
 
 
 def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
@@ -298,8 +297,11 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
             subgame = store.get(k) or cut_at_histories(trunk, top, name)
             if keep_subgames:
                 store[k] = subgame
-            reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
-            values = _solve_subgame(subgame, reach, how)
+            reach = [plans[p][subgame.sequence[p]][None] for p in (0, 1)]
+            found = fresh_values(
+                engine(subgame.tree), reach, how.subgame_schedule, how.subgame_iterations
+            )
+            values = [each.ravel() for each in found]
             past = kept[k] if t > 1 else (np.zeros(len(values[0])), np.zeros(len(values[1])))
             for p in (0, 1):
                 np.add.at(paid[p], subgame.sequence[p], values[p])
@@ -323,21 +325,3 @@ def _total_weight(schedule: Schedule, t: int) -> float:
     for kept in schedule.discounts(1, t)[:, 2]:
         total = total * kept + 1
     return total
-
-
-def _solve_subgame(
-    subgame: SequenceSubgame, reach: list[Floats], how: CfrD
-) -> tuple[Floats, Floats]:
-    """Root values [s] of both players in a fresh solution of a subgame."""
-    run, schedule = engine(subgame.tree), how.subgame_schedule
-    # Averages are weighted by own reach; where the trunk never comes a trace of it keeps the
-    # average a counterfactual best response there too, as CFR-D requires.
-    one, two = (np.maximum(each, TRACE)[None] for each in reach)
-    cfr = Cfr(
-        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
-    )
-    cfr.advance(schedule.discounts(1, how.subgame_iterations + 1), 1)
-    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
-    first, second = (run.values(p, sigma[p], plans[1 - p]).roots.ravel() for p in (0, 1))
-    return first, second

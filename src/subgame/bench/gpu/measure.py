@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from subgame.engines.contract import Regrets
+from subgame.engines.contract import Engine, Regrets
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
@@ -110,10 +110,10 @@ def moved_bytes(batch: RangeBatch) -> int:
     return total
 
 
-def cfr_of(batch: RangeBatch, plan: Schedule, reach: Any = (None, None)) -> Cfr:
+def cfr_of(engine: Engine, plan: Schedule, reach: Any = (None, None)) -> Cfr:
     """CFR as a schedule says, from nothing."""
     return Cfr(
-        batch,
+        engine,
         predictive=plan.predictive,
         alternating=plan.alternating,
         responder=plan.responder,

@@ -278,7 +278,7 @@ class RangeBatch(Traversals):
         if self.needs.graphs and not self.boards:
             if self._recorded is None or not self._recorded.belongs_to(key):
                 self._recorded = None  # gives its memory back first
-                self._recorded = RecordedGraph(key, rates[:2])
+                self._recorded = RecordedGraph(key, rates[:2].clone())
             recorded = self._recorded
 
             def once(now: Tensor) -> None:
