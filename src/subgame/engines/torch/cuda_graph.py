@@ -22,7 +22,7 @@ class RecordedGraph:
     def __init__(self, key: object, rates: Tensor) -> None:
         self._key = weakref.ref(key)
         self.rates = rates.clone()
-        """[2, 4] where the recorded iteration reads its rates."""
+        """[2, 9] where the recorded iteration reads its rates."""
         self.warm = False
         self.graph: Any = None
 
