@@ -271,7 +271,7 @@ class _Entry:
                 for c, q in enumerate(self.hands[name]):
                     self.run.cfr.pair[self.o].regret[q] = drawn[c, k]
         if isinstance(learner, Choice):
-            learner.ahead[...] = self.run.engine.rates(discounts, t)[0]
+            learner.ahead[...] = self.run.engine.rates(discounts, t)[0, :4]
 
     def now(self, hands: list[str]) -> tuple[Any, Any]:
         """Regrets [choice, hand] (none of a random alternative), and what is played next."""

@@ -55,6 +55,7 @@ STOPPED = {
     "seconds": "time limit reached",
     "target": "target reached",
     "interrupted": "interrupted by Ctrl-C",
+    "stalled": "no longer improving: the numbers have no more digits",
     "optimal": "solved exactly",
 }
 LIMITS = ("--iterations", "--seconds", "--target")

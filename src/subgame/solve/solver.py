@@ -25,6 +25,7 @@ from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -34,8 +35,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 FORMAT = "subgame-checkpoint-1"
 SAVED = "a checkpoint saved by solve --checkpoint"
-SLICE = 0.1
-"""Seconds between checks of the clock, of the progress meter and of Ctrl-C."""
+SLICE, LONGEST = 0.1, 1.0
+"""Seconds between checks of the clock, of the progress meter and of Ctrl-C; the longest time for
+`FEWEST` iterations, which cost less together than one by one."""
+FEWEST = 4
+LEVEL, SOONEST = 10, 1000
+"""A run may be found stalled below this many times the least exploitability of its storage, and
+after this many iterations."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -56,8 +62,10 @@ def solve(
     """Solve a compiled game by counterfactual regret minimisation.
 
     The solve stops as soon as `iterations` are done, `seconds` are over or the exploitability is at
-    most `target`; after 1,000 iterations if none is given. It runs on a `device`: ``"cpu"`` or
-    ``"cuda"``. `SolveOptions` explains these and `check_every`, `threads` and `storage`.
+    most `target`; after 1,000 iterations if none is given. On hold'em trees it also stops when
+    exploitability has levelled off near the least that the storage can hold; the result is then
+    the best strategy that was measured. It runs on a `device`: ``"cpu"`` or ``"cuda"``.
+    `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
     With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
@@ -82,6 +90,12 @@ def solve(
         device=place.device,
         storage=place.storage,
     )
+    if limits.target is not None and limits.target < run.least:
+        raise ArgumentError(
+            "target",
+            f"must be at least {run.least:g} with the storage {place.storage} on this tree, not "
+            f"{limits.target:g}: regrets and averages have not enough digits for less.",
+        )
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -92,12 +106,13 @@ def complete(
 ) -> Result:
     """Run up to the limits and return the result."""
     stopped = drive(run, limits, checkpoint, progress)
-    played = run.played()
+    best = run.best if stopped == "stalled" else None
+    played = run.played() if best is None else best.probs
     return Result(
         game=run.tree.game,
         schedule=str(run.schedule),
         seed=run.seed,
-        strategy=run.strategy(played),
+        strategy=run.strategy(played) if best is None else best,
         iterations=run.iteration,
         seconds=run.seconds,
         value=value_of(run.engine, played),
@@ -163,6 +178,12 @@ class Run:
         self.iteration = 0
         self.seconds = 0.0
         self.curve: list[Point] = []
+        self.best: Strategy | None = None
+        """The best strategy measured near the least exploitability of the storage."""
+        self.least = 0.0
+        """The least exploitability that the storage of a hold'em tree can hold, in chips."""
+        if isinstance(tree, RangeTree) and learner is None and on is None:
+            self.least = self.engine.resolution * tree.holdem.start().pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
 
     def advance(self, count: int) -> None:
@@ -188,6 +209,13 @@ class Run:
             return run.current(0, pair[0], ahead[0]), run.current(1, pair[1], ahead[0])
         return run.behaviour(0, pair[0].average), run.behaviour(1, pair[1].average)
 
+    def _weights(self) -> tuple[Any, Any]:
+        """The same for `evaluate` alone, which needs no probabilities."""
+        run, (one, two) = self.engine, self.cfr.pair
+        if self._last:
+            return self.played()
+        return run.weights(0, one.average), run.weights(1, two.average)
+
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
         """The probabilities `played` as a `Strategy`."""
         if self.finish is not None:
@@ -206,9 +234,26 @@ class Run:
 
     def measure(self) -> Exploitability:
         """Add a point to the curve."""
-        found = self.evaluate(self.played())
+        found = self.evaluate(self._weights())
+        before = min((point.exploitability for point in self.curve), default=np.inf)
+        if found < min(before, LEVEL * self.least):
+            self.best = self.strategy()
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
+
+    def stalled(self) -> bool:
+        """Whether exploitability has levelled off: no better by a tenth in half of the iterations.
+
+        At least four points must lie in that half.
+        """
+        half = self.iteration / 2
+        early = [point.exploitability for point in self.curve if point.iteration <= half]
+        late = [point.exploitability for point in self.curve if point.iteration > half]
+        if len(late) < 4 or self.iteration < SOONEST or not early:
+            return False
+        if min(early) > LEVEL * self.least:
+            return False
+        return bool(min(late) > 0.9 * min(early))
 
     # Checkpoints -----------------------------------------------------------------------------
     def save(self, path: Path) -> None:
@@ -352,7 +397,7 @@ def drive(
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     if measured:
-        run.evaluate(run.played())  # loads the kernels before the clock starts
+        run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
@@ -366,8 +411,13 @@ def drive(
             run.advance(count)
             now = time.perf_counter()
             run.seconds = now - began
-            pace = max(1, min(2 * pace, int(count * SLICE / max(now - before, 1e-9))))
-            if measured and count and stop.next_check(run.iteration - 1) == run.iteration:
+            each = max(now - before, 1e-9) / max(count, 1)
+            few = min(FEWEST, int(LONGEST / each))
+            pace = max(1, min(2 * pace, max(few, int(SLICE / each))))
+            if stop.seconds is not None:
+                pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
+            checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
+            if checked:
                 gap = run.measure()
                 first = first or float(gap)
             if (
@@ -382,6 +432,8 @@ def drive(
                 stopped = "seconds"
             elif asked:
                 stopped = "interrupted"
+            elif checked and run.stalled():
+                stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))

@@ -239,7 +239,7 @@ def _preset(learner: Any, engine: Any, regret: Floats, plan: Schedule) -> None:
     """Give a learner regrets [choice, infoset], where it has any, as after 10 iterations."""
     if isinstance(learner, Choice):
         learner.regret[...] = engine.array(regret[: len(learner.regret), None])
-        learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0]
+        learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0, :4]
 
 
 def _inputs(

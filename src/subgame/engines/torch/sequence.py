@@ -15,11 +15,12 @@ last played is kept, and computed anew only where something that it was computed
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Regrets, Response
 from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.runtime import load_torch, pick_device
@@ -184,7 +185,7 @@ class Played:
         """The reach at the roots that `reach` was computed from, with `sigma`."""
 
 
-class TorchSequenceEngine:
+class TorchSequenceEngine(EngineBase):
     """PyTorch bound to one explicitly compiled tree; see `contract.Engine`.
 
     `graphs` records iterations as CUDA graphs, by default wherever the device is one. A tree of
@@ -197,7 +198,6 @@ class TorchSequenceEngine:
         if not isinstance(tree, SequenceTree):
             raise SubgameError("Hold'em trees have an engine of their own; see TorchRangeEngine.")
         self.device, self.torch, self.tree = pick_device(device), load_torch(), tree
-        self.fused = False
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
         self.num_roots: int = getattr(tree, "num_roots", 1)
         self.sides = (Side(self.put, tree.players[0]), Side(self.put, tree.players[1]))
@@ -286,19 +286,6 @@ class TorchSequenceEngine:
             self._keep(side, mine, rates, sigma, own)
         return value[: side.slots].view(self.num_roots, -1)
 
-    def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Tensor, Tensor],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-    ) -> NoReturn:
-        """Not offered: `fused` is false, the loop is `solve.cfr.Cfr`."""
-        raise NotImplementedError("This engine runs one sweep at a time; see solve.cfr.Cfr.")
-
     def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, as a graph where there are any.
 
@@ -343,16 +330,6 @@ class TorchSequenceEngine:
         sigma = self._ones(p)
         self._match_into(sigma, p, regrets, rates)
         return Vector(sigma)
-
-    def sample(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        kind: str,
-        random: NDArray[np.uint64],
-    ) -> NoReturn:
-        """Refused: one walk at a time is nothing for a device that works on whole levels."""
-        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
     # Inside a sweep --------------------------------------------------------------------------
     def _forget(self) -> None:
