@@ -74,14 +74,7 @@ def solve(
     check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(
-        tree,
-        plan,
-        int(seed),
-        threads=place.threads,
-        device=place.device,
-        storage=place.storage,
-    )
+    run = Run(tree, plan, int(seed), **vars(place))
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
