@@ -45,7 +45,7 @@ class SolveOptions(StopOptions, total=False):
     half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """Where a solve runs; see `SolveOptions`."""
 

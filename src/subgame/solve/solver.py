@@ -82,14 +82,7 @@ def solve(
     check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(
-        tree,
-        plan,
-        int(seed),
-        threads=place.threads,
-        device=place.device,
-        storage=place.storage,
-    )
+    run = Run(tree, plan, int(seed), **vars(place))
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
