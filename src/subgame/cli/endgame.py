@@ -391,7 +391,7 @@ def _compile(
 ) -> RangeTree:
     import subgame as sg
     from subgame.solve.endgame import BYTES
-    from subgame.tree.compile import parse_bytes
+    from subgame.memory import parse_bytes
     from subgame.tree.ranges.tree import RangeTree
 
     def dealt(boards: int) -> None:
