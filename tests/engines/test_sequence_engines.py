@@ -398,7 +398,7 @@ def beside(forms: list[Form]) -> PublicTree:
 def subgame_forms() -> list[Form]:
     """A subgame of Leduc twice, and one game with a single root infoset."""
     form = sequence_subgames(tree_of("leduc"), "after round 1")[0].form
-    kuhn = form_of(walk(sg.games.load("kuhn"), np.inf, None))
+    kuhn = form_of(walk(sg.games.load("kuhn")))
     return [form, form, kuhn]
 
 

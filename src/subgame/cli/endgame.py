@@ -353,8 +353,8 @@ class Job:
 
 def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
     import subgame as sg
+    from subgame.memory import parse_bytes
     from subgame.solve.endgame import BYTES
-    from subgame.tree.compile import parse_bytes
     from subgame.tree.ranges.tree import range_tree
 
     def dealt(boards: int) -> None:

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
@@ -103,6 +103,37 @@ class GambitGame(Game):
 
     def new_initial_state(self) -> GambitState:
         return self._root
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields, with the nodes in prefix order: a tree may be deeper than pickle recurses."""
+        nodes, stack = [], [self._root]
+        while stack:
+            node = stack.pop()
+            nodes.append((node.label, node._infoset, node._paid))
+            stack += reversed(node._children)
+        return {**self.__dict__, "_root": nodes}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        nodes = iter(fields["_root"])
+        self.__dict__.update(fields, _root=_linked(lambda _: GambitState(*next(nodes))))
+
+
+def _linked(make: Callable[[GambitState | None], GambitState]) -> GambitState:
+    """A tree from its nodes in prefix order; `make` makes the next node below a given one.
+
+    A loop, because recursion limits the depth.
+    """
+    root = make(None)
+    path = [root]  # the nodes that still lack children, each below the one before
+    while path:
+        node = path[-1]
+        if len(node._children) == len(node.legal_actions()):
+            path.pop()
+            continue
+        child = make(node)
+        node._children.append(child)
+        path.append(child)
+    return root
 
 
 def load(path: str | os.PathLike[str]) -> GambitGame:
@@ -195,17 +226,8 @@ class _TreeReader:
         self._outcomes: dict[int, tuple[Fraction, ...]] = {}
 
     def tree(self) -> GambitState:
-        """Read the whole tree and return its root. A loop, because recursion limits the depth."""
-        root = self._node(self._nothing)
-        path = [root]  # the nodes that still lack children, each below the one before
-        while path:
-            node = path[-1]
-            if len(node._children) == len(node.legal_actions()):
-                path.pop()
-                continue
-            child = self._node(node._paid)
-            node._children.append(child)
-            path.append(child)
+        """Read the whole tree and return its root."""
+        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
         if self._scan.token.kind != "end":
             raise self._scan.expected("the end of the file after the last node of the tree")
         return root

@@ -35,7 +35,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Storage
 from subgame.engines.torch.torch_ops import Place, StreetNumbers, TorchOps
 from subgame.engines.torch.traversal import Sweep, Traversals
-from subgame.tree.compile import parse_bytes
+from subgame.memory import parse_bytes
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.merging import Unmerged

@@ -26,10 +26,10 @@ from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
-from subgame.tree.ranges.tree import OnDemand, RangeTree, range_tree
+from subgame.tree.ranges.tree import RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]

@@ -34,7 +34,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import LANES, BettingTree, Street, grow, lay_out
 from subgame.tree.ranges.deal import (
     Cards,
@@ -265,26 +265,6 @@ class RangeSide:
     def origin(self) -> NDArray[np.int32]:
         """[i] infosets are in the game's own order."""
         return np.arange(len(self.names), dtype=np.int32)
-
-
-class OnDemand(Sequence[Any]):
-    """A sequence whose items are computed on demand."""
-
-    def __init__(self, length: int, item: Callable[[int], Any]) -> None:
-        self.length, self.item = length, item
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return [self.item(k) for k in range(*i.indices(self.length))]
-        if not -self.length <= i < self.length:
-            raise IndexError(i)
-        return self.item(int(i) % self.length)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self.item(i) for i in range(self.length))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
