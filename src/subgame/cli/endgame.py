@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -22,6 +23,7 @@ from subgame.cli.common import (
     emit,
     iterations_text,
     range_memory,
+    save_files,
     stdout,
     warm_up_ranges,
 )
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.solve.results import Step
     from subgame.tree.ranges.tree import Merge, RangeTree
-    from subgame.tree.strategy import Strategy
 
 T = TypeVar("T")
 BETS = "0.5x 1x a"
@@ -233,7 +234,7 @@ def endgame_command(
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
-        shown.print(stdout(), Line.of(context), out)
+        shown.print(stdout(), Line.of(context), None if shown.failure else out)
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -358,7 +359,7 @@ class Job:
     def run(self, memory_limit: str, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps the result so far."""
         import subgame as sg
-        from subgame.solve.endgame import Endgame
+        from subgame.solve.endgame import Endgame, save
 
         with Meter("the endgame") as meter:
             # On a GPU hands are never merged, whatever the tree has.
@@ -380,7 +381,7 @@ class Job:
                 storage=self.storage,
                 progress=_progress(meter, tree),
             )
-            failure = _write(result.strategy, out)
+            failure = save_files((out, partial(save, result.strategy)))
             meter.update("Computing EV and equity")
             solved = Endgame.of(result.strategy, self.threads, self.device)
         return Shown.of_result(result, solved, needed, self.line, failure)
@@ -419,20 +420,6 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
         meter.update("Solving the endgame", iterations_text(step.iteration) + known, step.share)
 
     return step
-
-
-def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
-    """Save; an error is returned and shown after the result, which must not be lost."""
-    from subgame.solve.endgame import save
-
-    if out is not None:
-        try:
-            save(strategy, out)
-        except SubgameError as error:
-            return error
-        except OSError as error:
-            return SubgameError(f"{out} could not be written: {error}.")
-    return None
 
 
 def _saved(

@@ -28,6 +28,7 @@ from subgame.cli.common import (
     compile_game,
     emit,
     load_game,
+    save_files,
     stdout,
     warm_up,
 )
@@ -240,11 +241,11 @@ def limit_command(
             for p in limit.players
         ]
         found = Found.of(limit, solved, best_below, meter, began)
-    failure = _write(found, out)
+    failure = save_files((out, found.strategy.save))
     if json:
         emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        show(stdout(), found, Line.of(context), leaves, out)
+        show(stdout(), found, Line.of(context), leaves, None if failure else out)
     if failure:
         raise failure
     if any(each.result.stopped == "interrupted" for each in solved):
@@ -399,16 +400,3 @@ class Limit:
 
 def _places(at: Sequence[str]) -> str:
     return "at " + " and ".join(f"'{name}'" for name in at)
-
-
-# After ---------------------------------------------------------------------------------------
-def _write(found: Found, out: Path | None) -> SubgameError | None:
-    """Save; an error is returned and shown after the result, which must not be lost."""
-    try:
-        if out is not None:
-            found.strategy.save(out)
-    except SubgameError as error:
-        return error
-    except OSError as error:
-        return SubgameError(f"{out} could not be written: {error}.")
-    return None

@@ -22,15 +22,17 @@ from subgame.cli.common import (
     StrategyArgument,
     check_device,
     check_least,
+    check_picture,
     check_player,
     check_range_schedule,
     check_saved,
-    check_writable,
     compile_game,
     complete_game,
     emit,
     load_game,
+    picture,
     range_memory,
+    save_files,
     stdout,
     warm_up,
     warm_up_ranges,
@@ -168,6 +170,14 @@ def refine_command(
             help="Estimate techniques: also keep the safety conditions of resolve.",
         ),
     ] = False,
+    allow_worse: Annotated[
+        bool,
+        typer.Option(
+            "--allow-worse",
+            help="Play and save what was found even if it is more exploitable than before. "
+            "Otherwise safe techniques keep the blueprint there, and the others are not saved.",
+        ),
+    ] = False,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -191,9 +201,10 @@ def refine_command(
     """Improve a strategy by solving its subgames again.
 
     After a safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) a best response wins
-    no more than before. The unsafe, estimate and distributional techniques do not guarantee this,
-    but often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds
-    or --gap is given.
+    no more than before: subgames that were not solved accurately enough to show this keep STRATEGY.
+    The unsafe, estimate and distributional techniques do not guarantee this, but often do better;
+    nor does --no-split or a --scale above 1. Each subgame is solved for 1,000 iterations unless
+    --iterations, --seconds or --gap is given.
 
     A hold'em spot saved by subgame endgame --out contains its game and its strategy: give only the
     file. It is refined at the root unless --at is given. The root infosets are the opponent's
@@ -264,6 +275,7 @@ def refine_command(
                     gap=gap,
                     device=device,
                     progress=_progress(meter, gadget),
+                    allow_worse=allow_worse,
                 )
             )
             if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -272,12 +284,13 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    failure = _write(found[0], spot, out, plot)
+    refused = None if allow_worse or out is None else _worse(found[0], out)
+    failure = _write(found[0], spot, None if refused else out, plot) or refused
     if json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Line.of(context), out, spot)
+        show(stdout(), found, rough, Line.of(context), None if failure else out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -380,19 +393,12 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
 
 def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
     check_saved("--out", out)
-    check_writable("--plot", plot)
+    check_picture("--plot", plot)
     if techniques > 1 and (out is not None or plot is not None):
         option = "--plot" if out is None else "--out"
         raise SubgameError(f"{option} needs a single technique, not several.")
     if out is not None and plot is not None and out.absolute() == plot.absolute():
         raise SubgameError(f"--out and --plot name the same file, {out}; give two different files.")
-    if plot is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        if plot.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-            raise SubgameError(
-                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
-            )
 
 
 def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -> Strategy:
@@ -470,33 +476,28 @@ def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
 
 
 # After ---------------------------------------------------------------------------------------
+def _worse(found: Refinement, out: Path) -> SubgameError | None:
+    """An error if what was found is worse than the blueprint, so that it is not to be saved."""
+    if not found.is_worse:
+        return None
+    return SubgameError(
+        f"{out} was not saved, because {found.technique.name} made the strategy more exploitable: "
+        f"{found.before.mean:.4g} before, {found.after.mean:.4g} after. Give --allow-worse to save "
+        "it all the same."
+    )
+
+
 def _write(
     found: Refinement, spot: Path | None, out: Path | None, plot: Path | None
 ) -> SubgameError | None:
-    """Write the files; an error is returned and shown after the result, which must not be lost."""
-    from safetensors import SafetensorError
-
+    """Write the files; an error is returned, to be raised after the result is shown."""
     from subgame.solve.endgame import save
 
-    path = out
-    try:
-        if out is not None:
-            strategy = replace(found.strategy, notes=_notes(found))
-            if spot is None:
-                strategy.save(out)
-            else:
-                save(strategy, out)
-        if plot is not None:
-            from matplotlib.figure import Figure
+    def write(path: Path) -> None:
+        strategy = replace(found.strategy, notes=_notes(found))
+        strategy.save(path) if spot is None else save(strategy, path)
 
-            path, figure = plot, Figure(figsize=(8, 4.5))
-            found.plot(figure.subplots())
-            figure.savefig(plot, dpi=150)
-    except SubgameError as error:
-        return error
-    except (OSError, SafetensorError) as error:
-        return SubgameError(f"{path} could not be written: {error}.")
-    return None
+    return save_files((out, write), (plot, picture(found.plot, (8, 4.5))))
 
 
 def _notes(found: Refinement) -> dict[str, str]:

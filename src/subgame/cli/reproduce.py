@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, Meter, emit, next_steps, stderr, stdout, table, warm_up
+from subgame.cli.common import (
+    JsonOption,
+    Meter,
+    emit,
+    next_steps,
+    save_files,
+    stderr,
+    stdout,
+    table,
+    warm_up,
+)
 from subgame.errors import SubgameError, did_you_mean
 
 
@@ -88,9 +98,12 @@ def reproduce_command(
         emit(report.as_dict())
     else:
         stdout().print(report.table(stdout().width), markup=False, end="", soft_wrap=True)
-    if out is not None:
-        for file in report.save(out):
-            stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    written: list[Path] = []
+    failure = save_files((out, lambda folder: written.extend(report.save(folder))))
+    for file in written:
+        stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    if failure:
+        raise failure
 
 
 def _check_folder(out: Path | None) -> None:

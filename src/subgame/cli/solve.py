@@ -22,6 +22,7 @@ from subgame.cli.common import (
     Meter,
     SecondsOption,
     check_device,
+    check_picture,
     check_readable,
     check_writable,
     compile_game,
@@ -30,7 +31,9 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
+    picture,
     row_text,
+    save_files,
     seconds_text,
     stdout,
     table,
@@ -174,11 +177,12 @@ def solve_command(
                 resume=resume,
                 progress=meter.step,
             )
-    failure = _write(result, out, plot)
+    drawn = picture(result.plot, (7, 4.5), "constrained")
+    failure = save_files((out, result.strategy.save), (plot, drawn))
     if json:
         emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        _show(result, Line.of(context), checkpoint, out)
+        _show(result, Line.of(context), checkpoint, None if failure else out)
     if failure:
         raise failure
     if result.stopped == "interrupted":
@@ -220,33 +224,7 @@ def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
     out, plot = files["--out"], files["--plot"]
     if out is not None and out.suffix != ".safetensors":
         raise SubgameError(f"--out needs a file name that ends in .safetensors, not {out.name}.")
-    if plot is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        kinds = FigureCanvasBase.get_supported_filetypes()
-        if plot.suffix[1:].lower() not in kinds:
-            raise SubgameError(
-                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
-            )
-
-
-def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError | None:
-    """Write the files; an error is returned and shown after the result, which must not be lost."""
-    from safetensors import SafetensorError
-
-    path = out
-    try:
-        if out is not None:
-            result.strategy.save(out)
-        if plot is not None:
-            from matplotlib.figure import Figure
-
-            path, figure = plot, Figure(figsize=(7, 4.5), layout="constrained")
-            result.plot(figure.subplots())
-            figure.savefig(plot, dpi=150)
-    except (OSError, SafetensorError) as error:
-        return SubgameError(f"{path} could not be written: {error}.")
-    return None
+    check_picture("--plot", plot)
 
 
 # Output --------------------------------------------------------------------------------------
@@ -326,7 +304,8 @@ def _lead_on(
         command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
         steps.append((command, "continue this run"))
     if out is None:
-        steps.append((line.again("--out strategy.safetensors"), "save the strategy"))
+        saving = line.again("--out strategy.safetensors", without=["--out"])
+        steps.append((saving, "save the strategy"))
     else:
         evaluate = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
         steps.append((evaluate, "see where it loses most"))

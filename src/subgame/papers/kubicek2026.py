@@ -67,6 +67,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
                         technique=form,
                         schedule=schedule,
                         iterations=iterations,
+                        allow_worse=True,
                     ).after.mean
                     for name, form in FORMS.items()
                 }
