@@ -61,6 +61,10 @@ class TextError(SubgameError):
         return str(self.args[0])
 
 
+class NotSavedWarning(UserWarning):
+    """A file could not be written; the work goes on, and the message says what is lost."""
+
+
 class MemoryLimitError(SubgameError):
     """The work would need more memory than the caller allows."""
 

@@ -97,15 +97,19 @@ def test_every_game_has_subgames() -> None:
 
 @pytest.mark.parametrize("name", SAFE)
 def test_safe_techniques_are_safe_exactly(name: str) -> None:
-    """No root infoset gains more than its gift, and only Reach-Maxmargin gives gifts back."""
+    """No root infoset gains more than its gift, and only Reach-Maxmargin gives gifts back.
+
+    So the bound, which counts only what exceeds the gifts, is 0, and no blueprint has to be kept.
+    """
     returned = 0.0
     for seed in LP_SEEDS:
         refinement = exactly(seed, name)
         assert max(rises(refinement)) <= EXACT, seed
         assert refinement.margin >= -EXACT, seed
         for part in refinement.parts:
-            assert part.bound <= part.weight @ part.gifts + EXACT, seed
-        returned += refinement.bound
+            assert part.bound <= EXACT, seed
+            assert part.rejected is None, seed
+            returned += float(part.weight @ np.maximum(part.values - part.cbv, 0))
     assert (returned > 1e-2) == (name == "reach")
 
 
@@ -118,7 +122,7 @@ def test_safe_techniques_are_safe_up_to_the_gap(name: str) -> None:
     root infoset in all, the largest gap of any part is enough.
     """
     for seed in SEEDS:
-        refinement = refined(seed, SAFE[name], iterations=100)
+        refinement = refined(seed, SAFE[name], iterations=100, allow_worse=True)
         for p, rise in enumerate(rises(refinement)):
             gaps = [part.gap for part in of_player(refinement, p) if part.gap is not None]
             slack = sum(gaps) if name == "resolve" else max(gaps, default=0.0)
@@ -153,6 +157,64 @@ def test_blueprints_that_hardly_ever_come_somewhere(least: float) -> None:
                 assert part.gap is None or part.gap <= 2 * EXACT, (seed, name)
                 assert np.isfinite(part.values).all()
                 assert (part.gap is None) == (not part.weight.any())  # then the blueprint stays
+
+
+PROMISED = [
+    sg.Resolve(),
+    sg.Maxmargin(),
+    sg.ReachResolve(),
+    sg.ReachMaxmargin(scale=0.5),
+    sg.Resolve(refined=0.2),
+    sg.Estimate(keep_safe=True),
+]
+
+
+@pytest.mark.parametrize("k", range(len(PROMISED)))
+def test_a_safe_technique_is_never_worse_however_short_its_solve(k: int) -> None:
+    """Some parts keep the blueprint, some do not; played all the same, they would be worse."""
+    technique, kept, played, worse = PROMISED[k], 0, 0, 0.0
+    assert technique.is_safe
+    for seed, iterations in itertools.product(range(k, 300, 30), (2, 20)):
+        refinement = refined(seed, technique, iterations=iterations)
+        assert max(rises(refinement)) <= 1e-5, (seed, iterations)
+        assert not refinement.is_worse
+        for part in refinement.parts:
+            same = np.array_equal(
+                part.sigma, part.subgame.restrict(blueprint_of(seed), part.player)
+            )
+            assert same or part.rejected is None
+            assert (part in refinement.kept) == (part.rejected is not None)
+            played += not same
+        kept += len(refinement.kept)
+        risky = refined(seed, technique, iterations=iterations, allow_worse=True)
+        assert not risky.kept
+        assert risky.is_worse == (max(rises(risky)) > 1e-5)
+        worse = max(worse, *rises(risky))
+    assert kept > 3
+    assert played > 3
+    assert worse > 0.1
+
+
+def test_several_subgames_together() -> None:
+    """Parts that each lose nothing alone may lose together; then the worse ones are not played."""
+    found = 0
+    for seed in range(0, 300, 3):
+        tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
+        risky = refined(seed, sg.Resolve(), iterations=3, allow_worse=True)
+        for p in (0, 1):
+            parts, before = of_player(risky, p), risky.before.per_seat[p]
+            alone = [
+                sg.exploitability(
+                    tree, sg.combine(blueprint, [(part.subgame, p, part.sigma)])
+                ).per_seat[p]
+                for part in parts
+            ]
+            fine = [part for part, after in zip(parts, alone, strict=True) if after <= before]
+            together = sg.combine(blueprint, [(part.subgame, p, part.sigma) for part in fine])
+            if sg.exploitability(tree, together).per_seat[p] > before + 1e-3:
+                found += 1
+                assert rises(refined(seed, sg.Resolve(), iterations=3))[p] <= 1e-5
+    assert found > 0
 
 
 # Margins ----------------------------------------------------------------------------------------
@@ -349,6 +411,10 @@ def test_gifts_scaled_up_break_safety() -> None:
         assert 1.0 < rises(found[1])[p] <= sum(part.bound for part in found[1].parts) + TINY
         # The gadget's own conditions hold; but the gifts were not there to be given back.
         assert found[1].margin >= -max(part.gap or 0.0 for part in found[1].parts) - TINY
+        assert "no more than before" in found[0].table()
+        assert "gifts are multiplied by 100" in found[1].table()
+        assert found[1].is_worse
+        assert not found[1].technique.is_safe
 
 
 @pytest.mark.parametrize(("seed", "p"), [(1, 0), (4, 0), (36, 1)])
@@ -393,7 +459,7 @@ def test_the_bound_bounds(k: int) -> None:
     """
     shares = []
     for seed, iterations in itertools.product(range(k, 300, 25), (2, 20)):
-        refinement = refined(seed, ALL[k], iterations=iterations)
+        refinement = refined(seed, ALL[k], iterations=iterations, allow_worse=True)
         for p, rise in enumerate(rises(refinement)):
             bound = sum(part.bound for part in of_player(refinement, p))
             assert rise <= bound + TINY, (seed, iterations)

@@ -11,6 +11,7 @@ import inspect
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, cast
 
@@ -27,13 +28,14 @@ from subgame.cli.refine import refine_command
 from subgame.cli.reproduce import reproduce_command
 from subgame.cli.solve import solve_command
 from subgame.cli.train import train_command
-from subgame.errors import ArgumentError, SubgameError, did_you_mean, nearest
+from subgame.errors import ArgumentError, NotSavedWarning, SubgameError, did_you_mean, nearest
 
 __all__ = ["app", "main"]
 
 # Typer brings its own copy of Click or uses the one installed, depending on its version; the base
 # of its BadParameter is the right UsageError in both.
 UsageError = cast("type[Exception]", typer.BadParameter.__base__)
+_show_warning = warnings.showwarning
 
 
 class NoResultError(Exception):
@@ -117,6 +119,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # for characters a terminal lacks
     words = list(sys.argv[1:] if args is None else args)
+    warnings.showwarning = _warn
     try:
         code = app(words or ["--help"], prog_name="subgame", standalone_mode=False)
         sys.stdout.flush()
@@ -138,6 +141,14 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail(f"{where}{error.strerror or error}.")
     except MemoryError:
         return _fail("There is not enough memory. --memory-limit refuses games that need too much.")
+
+
+def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Our own warnings as one line on stderr, all others as Python shows them."""
+    if issubclass(category, NotSavedWarning):
+        _fail(str(message))
+    else:
+        _show_warning(message, category, *where, **more)
 
 
 def _fail(sentence: str, code: int = 2) -> int:

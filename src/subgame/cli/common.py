@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -264,6 +264,49 @@ def check_device(device: str, threads: int | None = None) -> None:
         if threads is not None:
             raise SubgameError(f"--threads only applies to the device cpu, not to {device}.")
         find_device(device)
+
+
+def check_picture(option: str, path: Path | None) -> None:
+    """Refuse what `check_writable` refuses, and a name that is not that of a picture."""
+    check_writable(option, path)
+    if path is not None:
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+            raise SubgameError(
+                f"{option} needs a file name that ends in .png, .svg or .pdf, not {path.name}."
+            )
+
+
+def picture(
+    plot: Callable[[Any], object], size: tuple[float, float], layout: Any = None
+) -> Callable[[Path], None]:
+    """A function that writes what `plot` draws to a file."""
+
+    def write(path: Path) -> None:
+        from matplotlib.figure import Figure
+
+        from subgame.tree.files import replacing
+
+        figure = Figure(figsize=size, layout=layout)
+        plot(figure.subplots())
+        with replacing(path) as new:
+            figure.savefig(new, dpi=150)
+
+    return write
+
+
+def save_files(*files: tuple[Path | None, Callable[[Path], object]]) -> SubgameError | None:
+    """Write files, each by its function; what is not asked for has no path.
+
+    A file that cannot be written is written elsewhere, see `rescue`. The error that says so is to
+    be raised after the result is shown, which must not be lost.
+    """
+    from subgame.tree.files import rescue
+
+    failed = [rescue(path, write) for path, write in files if path is not None]
+    said = " ".join(filter(None, failed))
+    return SubgameError(said) if said else None
 
 
 def check_saved(option: str, path: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -23,12 +24,13 @@ from subgame.cli.common import (
     iterations_text,
     option,
     range_memory,
+    save_files,
     stdout,
     warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
-from subgame.cli.options import grouped, written
+from subgame.cli.options import grouped
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
@@ -243,7 +245,7 @@ def endgame_command(
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
-        shown.print(stdout(), Line.of(context), out)
+        shown.print(stdout(), Line.of(context), None if shown.failure else out)
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -345,7 +347,7 @@ class Job:
                 storage=how.storage,
                 progress=_progress(meter, tree),
             )
-            failure = written((out, lambda path: save(result.strategy, path)))
+            failure = save_files((out, partial(save, result.strategy)))
             meter.update("Computing EV and equity")
             solved = Endgame.of(result.strategy, how.threads, how.device)
         return Shown.of_result(result, solved, needed, self.line, failure)

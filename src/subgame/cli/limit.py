@@ -25,6 +25,7 @@ from subgame.cli.common import (
     emit,
     load_game,
     option,
+    save_files,
     stdout,
     warm_up,
 )
@@ -37,7 +38,6 @@ from subgame.cli.options import (
     Stop,
     check_exact,
     grouped,
-    written,
 )
 from subgame.cli.refine import places
 from subgame.cli.solve import INTERRUPTED
@@ -247,10 +247,10 @@ def limit_command(
             for p in limit.players
         ]
         found = Found.of(limit, solved, best_below, meter, began)
-    out, failure = output.out, written((output.out, found.strategy.save))
+    failure = save_files((output.out, found.strategy.save))
+    out = None if failure else output.out
     if output.json:
-        saved = {"out": str(out)} if out is not None and not failure else {}
-        emit(found.as_dict(leaves.leaves) | saved)
+        emit(found.as_dict(leaves.leaves) | ({} if out is None else {"out": str(out)}))
     else:
         show(stdout(), found, Line.of(context), leaves.leaves, out)
     if failure:

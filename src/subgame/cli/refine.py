@@ -26,6 +26,7 @@ from subgame.cli.common import (
     load_game,
     option,
     range_memory,
+    save_files,
     stdout,
     warm_up,
     warm_up_ranges,
@@ -39,7 +40,6 @@ from subgame.cli.options import (
     ThreadedPlace,
     check_exact,
     grouped,
-    written,
 )
 from subgame.cli.refine_view import show
 from subgame.cli.solve import INTERRUPTED
@@ -169,6 +169,31 @@ class GadgetStop:
     ] = None
 
 
+@dataclass(frozen=True)
+class RefineOutput(Plotted):
+    """What is written, and whether also if it is worse than the blueprint."""
+
+    allow_worse: Annotated[
+        bool,
+        option(
+            None,
+            "Play and save what was found even if it is more exploitable than before. Otherwise "
+            "safe techniques keep the blueprint there, and the others are not saved.",
+            name="--allow-worse",
+        ),
+    ] = False
+
+    def refusal(self, found: Refinement) -> SubgameError | None:
+        """An error if what was found is worse than the blueprint, so that it is not saved."""
+        if self.allow_worse or self.out is None or not found.is_worse:
+            return None
+        return SubgameError(
+            f"{self.out} was not saved, because {found.technique.name} made the strategy more "
+            f"exploitable: {found.before.mean:.4g} before, {found.after.mean:.4g} after. Give "
+            "--allow-worse to save it all the same."
+        )
+
+
 @grouped
 def refine_command(
     *,
@@ -198,14 +223,15 @@ def refine_command(
     stop: GadgetStop,
     player: PlayerOption = None,
     place: ThreadedPlace,
-    output: Plotted,
+    output: RefineOutput,
 ) -> None:
     """Improve a strategy by solving its subgames again.
 
     After a safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) a best response wins
-    no more than before. The unsafe, estimate and distributional techniques do not guarantee this,
-    but often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds
-    or --gap is given.
+    no more than before: subgames that were not solved accurately enough to show this keep STRATEGY.
+    The unsafe, estimate and distributional techniques do not guarantee this, but often do better;
+    nor does --no-split or a --scale above 1. Each subgame is solved for 1,000 iterations unless
+    --iterations, --seconds or --gap is given.
 
     A hold'em spot saved by subgame endgame --out contains its game and its strategy: give only the
     file. It is refined at the root unless --at is given. The root infosets are the opponent's
@@ -273,6 +299,7 @@ def refine_command(
                     player=player,
                     device=place.device,
                     progress=_progress(meter, gadget),
+                    allow_worse=output.allow_worse,
                     **vars(stop),
                 )
             )
@@ -282,13 +309,14 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    save = partial(_save, found[0], spot)
-    failure = written((output.out, save), (output.plot, lambda path: output.draw(path, found[0])))
+    refused = output.refusal(found[0])
+    saved = (None if refused else output.out, partial(_save, found[0], spot))
+    failure = save_files(saved, (output.plot, output.drawing(found[0]))) or refused
     if output.json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Line.of(context), output.out, spot)
+        show(stdout(), found, rough, Line.of(context), None if failure else output.out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):

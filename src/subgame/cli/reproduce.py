@@ -15,6 +15,7 @@ from subgame.cli.common import (
     emit,
     next_steps,
     option,
+    save_files,
     stderr,
     stdout,
     table,
@@ -87,9 +88,12 @@ def reproduce_command(
         emit(report.as_dict())
     else:
         stdout().print(report.table(stdout().width), markup=False, end="", soft_wrap=True)
-    if out is not None:
-        for file in report.save(out):
-            stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    written: list[Path] = []
+    failure = save_files((out, lambda folder: written.extend(report.save(folder))))
+    for file in written:
+        stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    if failure:
+        raise failure
 
 
 def _check_folder(out: Path | None) -> None:

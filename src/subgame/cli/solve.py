@@ -26,6 +26,7 @@ from subgame.cli.common import (
     one_line,
     option,
     row_text,
+    save_files,
     seconds_text,
     stdout,
     table,
@@ -39,7 +40,6 @@ from subgame.cli.options import (
     Stop,
     check_exact,
     grouped,
-    written,
 )
 from subgame.solve.schedule import NAMED, parse
 
@@ -154,12 +154,10 @@ def solve_command(
                 **vars(stop),
                 **vars(saving),
             )
-    out = output.out
-    failure = written(
-        (out, result.strategy.save), (output.plot, lambda path: output.draw(path, result))
-    )
+    failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
+    out = None if failure else output.out
     if output.json:
-        emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
+        emit(result.as_dict() | ({} if out is None else {"out": str(out)}))
     else:
         _show(result, Line.of(context), saving.checkpoint, out)
     if failure:
@@ -245,7 +243,8 @@ def _lead_on(
         command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
         steps.append((command, "continue this run"))
     if out is None:
-        steps.append((line.again("--out strategy.safetensors"), "save the strategy"))
+        saving = line.again("--out strategy.safetensors", without=["--out"])
+        steps.append((saving, "save the strategy"))
     else:
         evaluate = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
         steps.append((evaluate, "see where it loses most"))

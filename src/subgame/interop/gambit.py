@@ -29,6 +29,7 @@ from typing import Any, Self, cast
 from subgame.errors import SubgameError, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop.efg_scanner import Scanner
+from subgame.tree.files import replacing
 
 
 @dataclass(slots=True, eq=False)
@@ -168,10 +169,8 @@ def loads(text: str, name: str = "") -> GambitGame:
 def save(game: Game, path: str | os.PathLike[str]) -> None:
     """Write the game to a file."""
     text = dumps(game)
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise SubgameError(f"The file '{path}' cannot be written: {error.strerror}.") from None
+    with replacing(Path(path)) as new:
+        new.write_text(text, encoding="utf-8", newline="\n")
 
 
 def dumps(game: Game) -> str:

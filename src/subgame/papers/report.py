@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
+from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,13 +138,17 @@ class Report:
         files = [path] if path.suffix else [Path(f"{path}.png"), Path(f"{path}.svg")]
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": self.key}):
             for file in files:
-                made.savefig(file, dpi=100)
+                with replacing(file) as new:
+                    made.savefig(new, dpi=100)
         return files
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``<key>.json`` with where it comes from, and the picture as .png and .svg."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SubgameError(f"{folder} cannot be made: {error.strerror}.") from None
         file = folder / f"{self.key}.json"
         found = {
             **self.as_dict(),
@@ -151,7 +156,9 @@ class Report:
             "machine": machine(),
             "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
-        file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        with replacing(file) as new:
+            new.write_text(text, encoding="utf-8")
         return [file, *self.plot(folder / self.key)]
 
     @classmethod

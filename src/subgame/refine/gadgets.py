@@ -124,6 +124,52 @@ class Gadget:
         """Whether the gadget with its subgame is a finite game, so that it has an exact gap."""
         return self.entry in ("blueprint", "leave", "choose")
 
+    @property
+    def returns_gifts(self) -> bool:
+        """Whether gifts may be given back in all subgames at once without loss.
+
+        Split, all subgames together give back no more than was given (2017, Sec. 5, footnote 2).
+        """
+        return self.gifts == "lower" and self.split and self.scale <= 1
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether, solved exactly, a best response wins no more than against the blueprint."""
+        if self.keep_safe:
+            return True
+        plain = self.gifts == "none" or self.returns_gifts
+        return self.entry in ("leave", "choose") and not self.estimate and plain
+
+    @property
+    def promise(self) -> str:
+        """What a refinement by this technique guarantees, in a sentence; tables show it.
+
+        >>> ReachMaxmargin(scale=2).promise.partition(":")[0]
+        'Nothing is guaranteed'
+        """
+        if self.is_safe:
+            return (
+                "A best response wins no more than before: no margin is below 0, or the "
+                "exploitability shows it, or the blueprint is kept."
+            )
+        if self.entry == "blueprint":
+            why = "the opponent may enter otherwise than in the blueprint"
+        elif self.estimate:
+            why = "the alternative payoffs are estimates"
+        elif self.entry == "random":
+            why = "the alternative payoffs are random"
+        elif self.entry == "custom":
+            why = "the gadget is your own"
+        elif self.gifts == "estimated":
+            why = "the gifts are estimates"
+        elif not self.split:
+            why = "gifts are not split, so several subgames may give back the same gift"
+        else:
+            why = f"gifts are multiplied by {self.scale:g}, so too much may be given back"
+        counted = self.gifts != "none" and not self.returns_gifts
+        more = " Exploitability can rise though no margin is below 0." if counted else ""
+        return f"Nothing is guaranteed: {why}.{more}"
+
     def __post_init__(self) -> None:
         if self.entry not in ENTRIES:
             raise did_you_mean("entry", str(self.entry), ENTRIES)

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from subgame.refine.refine import Refinement
 
 
+KEPT_NAMES = 3
+"""Subgames that keep the blueprint, named in a sentence."""
+
+
 def as_text(refinement: Refinement, limit: int) -> str:
     """The account at every root infoset, and below it what each column means."""
     from rich.box import SIMPLE_HEAD
@@ -42,21 +46,40 @@ def as_text(refinement: Refinement, limit: int) -> str:
         text.get()
         + more
         + EXPLANATION.format(
-            player="refined player", bound=refinement.bound, margin=refinement.margin
+            bound=refinement.bound,
+            margin=refinement.margin,
+            promise=refinement.technique.promise,
+            kept=kept_text(refinement),
         )
     )
 
 
+def kept_text(refinement: Refinement) -> str:
+    """Where the blueprint is kept and why; "" if nowhere."""
+    kept = refinement.kept
+    if not kept:
+        return ""
+    names = [f"{part.subgame.name} (player {part.player})" for part in kept[:KEPT_NAMES]]
+    more = f" and {len(kept) - KEPT_NAMES:,} more" if len(kept) > KEPT_NAMES else ""
+    worst = min(part.rejected for part in kept if part.rejected is not None)
+    return (
+        f"The blueprint is kept in {len(kept):,} of {len(refinement.parts):,} parts: "
+        f"{', '.join(names)}{more}. What was found there is not accurate enough (smallest margin "
+        f"{worst:.4g}); it needs more iterations or seconds, or a smaller gap."
+    )
+
+
 EXPLANATION = """\
-infoset      a root infoset of the opponent of the {player}
+infoset      a root infoset of the opponent of the refined player
 reach        pi_-i: how often the player and chance bring the opponent there
 cbv          what the opponent could get there against the blueprint (best response)
 gift         what the opponent gave up on the way, so it may be given back (2017, Sec. 5)
 alternative  what the gadget paid the opponent for not entering
 value        what the opponent can get there now
-margin       cbv + gift - value: not below 0 means no worse than the blueprint
+margin       cbv + gift - value
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
-"""
+{promise}
+{kept}"""
 
 
 def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:

@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,13 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
+from subgame.tree.files import (
+    check_made_for,
+    check_writable,
+    describe,
+    read_tensors,
+    rescue,
+    write_tensors,
+)
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -67,7 +75,9 @@ def solve(
     the best strategy that was measured. It runs on a `device`: ``"cpu"`` or ``"cuda"``.
     `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
-    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
+    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C. If the
+    file cannot be written (a full disk), the run goes on with a `NotSavedWarning`; at the end the
+    file is then written to the folder for temporary files.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
     another it differs by rounding. `seed` is used by sampling schedules.
 
@@ -379,6 +389,20 @@ def _asked_to_stop() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def _save(run: Run, checkpoint: Path, *, last: bool) -> None:
+    """Write a checkpoint; on a full disk the run goes on, and only the last one is rescued."""
+    failed = ""
+    try:
+        if last:
+            failed = rescue(checkpoint, run.save)
+        else:
+            run.save(checkpoint)
+    except SubgameError as error:
+        failed = f"{error} The run continues."
+    if failed:
+        warnings.warn(failed, NotSavedWarning, stacklevel=2)
+
+
 def drive(
     run: Run,
     stop: Limits,
@@ -431,7 +455,7 @@ def drive(
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
             if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
-                run.save(checkpoint)
+                _save(run, checkpoint, last=bool(stopped))
                 saved = time.perf_counter()
     if measured and (not run.curve or run.curve[-1].iteration != run.iteration):
         run.measure()  # after the checkpoint, which must not contain this extra point
