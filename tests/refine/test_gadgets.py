@@ -294,7 +294,7 @@ def test_techniques_by_name(name: str) -> None:
     report = refined.as_dict()
     assert json.loads(json.dumps(report))["technique"] == gadget.name
     assert set(report["strategy"]) == {"Play"}
-    assert "Tails Play" in refined.table()
+    assert "Tails Play" in refined.text()
     assert (refined.parts[0].gap is None) == (gadget.entry == "random")
 
 

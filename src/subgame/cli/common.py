@@ -46,7 +46,8 @@ SAVED = ".safetensors"
 
 GAME_HELP = (
     "A name such as leduc, with or without parameters: 'liars-dice(dice=1, faces=5)'; "
-    "openspiel:NAME for a game of OpenSpiel; or a Gambit file FILE.efg."
+    "openspiel:NAME for a game of OpenSpiel; a Gambit file FILE.efg; or a game of your own in a "
+    "Python file: FILE.py:CLASS."
 )
 
 
@@ -220,11 +221,6 @@ def load_game(text: str) -> Game:
     """The game that a GAME argument names."""
     import subgame as sg
 
-    prefix, colon, rest = text.partition(":")
-    if colon and prefix.strip().lower() == "openspiel":
-        return sg.openspiel.load(rest.strip())
-    if text.lower().endswith(".efg"):
-        return sg.gambit.load(text)
     return sg.games.load(text)
 
 

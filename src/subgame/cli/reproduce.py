@@ -87,7 +87,7 @@ def reproduce_command(
     if json:
         emit(report.as_dict())
     else:
-        stdout().print(report.table(stdout().width), markup=False, end="", soft_wrap=True)
+        stdout().print(report.text(stdout().width), markup=False, end="", soft_wrap=True)
     if out is not None:
         for file in report.save(out):
             stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)

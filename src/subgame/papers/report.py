@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from subgame.errors import brief
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -42,6 +44,8 @@ def panel(
 class Report:
     """A reproduction: the paper's figures beside ours, and the series behind them."""
 
+    __repr__ = brief
+
     key: str
     paper: str
     what: str
@@ -60,7 +64,7 @@ class Report:
         """The fields that ``subgame reproduce --json`` prints."""
         return {**asdict(self), "notes": list(self.notes)}
 
-    def table(self, width: int = 110) -> str:
+    def text(self, width: int = 110) -> str:
         """The rows as text, and below them why they differ where they do."""
         from rich.box import SIMPLE_HEAD
         from rich.console import Console

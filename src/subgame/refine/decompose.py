@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import RangeCompact, cfr_d_ranges
 from subgame.refine.depth.ranges import check_limit
@@ -85,10 +85,15 @@ class Reconstruction(NamedTuple):
     sigma: tuple[Floats, Floats]  # [q] both players, over the subgame's tree
     gaps: tuple[float, float]  # exploitability of each re-solving game, eps_R
 
+    def __repr__(self) -> str:
+        return brief(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Compact:
     """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
+
+    __repr__ = brief
 
     trunk: SequenceTree
     strategy: Strategy

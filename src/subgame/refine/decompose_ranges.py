@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.learners import normalise
@@ -33,6 +33,8 @@ TRACE = 1e-12
 @dataclass(frozen=True, eq=False)
 class RangeCompact:
     """A hold'em strategy kept as its first street and the values at the roots of what follows."""
+
+    __repr__ = brief
 
     tree: RangeTree
     """The whole game, with every hand for itself."""

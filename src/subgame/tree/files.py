@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, unreadable
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
 
 
 def describe(tree: PublicTree, kind: str) -> dict[str, str]:
@@ -39,6 +40,8 @@ def check_made_for(
             f"{path} is not a file of kind {kind}"
             + (f" but of kind {header['format']}." if "format" in header else ".")
         )
+    if header.get("tree") == own["tree"] and isinstance(tree, SequenceTree):
+        return  # the same tree and names; its game may be called by another path
     for key in ("game", "infosets", "sequences"):
         if header.get(key) != own[key]:
             what = "game" if key == "game" else f"number of {key} per player"

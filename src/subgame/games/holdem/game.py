@@ -54,7 +54,7 @@ HUNL_BETS = "all: 0.5x 1x a; cap 4"
 _LONG = 60  # a longer text of a range is named by its digest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Holdem(Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 

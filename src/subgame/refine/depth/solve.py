@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, exact
@@ -43,6 +43,8 @@ CLOSED = 1e-9
 @dataclass(frozen=True, eq=False)
 class LimitedSolution:
     """A solved depth-limited tree."""
+
+    __repr__ = brief
 
     limited: DepthLimited | RangeLimit
     result: Result
@@ -192,6 +194,9 @@ class Completion(NamedTuple):
     strategy: Strategy
     value: float
     """What the player gets at least, whatever the opponent does."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
 
 def best_completion(
