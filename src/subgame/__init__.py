@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from subgame import _interrupt as _interrupt  # first: the imports below take a moment
 from subgame import gambit as gambit
 from subgame import games, holdem
 from subgame import openspiel as openspiel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 from collections.abc import Iterable
 from numbers import Real
@@ -18,6 +19,8 @@ CLOSE = 0.7
 SHORTEST = 3
 """Letters that the beginning of a name needs for the name to be suggested."""
 
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that change what a terminal shows, other than tabs and line breaks."""
 SHORT = 80
 """Letters of the longest text that `brief` shows."""
 LARGEST = 2**30
@@ -134,6 +137,17 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
     else:
         said = f"{path} {why}"
     return SubgameError(f"{said}; expected {wanted}.")
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters escaped, which could otherwise change a terminal.
+
+    Line breaks and tabs are kept.
+
+    >>> printable("\x1b[31mred \x07 caf\u00e9")
+    '\\x1b[31mred \\x07 café'
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def check_regular(path: str | PathLike[str], wanted: str, limit: float = LARGEST) -> None:

@@ -9,13 +9,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +25,7 @@ from subgame.errors import (
     MemoryLimitError,
     SubgameError,
     human_bytes,
+    printable,
     unreadable,
 )
 
@@ -117,9 +119,20 @@ def stderr() -> Console:
     return _console(sys.stderr)
 
 
+class _SafeConsole(Console):
+    """A console that shows control characters in names escaped instead of sending them."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable(text), style)
+
+
 def _console(file: Any) -> Console:
     narrow = file.isatty() or "COLUMNS" in os.environ
-    return Console(file=file, highlight=False, width=None if narrow else WIDTH)
+    return _SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
 def emit(answer: Mapping[str, Any]) -> None:

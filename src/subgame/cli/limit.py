@@ -6,6 +6,7 @@ import json as jsonlib
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -204,6 +205,7 @@ def limit_command(
     check_saved("--out", out)
 
     import subgame as sg
+    from subgame.solve.solver import whole_solves
 
     began = time.perf_counter()
     rules = load_game(game)
@@ -220,25 +222,27 @@ def limit_command(
                 values = sg.Rollouts(1000 if rollouts is None else rollouts, seed)
             limit = Limit.made(tree, rough, at, player, values, continuations, count, meter)
         meter.update(f"Solving {rules} down to the depth limit")
-        solved = [
-            sg.solve_limited(
-                sg.depth_limited(
-                    tree,
-                    rough,
-                    at=limit.subgames,
-                    player=p,
-                    continuations=limit.offered[p],
-                    values=limit.values[p],
-                    weaken=weaken,
-                    penalty=penalty,
-                ),
-                schedule=schedule,
-                iterations=iterations,
-                seconds=seconds,
-                gap=gap,
-            )
-            for p in limit.players
-        ]
+        several = whole_solves() if len(limit.players) > 1 else nullcontext()
+        with several:
+            solved = [
+                sg.solve_limited(
+                    sg.depth_limited(
+                        tree,
+                        rough,
+                        at=limit.subgames,
+                        player=p,
+                        continuations=limit.offered[p],
+                        values=limit.values[p],
+                        weaken=weaken,
+                        penalty=penalty,
+                    ),
+                    schedule=schedule,
+                    iterations=iterations,
+                    seconds=seconds,
+                    gap=gap,
+                )
+                for p in limit.players
+            ]
         found = Found.of(limit, solved, best_below, meter, began)
     failure = _write(found, out)
     if json:

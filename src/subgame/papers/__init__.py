@@ -19,6 +19,7 @@ from typing import Any
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.papers.report import Report
 from subgame.papers.settings import Progress
+from subgame.solve.solver import whole_solves
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -73,7 +74,8 @@ class Reproduction:
                 raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
         module = import_module(self.module)  # imported only now, because it is slow
-        report: Report = module.run(quick, seed, progress, **options)
+        with whole_solves():
+            report: Report = module.run(quick, seed, progress, **options)
         return report
 
 

@@ -32,7 +32,7 @@ from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
-from subgame.solve.solver import Limits
+from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
@@ -114,6 +114,7 @@ class Compact:
         for name, top in zip(roots.names, roots.tops, strict=True):
             yield cut_at_histories(self.trunk, top, name)
 
+    @whole_solves()
     def reconstruct(
         self,
         subgame: SequenceSubgame | str,
@@ -152,6 +153,7 @@ class Compact:
                 gaps.append(0.0)
         return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
 
+    @whole_solves()
     def whole(self, tree: PublicTree, **options: Any) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
         probs = (np.ones(tree.players[0].num_sequences), np.ones(tree.players[1].num_sequences))
@@ -221,6 +223,7 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     return Compact(trunk, out.strategy, tuple(values), notes)
 
 
+@whole_solves()
 def cfr_d(
     game: Game | PublicTree,
     *,

@@ -20,7 +20,7 @@ from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits, complete
+from subgame.solve.solver import Limits, complete, whole_solves
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -48,6 +48,7 @@ class RangeCompact:
         """Bytes of what is kept."""
         return sum(each.nbytes for each in (*self.trunk, *self.values))
 
+    @whole_solves()
     def whole(
         self,
         tree: RangeTree,

@@ -29,7 +29,7 @@ from subgame.solve.evaluate import best_response_strategy, exploitability
 from subgame.solve.lp import constraints, solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
-from subgame.solve.solver import Limits, Run, complete
+from subgame.solve.solver import Limits, Run, complete, whole_solves
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import sequence_tree
@@ -127,6 +127,7 @@ def _solve_ranges(
     return LimitedSolution(limited, found, found.strategy)
 
 
+@whole_solves()
 def self_generated(
     tree: PublicTree,
     blueprint: Strategy,
