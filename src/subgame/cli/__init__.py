@@ -10,7 +10,6 @@ import contextlib
 import inspect
 import io
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, cast
@@ -156,12 +155,10 @@ def _fail(sentence: str, code: int = 2) -> int:
 def _shorter(word: str) -> str:
     """The ends of a long word: input that is repeated in a message may be of any length.
 
-    >>> _shorter("9" * 5000)
-    '9999999999...9999999999 (5,000 characters)'
+    >>> _shorter("9" * 5000 + ".")
+    '9999999999...(5,001 characters)...999999999.'
     """
-    cut = re.match(r"(.*\w)?", word)  # a full stop stays at the end of the sentence
-    kept = cut.group() if cut is not None else word
-    return f"{kept[:10]}...{kept[-10:]} ({len(kept):,} characters){word[len(kept) :]}"
+    return f"{word[:10]}...({len(word):,} characters)...{word[-10:]}"
 
 
 def _usage(error: Exception) -> str:

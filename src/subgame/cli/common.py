@@ -24,9 +24,9 @@ from subgame.errors import (
     ArgumentError,
     MemoryLimitError,
     SubgameError,
+    check_regular,
     human_bytes,
     printable,
-    unreadable,
 )
 
 if TYPE_CHECKING:
@@ -283,9 +283,13 @@ def check_saved(option: str, path: Path | None) -> None:
 
 
 def check_readable(option: str, path: Path | None, wanted: str) -> None:
-    """Refuse a file that does not exist, before any work is done."""
-    if path is not None and not path.exists():
-        raise SubgameError(f"{option}: {unreadable(path, FileNotFoundError(), wanted)}")
+    """Refuse a file that cannot be read, before any work is done."""
+    if path is None:
+        return
+    try:
+        check_regular(path, wanted, math.inf)
+    except SubgameError as error:
+        raise SubgameError(f"{option}: {error}") from None
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:

@@ -66,6 +66,9 @@ KINDS: dict[type, tuple[type, str]] = {
     str: (str, "a word"),
 }
 
+LARGEST = 2**63
+"""Numbers as large as this are no parameters."""
+
 Factory = Callable[..., Game]
 
 
@@ -263,6 +266,10 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
             raise SubgameError(
                 f"The parameter '{key}' of the game '{name}' must be {words}, "
                 f"not {value!r}; {takes}"
+            )
+        if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
+            raise SubgameError(
+                f"The parameter '{key}' of the game '{name}' must be below 2^63; {takes}"
             )
         checked[key] = kind(value)  # NumPy's integers are numbers.Integral, not int
     return checked

@@ -12,6 +12,7 @@ import math
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.conformance import View, view_of
+from subgame.tree.sequence.spot_checks import check_same, check_unchanged, is_sampled
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -144,11 +147,16 @@ class _Walk:
 
     # Errors ----------------------------------------------------------------------------------
     def name(self, h: int) -> str:
+        path = self.path(h)
+        return f"'{' '.join(path)}'" if path else "the start"
+
+    def path(self, h: int) -> list[str]:
+        """The actions and outcomes that lead to history `h`."""
         labels, out = list(self.label_index), []
         while h >= 0 and self.parent[h] >= 0:
             out.append(labels[self.edge[h]])
             h = self.parent[h]
-        return f"'{' '.join(reversed(out))}'" if out else "the start"
+        return out[::-1]
 
     def fail(self, sentence: str) -> SubgameError:
         return SubgameError(f"{self.game}: {sentence}")
@@ -181,6 +189,15 @@ class _Walk:
         if h % 1024 == 0:
             self._memory()
         return h
+
+    def sampled(self, state: State, h: int, replay: bool) -> View | None:
+        """The view of a history in the sample that is checked, after `check_same`; else None."""
+        if not is_sampled(h) or self.player[h] == FRONTIER:
+            return None
+        view = view_of(state)
+        if replay:
+            check_same(view, self.path(h), partial(self.name, h), self.game)
+        return view
 
     def _memory(self) -> None:
         need = len(self.parent) * BYTES_PER_HISTORY
@@ -237,6 +254,12 @@ class _Walk:
         table = self.tables[player]
         i = table.index.get(name)
         if i is None:
+            for action in actions:
+                if not isinstance(action, str):
+                    raise self.fail(
+                        f"the action {action!r} at infoset '{name}' of player {player} (history "
+                        f"{self.name(h)}) is not a string."
+                    )
             if not actions or len(set(actions)) != len(actions):
                 raise self.fail(
                     f"infoset '{name}' of player {player} has the actions {list(actions)} at "
@@ -323,6 +346,7 @@ def walk(
         item = stack.pop()
         state, chance, seq = item[0], item[4], item[5]
         h = w.add(*item)
+        view = w.sampled(state, h, replay=tops is None)
         if progress is not None and h % 16384 == 0:
             progress(h)
         player = w.player[h]
@@ -338,6 +362,8 @@ def walk(
                 edge = labels.setdefault(action, len(labels))
                 own = (base + a, seq[1]) if player == 0 else (seq[0], base + a)
                 children.append((state.child(action), h, edge, a, chance, own))
+        if view is not None:
+            check_unchanged(state, view, partial(w.name, h), game)
         stack.extend(reversed(children))
     w._memory()
     return _freeze(w)
@@ -351,6 +377,9 @@ def _outcomes(w: _Walk, state: State, h: int) -> Sequence[tuple[str, float]]:
             f"the chance probabilities at history {w.name(h)} are "
             f"{[prob for _, prob in outcomes]} and sum to {total:g} instead of 1."
         )
+    for name, _ in outcomes:
+        if not isinstance(name, str):
+            raise w.fail(f"the chance outcome {name!r} at history {w.name(h)} is not a string.")
     if len({name for name, _ in outcomes}) != len(outcomes):
         raise w.fail(f"two chance outcomes at history {w.name(h)} have the same name.")
     return outcomes
