@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from subgame import games
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.interop import openspiel
@@ -70,8 +71,16 @@ def test_walk(
     name: str, parameters: dict[str, Any], called: str | None, size: tuple[int, int]
 ) -> None:
     game = openspiel.load(name, **parameters)
-    assert called is None or str(game) == called
+    assert called is None or str(game) == f"openspiel:{called}"
+    assert str(games.load(str(game))) == str(game)
     assert check(game) == size
+
+
+def test_only_acting_is_part_of_the_name() -> None:
+    game = games.load("openspiel:liars_dice", only_acting=True)
+    again = games.load(str(game))
+    assert game.parameters == again.parameters == {"only_acting": True}
+    assert again.new_initial_state().information_state(0) is None
 
 
 def test_a_loaded_game_is_taken_as_it_is() -> None:

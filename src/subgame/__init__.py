@@ -19,16 +19,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subgame import games
+from subgame import _interrupt as _interrupt  # first: the imports below take a moment
+from subgame import gambit as gambit
+from subgame import games, holdem
+from subgame import openspiel as openspiel
 from subgame._verbs import callable_package
 from subgame.errors import MemoryLimitError as MemoryLimitError
 from subgame.errors import SubgameError
-from subgame.games import holdem
 from subgame.games.base import CHANCE as CHANCE
 from subgame.games.base import TERMINAL as TERMINAL
 from subgame.games.base import Game, State
-from subgame.interop import gambit as gambit
-from subgame.interop import openspiel as openspiel
 from subgame.refine.decompose import Compact as Compact
 from subgame.refine.decompose import cfr_d
 from subgame.refine.decompose import compact as compact

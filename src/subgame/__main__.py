@@ -1,6 +1,8 @@
 """``python -m subgame``: the command line."""
 
+import sys
+
 from subgame.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

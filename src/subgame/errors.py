@@ -7,13 +7,24 @@ The command line prints it on stderr and exits with code 2.
 from __future__ import annotations
 
 import difflib
+import os
+import re
+import stat
 from collections.abc import Iterable
+from numbers import Real
 from os import PathLike
 
 CLOSE = 0.7
 """Similarity (`difflib`) from which on a known name is suggested for an unknown one."""
 SHORTEST = 3
 """Letters that the beginning of a name needs for the name to be suggested."""
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that change what a terminal shows, other than tabs and line breaks."""
+SHORT = 80
+"""Letters of the longest text that `brief` shows."""
+LARGEST = 2**30
+"""Bytes of the largest text file that is read."""
 
 
 class SubgameError(ValueError):
@@ -23,6 +34,13 @@ class SubgameError(ValueError):
     def sentence(self) -> str:
         """The message without the drawing that may follow it."""
         return str(self)
+
+
+class UnknownNameError(SubgameError, KeyError):
+    """A name is not known. It is a `KeyError` too, so that a `Strategy` is a mapping."""
+
+    def __str__(self) -> str:  # that of KeyError adds quotes
+        return str(self.args[0])
 
 
 class ArgumentError(SubgameError):
@@ -87,7 +105,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return folded[near[0]] if near else None
 
 
-def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
+def did_you_mean(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """An error for an unknown name, with the nearest known one as a suggestion.
 
     >>> str(did_you_mean("game", "leducc", ["kuhn", "leduc"]))
@@ -97,7 +115,7 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     near = nearest(name, names)
     hint = "." if near is None else f"; did you mean '{near}'?"
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
-    return SubgameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
+    return UnknownNameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
 
 
 def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> SubgameError:
@@ -116,11 +134,86 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
         said = f"{path} cannot be read (permission denied)"
     elif isinstance(why, UnicodeDecodeError):
         said = f"{path} is not UTF-8 text"
+    elif isinstance(why, ValueError) and "null" in str(why):
+        said = "A file name cannot contain a null character"
     elif isinstance(why, OSError):
         said = f"{path} cannot be read ({why.strerror or why})"
     else:
         said = f"{path} {why}"
     return SubgameError(f"{said}; expected {wanted}.")
+
+
+def printable(text: str) -> str:
+    r"""The text with control characters escaped, which could otherwise change a terminal.
+
+    Line breaks and tabs are kept.
+
+    >>> printable("\x1b[31mred \x07 caf\u00e9")
+    '\\x1b[31mred \\x07 café'
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def check_regular(path: str | PathLike[str], wanted: str, limit: float = LARGEST) -> None:
+    """Raise an error unless `path` is a regular file of at most `limit` bytes.
+
+    A device or a pipe would never end, or would block.
+
+    >>> check_regular(os.devnull, "an endgame")
+    Traceback (most recent call last):
+    subgame.errors.SubgameError: /dev/null is not a regular file; expected an endgame.
+    """
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError) as error:  # a null byte in the name is a ValueError
+        raise unreadable(path, error, wanted) from None
+    if stat.S_ISDIR(found.st_mode):
+        raise unreadable(path, IsADirectoryError(), wanted)
+    if not stat.S_ISREG(found.st_mode):
+        raise unreadable(path, "is not a regular file", wanted)
+    if found.st_size > limit:
+        why = f"has {human_bytes(found.st_size)}, which is more than {human_bytes(limit)}"
+        raise unreadable(path, why, wanted)
+
+
+def read_text(path: str | PathLike[str], wanted: str) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark; errors name the file `wanted`.
+
+    Line ends are kept as they are.
+    """
+    check_regular(path, wanted)
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, wanted) from None
+
+
+def brief(self: object) -> str:
+    """A `__repr__` of one line: the type, and the fields that are numbers or short texts.
+
+    >>> from typing import NamedTuple
+    >>> class Found(NamedTuple):
+    ...     game: str
+    ...     value: float
+    ...     values: list[float]
+    ...     __repr__ = brief
+    >>> Found("kuhn", -1 / 18, [0.25] * 1000)
+    <Found game='kuhn', value=-0.0556>
+    """
+    names = getattr(self, "_fields", None) or getattr(self, "__dataclass_fields__", None) or ()
+    shown = []
+    for name in names:
+        value = getattr(self, name)
+        if isinstance(value, tuple) and value and all(isinstance(v, Real) for v in value):
+            shown.append(f"{name}=({', '.join(f'{float(v):.3g}' for v in value[:4])})")
+        elif isinstance(value, Real) and not isinstance(value, int):
+            shown.append(f"{name}={float(value):.3g}")
+        elif isinstance(value, int) or (isinstance(value, str) and len(value) <= SHORT):
+            shown.append(f"{name}={value!r}")
+        elif isinstance(at := getattr(value, "game", None), str) and len(at) <= SHORT:
+            shown.append(f"{name}={at}")  # a tree, or what was made from one
+    return f"<{type(self).__name__}{' ' if shown else ''}{', '.join(shown)}>"
 
 
 def human_bytes(count: float) -> str:

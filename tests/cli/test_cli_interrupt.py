@@ -16,6 +16,7 @@ from cli_helpers import runner
 import subgame as sg
 from holdem_games import GAMES
 from subgame.solve.endgame import save
+from subgame.solve.solver import Run
 
 COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
 
@@ -123,3 +124,71 @@ def test_an_interrupted_refinement_shows_what_it_has(
     early = cli("refine", str(spot), "--json")  # while the kernels are got ready
     assert early[:2] == (130, "")
     assert early[2].endswith("Interrupted before there was a result.\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
+@pytest.mark.parametrize("module", ["subgame", "subgame.cli"])
+def test_ctrl_c_while_the_command_is_loaded_is_one_line(module: str) -> None:
+    # The signal comes from within, at the first import of NumPy, long before `main`.
+    code = (
+        "import signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'numpy': signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        f"sys.orig_argv = ['python', '-m', '{module}']\n"
+        f"import runpy; runpy.run_module('{module}', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "Interrupted before there was a result.\n"
+
+
+def test_a_program_that_imports_the_package_keeps_its_own_ctrl_c() -> None:
+    code = "import signal, subgame; print(signal.getsignal(2) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.parametrize(
+    "words", [("reproduce", "burch2014-fig5", "--quick"), ("demo",)], ids=lambda words: words[0]
+)
+def test_ctrl_c_does_not_go_on_with_half_a_solution(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Both consist of many solves. The first one that is interrupted ends them."""
+    cli = runner(capsys, monkeypatch)
+    advance, after = Run.advance, []
+
+    def press(run: Run, count: int) -> None:
+        if run.iteration > 2:  # not while the kernels are loaded
+            after.append(count)
+            signal.raise_signal(signal.SIGINT)
+        advance(run, count)
+
+    monkeypatch.setattr(Run, "advance", press)
+    answer = cli(*words, "--json")
+    assert (answer.code, answer.out) == (130, "")
+    assert answer.err.endswith("Interrupted before there was a result.\n")
+    assert len(after) == 1
+
+
+def test_solves_inside_other_work_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the work would go on after Ctrl-C."""
+    advance = Run.advance
+
+    def press(run: Run, count: int) -> None:
+        if count:
+            signal.raise_signal(signal.SIGINT)
+        advance(run, count)
+
+    tree = sg.compile(sg.games.load("leduc-ranks"))
+    blueprint = sg.Strategy.uniform(tree)
+    at = "after round 1"
+    kept = sg.compact(tree, blueprint, at=at)
+    monkeypatch.setattr(Run, "advance", press)
+    assert sg.solve(tree, iterations=9).stopped == "interrupted"  # one solve gives what it has
+    with pytest.raises(KeyboardInterrupt):
+        sg.self_generated(tree, blueprint, at=at, schedule="cfr", iterations=9)
+    with pytest.raises(KeyboardInterrupt):
+        kept.whole(tree, iterations=9)

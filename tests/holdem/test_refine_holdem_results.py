@@ -30,7 +30,7 @@ def test_every_technique_gives_its_account(gadget: Gadget) -> None:
     assert all(sum(row.values()) == pytest.approx(1) for row in said["strategy"].values())
     name = tree.players[1].names[0]
     assert said["strategy"][name] == pytest.approx(found.strategy[name])
-    assert "smallest margin" in found.table(limit=3)
+    assert "smallest margin" in found.text(limit=3)
 
 
 def test_stopping_by_gap_and_by_seconds() -> None:

@@ -56,7 +56,7 @@ def test_reports_are_complete(key: str, tmp_path: Path) -> None:
     assert all(set(line) == {"quantity", "paper", "ours", "note"} for line in report.rows)
     assert any(line["paper"] is not None for line in report.rows)
     assert report.notes
-    table = report.table()
+    table = report.text()
     assert report.paper.split(",")[0] in table
     assert "paper" in table
     files = report.save(tmp_path / "new" / "folder")
@@ -67,7 +67,7 @@ def test_reports_are_complete(key: str, tmp_path: Path) -> None:
     for entry in ("command", "commit", "machine", "seed", "date", "settings", "data"):
         assert entry in stored
     assert stored["machine"]["numpy"] == np.__version__
-    assert Report.load(files[0]).table() == table
+    assert Report.load(files[0]).text() == table
 
 
 def test_unknown_keys_and_seeds() -> None:

@@ -294,7 +294,7 @@ def test_techniques_by_name(name: str) -> None:
     report = refined.as_dict()
     assert json.loads(json.dumps(report))["technique"] == gadget.name
     assert set(report["strategy"]) == {"Play"}
-    assert "Tails Play" in refined.table()
+    assert "Tails Play" in refined.text()
     assert (refined.parts[0].gap is None) == (gadget.entry == "random")
 
 
@@ -389,6 +389,6 @@ def test_the_table_says_one_thing_about_gifts() -> None:
         assert found.margin > 0.1
         told[split] = found
     assert told[True].bound == 0
-    assert "grown by at most 0\n" in told[True].table()
+    assert "grown by at most 0\n" in told[True].text()
     assert told[False].bound > 0.1
-    assert "Nothing is guaranteed: gifts are not split" in told[False].table()
+    assert "Nothing is guaranteed: gifts are not split" in told[False].text()

@@ -411,8 +411,8 @@ def test_gifts_scaled_up_break_safety() -> None:
         assert 1.0 < rises(found[1])[p] <= sum(part.bound for part in found[1].parts) + TINY
         # The gadget's own conditions hold; but the gifts were not there to be given back.
         assert found[1].margin >= -max(part.gap or 0.0 for part in found[1].parts) - TINY
-        assert "no more than before" in found[0].table()
-        assert "gifts are multiplied by 100" in found[1].table()
+        assert "no more than before" in found[0].text()
+        assert "gifts are multiplied by 100" in found[1].text()
         assert found[1].is_worse
         assert not found[1].technique.is_safe
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
+import numba
 import pytest
+from numba.core import caching
 
 import subgame as sg
 from subgame.engines.numba import compiling
+
+Runner = Callable[..., tuple[int, int]]
 
 # Compiles a function of somebody else's, and then two that pass for ours.
 SCRIPT = """
@@ -61,3 +70,95 @@ def test_engines_on_the_cpu_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = sg.compile(sg.games.load("kuhn"))
     sg.exploitability(tree, sg.Strategy.uniform(tree))
     assert asked == [True]
+
+
+# The cache -----------------------------------------------------------------------------------
+# A kernel with a tuple of a class of ours as its argument, as our kernels have.
+KERNEL = """
+from typing import NamedTuple
+from subgame.engines.numba.compiling import njit
+
+class {name}(NamedTuple):
+    one: int
+
+@njit(cache=True)
+def kernel(pair):
+    return pair.one + 1
+
+@njit(cache=True)
+def other(pair):
+    return pair.one + 2
+
+def run():
+    return kernel({name}(4)), kernel.stats.cache_hits.total()
+"""
+NEW, OLD = (5, 0), (5, 1)
+"""The kernel's answer, compiled and from the cache."""
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, int]]:
+    """Imports the module with the kernel anew, perhaps with another name of its class."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
+
+    def again(name: str = "Pair") -> tuple[int, int]:
+        (tmp_path / "with_kernel.py").write_text(KERNEL.format(name=name))
+        monkeypatch.delitem(sys.modules, "with_kernel", raising=False)
+        importlib.invalidate_caches()
+        found: tuple[int, int] = import_module("with_kernel").run()
+        return found
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return again
+
+
+def test_a_cache_that_cannot_be_read_is_made_again(run: Runner, tmp_path: Path) -> None:
+    assert run() == NEW
+    assert run() == OLD
+    for ending in ("nbi", "nbc"):
+        for kept in (tmp_path / "kept").rglob(f"*.{ending}"):
+            kept.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2])
+        assert run() == NEW
+        assert run() == OLD
+
+
+def test_a_cache_that_names_a_class_that_is_gone_is_made_again(run: Runner) -> None:
+    assert run("Pair") == NEW
+    assert run("Renamed") == NEW
+    assert run("Renamed") == OLD
+
+
+def test_without_a_cache_a_temporary_folder_is_used(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compiling, "_watching", True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    only = [caching.UserProvidedCacheLocator]  # a read-only installation and no home folder
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", only)
+    folder = tmp_path / f"subgame-{os.getuid()}"
+    for expected in (NEW, OLD):
+        monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+        caplog.clear()
+        assert run() == expected
+        said = [line for line in caplog.messages if line != compiling.NOTE]
+        assert said == [compiling.NO_CACHE % folder]  # once for two kernels
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)  # others could put code there
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    assert run() == NEW
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    assert run()[0] == 5  # not even that: compiled each time
+
+
+def test_our_kernels_use_that_cache() -> None:
+    from subgame.engines.numba import range_kernels, sampling, sequence_kernels
+
+    found = 0
+    for module in (range_kernels, sampling, sequence_kernels):
+        for each in vars(module).values():
+            if hasattr(each, "py_func"):
+                assert isinstance(each._cache, compiling.LenientCache)
+                found += 1
+    assert found > 20

@@ -18,6 +18,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from subgame import _interrupt
 from subgame.cli.bench import bench_command
 from subgame.cli.demo import demo_command
 from subgame.cli.endgame import endgame_command
@@ -28,9 +29,19 @@ from subgame.cli.refine import refine_command
 from subgame.cli.reproduce import reproduce_command
 from subgame.cli.solve import solve_command
 from subgame.cli.train import train_command
-from subgame.errors import ArgumentError, NotSavedWarning, SubgameError, did_you_mean, nearest
+from subgame.errors import (
+    ArgumentError,
+    NotSavedWarning,
+    SubgameError,
+    did_you_mean,
+    nearest,
+    printable,
+)
 
 __all__ = ["app", "main"]
+
+LONGEST = 400
+"""Letters of the longest word in a message; longer ones are shortened."""
 
 # Typer brings its own copy of Click or uses the one installed, depending on its version; the base
 # of its BadParameter is the right UsageError in both.
@@ -121,11 +132,12 @@ def main(args: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if args is None else args)
     warnings.showwarning = _warn
     try:
+        _interrupt.release()
         code = app(words or ["--help"], prog_name="subgame", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except (NoResultError, typer.Abort):
-        return _fail("Interrupted before there was a result.", 130)
+    except (NoResultError, KeyboardInterrupt, typer.Abort):
+        return _fail(_interrupt.MESSAGE, _interrupt.CODE)
     except BrokenPipeError:  # `subgame games | head -1`: the reader has stopped, which is fine
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -152,9 +164,19 @@ def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: 
 
 
 def _fail(sentence: str, code: int = 2) -> int:
-    """One line on stderr."""
-    print(" ".join(sentence.split()), file=sys.stderr)
+    """One line on stderr, in which long words are shortened and nothing controls the terminal."""
+    words = [word if len(word) <= LONGEST else _shorter(word) for word in sentence.split()]
+    print(printable(" ".join(words)), file=sys.stderr)
     return code
+
+
+def _shorter(word: str) -> str:
+    """The ends of a long word: input that is repeated in a message may be of any length.
+
+    >>> _shorter("9" * 5000 + ".")
+    '9999999999...(5,001 characters)...999999999.'
+    """
+    return f"{word[:10]}...({len(word):,} characters)...{word[-10:]}"
 
 
 def _usage(error: Exception) -> str:

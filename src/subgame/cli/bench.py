@@ -39,6 +39,7 @@ def bench_command(
     """
     from subgame.bench import holdem as bench_holdem
     from subgame.bench import small_games as bench
+    from subgame.solve.solver import whole_solves
 
     console = stderr()
 
@@ -46,7 +47,8 @@ def bench_command(
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     if what == "holdem":
-        found = bench_holdem.run(only=only, quick=quick, progress=progress)
+        with whole_solves():
+            found = bench_holdem.run(only=only, quick=quick, progress=progress)
         if json:
             emit({**_made_by("holdem", only, quick), **found})
         else:
@@ -54,7 +56,8 @@ def bench_command(
         return
     if what != "games":
         raise did_you_mean("benchmark", what, ("games", "holdem"))
-    rows = bench.run(only=only, quick=quick, progress=progress)
+    with whole_solves():
+        rows = bench.run(only=only, quick=quick, progress=progress)
     if json:
         emit({**_made_by("games", only, quick), "benchmarks": rows})
     else:

@@ -9,13 +9,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -23,8 +24,9 @@ from subgame.errors import (
     ArgumentError,
     MemoryLimitError,
     SubgameError,
+    check_regular,
     human_bytes,
-    unreadable,
+    printable,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ SAVED = ".safetensors"
 
 GAME_HELP = (
     "A name such as leduc, with or without parameters: 'liars-dice(dice=1, faces=5)'; "
-    "openspiel:NAME for a game of OpenSpiel; or a Gambit file FILE.efg."
+    "openspiel:NAME for a game of OpenSpiel; a Gambit file FILE.efg; or a game of your own in a "
+    "Python file: FILE.py:CLASS."
 )
 
 
@@ -116,9 +119,20 @@ def stderr() -> Console:
     return _console(sys.stderr)
 
 
+class _SafeConsole(Console):
+    """A console that shows control characters in names escaped instead of sending them."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable(text), style)
+
+
 def _console(file: Any) -> Console:
     narrow = file.isatty() or "COLUMNS" in os.environ
-    return Console(file=file, highlight=False, width=None if narrow else WIDTH)
+    return _SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
 def emit(answer: Mapping[str, Any]) -> None:
@@ -220,11 +234,6 @@ def load_game(text: str) -> Game:
     """The game that a GAME argument names."""
     import subgame as sg
 
-    prefix, colon, rest = text.partition(":")
-    if colon and prefix.strip().lower() == "openspiel":
-        return sg.openspiel.load(rest.strip())
-    if text.lower().endswith(".efg"):
-        return sg.gambit.load(text)
     return sg.games.load(text)
 
 
@@ -317,9 +326,13 @@ def check_saved(option: str, path: Path | None) -> None:
 
 
 def check_readable(option: str, path: Path | None, wanted: str) -> None:
-    """Refuse a file that does not exist, before any work is done."""
-    if path is not None and not path.exists():
-        raise SubgameError(f"{option}: {unreadable(path, FileNotFoundError(), wanted)}")
+    """Refuse a file that cannot be read, before any work is done."""
+    if path is None:
+        return
+    try:
+        check_regular(path, wanted, math.inf)
+    except SubgameError as error:
+        raise SubgameError(f"{option}: {error}") from None
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:

@@ -58,10 +58,12 @@ def demo_command(json: JsonOption = False) -> None:
     The demo solves Kuhn and Leduc poker with every schedule and exactly, evaluates strategies, and
     improves one in its subgames.
     """
+    from subgame.solve.solver import whole_solves
+
     console, began = stdout(), time.perf_counter()
     rows: dict[str, Any] = {}
     for number, make in enumerate(SECTIONS, 1):
-        with Meter("the demo") as meter:
+        with Meter("the demo") as meter, whole_solves():
             section = make(meter)
         rows[section.name] = section.rows
         if not json:

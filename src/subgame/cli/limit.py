@@ -6,6 +6,7 @@ import json as jsonlib
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -213,6 +214,7 @@ def limit_command(
     check_saved("--out", output.out)
 
     import subgame as sg
+    from subgame.solve.solver import whole_solves
 
     began, network = time.perf_counter(), leaves.network
     rules = load_game(game)
@@ -229,23 +231,25 @@ def limit_command(
                 values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {rules} down to the depth limit")
-        solved = [
-            sg.solve_limited(
-                sg.depth_limited(
-                    tree,
-                    rough,
-                    at=limit.subgames,
-                    player=p,
-                    continuations=limit.offered[p],
-                    values=limit.values[p],
-                    weaken=leaves.weaken,
-                    penalty=leaves.penalty,
-                ),
-                schedule=schedule,
-                **vars(stop),
-            )
-            for p in limit.players
-        ]
+        several = whole_solves() if len(limit.players) > 1 else nullcontext()
+        with several:
+            solved = [
+                sg.solve_limited(
+                    sg.depth_limited(
+                        tree,
+                        rough,
+                        at=limit.subgames,
+                        player=p,
+                        continuations=limit.offered[p],
+                        values=limit.values[p],
+                        weaken=leaves.weaken,
+                        penalty=leaves.penalty,
+                    ),
+                    schedule=schedule,
+                    **vars(stop),
+                )
+                for p in limit.players
+            ]
         found = Found.of(limit, solved, best_below, meter, began)
     failure = save_files((output.out, found.strategy.save))
     out = None if failure else output.out

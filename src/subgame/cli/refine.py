@@ -60,11 +60,8 @@ GameOrSpot = Annotated[
     str,
     typer.Argument(
         metavar="GAME",
-        help=GAME_HELP.replace(
-            "; or a Gambit file FILE.efg.",
-            "; a Gambit file FILE.efg; or a hold'em spot saved by endgame --out, which contains "
-            "its strategy.",
-        ),
+        help=GAME_HELP.replace("; or a game", "; a game").rstrip(".")
+        + "; or a hold'em spot saved by endgame --out, which contains its strategy.",
         show_default=False,
         autocompletion=complete_game,
     ),

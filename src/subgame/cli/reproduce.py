@@ -87,7 +87,7 @@ def reproduce_command(
     if json:
         emit(report.as_dict())
     else:
-        stdout().print(report.table(stdout().width), markup=False, end="", soft_wrap=True)
+        stdout().print(report.text(stdout().width), markup=False, end="", soft_wrap=True)
     written: list[Path] = []
     failure = save_files((out, lambda folder: written.extend(report.save(folder))))
     for file in written:

@@ -13,6 +13,7 @@ cannot replace a built-in game. `subgame.games.conformance.check` tests a game's
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -21,6 +22,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from subgame.errors import SubgameError, did_you_mean
+from subgame.games import conformance as conformance
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.coin_toss import CoinToss, CoinTossTwo
 from subgame.games.goofspiel import Goofspiel
@@ -31,6 +33,7 @@ from subgame.games.liars_dice import LiarsDice
 from subgame.games.no_limit import NoLimitKuhn, NoLimitLeduc
 from subgame.games.random_game import RandomGame
 from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
+from subgame.games.sources import InFile, elsewhere, in_file, read_file, told
 
 __all__ = [
     "CHANCE",
@@ -39,6 +42,7 @@ __all__ = [
     "Row",
     "State",
     "catalogue",
+    "conformance",
     "load",
     "names",
     "register",
@@ -61,6 +65,9 @@ KINDS: dict[type, tuple[type, str]] = {
     bool: (bool, "true or false"),
     str: (str, "a word"),
 }
+
+LARGEST = 2**63
+"""Numbers as large as this are no parameters."""
 
 Factory = Callable[..., Game]
 
@@ -97,22 +104,61 @@ def names() -> list[str]:
 def load(name: str, **parameters: Any) -> Game:
     """The game of that name, e.g. ``load("liars-dice", faces=5)`` or ``load("leduc_poker")``.
 
-    Parameters may also be part of the name: ``load("goofspiel(cards=3, order=random)")``.
+    Parameters may also be part of the name: ``load("goofspiel(cards=3, order=random)")``. Games
+    from elsewhere have names too: ``openspiel:leduc_poker``, ``my-game.efg`` and
+    ``my_game.py:MyGame(cards=3)``.
     """
+    if not isinstance(name, str):
+        raise SubgameError(f"The name of a game must be a string, not {type(name).__name__}.")
+    if (reader := elsewhere(name)) is not None:
+        return reader(**parameters)
+    if (place := in_file(name)) is not None:
+        return _load_file(place, parameters)
     name, inside = _parse(name)
-    both = sorted(inside.keys() & parameters.keys())
-    if both:
-        raise SubgameError(f"The parameter '{both[0]}' of the game '{name}' is given twice.")
+    inside = _together(name, inside, parameters)
     key = _canonical(name)
     if key not in _registered and key not in _plugins():
         raise did_you_mean("game", name, names())
     factory = _find(key).factory
-    game = factory(**_checked(key, factory, {**inside, **parameters}))
-    if not isinstance(game, Game):
+    return _a_game(key, factory(**_checked(key, factory, inside)))
+
+
+def _together(name: str, inside: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters in the name and the others; none may be given twice."""
+    for both in sorted(inside.keys() & given.keys()):
+        raise SubgameError(f"The parameter '{both}' of the game '{name}' is given twice.")
+    return {**inside, **given}
+
+
+def _a_game(name: str, made: object) -> Game:
+    if not isinstance(made, Game):
         raise SubgameError(
-            f"The game '{key}' made an object of type {type(game).__name__}, not a subgame Game."
+            f"The game '{name}' made an object of type {type(made).__name__}, not a subgame Game."
         )
+    return made
+
+
+def _load_file(place: InFile, parameters: dict[str, Any]) -> Game:
+    """A game in a Python file. It is called by its place, so that its name loads it again."""
+    name = f"{place.file}:{place.name}"
+    inside = _together(name, _parse(f"x{place.rest}", f"{name}{place.rest}")[1], parameters)
+    factory = read_file(place)
+    checked = _checked(name, factory, inside)
+    try:
+        made = factory(**checked)
+    except SubgameError:
+        raise
+    except Exception as error:  # the code of a user may fail in any way
+        raise SubgameError(f"{name} cannot make the game: {told(error)}.") from error
+    game = _a_game(name, made)
+    shown = "" if game.parameters or not checked else f"({_listed(checked)})"
+    with contextlib.suppress(AttributeError):  # a frozen game keeps its own name
+        game.name = name + shown
     return game
+
+
+def _listed(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in parameters.items())
 
 
 def catalogue() -> list[Row]:
@@ -165,8 +211,8 @@ def _first_line(factory: Factory) -> str:
     return lines[0].rstrip(".") if lines else ""
 
 
-def _parse(text: str) -> tuple[str, dict[str, Any]]:
-    """``"name(key=value, ...)"`` as a name and parameters."""
+def _parse(text: str, shown: str | None = None) -> tuple[str, dict[str, Any]]:
+    """``"name(key=value, ...)"`` as a name and parameters; an error shows the text as `shown`."""
     match = re.fullmatch(r"\s*([^()]*?)\s*(?:\((.*)\))?\s*", text)
     parameters: dict[str, Any] = {}
     for part in (match.group(2) or "").split(",") if match else [""]:
@@ -175,7 +221,7 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
             parameters[key] = _value(value)
         elif match is None or part.strip():
             raise SubgameError(
-                f"'{text}' is not a game; write a name, or a name with parameters such as "
+                f"'{shown or text}' is not a game; write a name, or a name with parameters such as "
                 f"'liars-dice(dice=1, faces=5)'."
             )
     return (match.group(1) if match else text), parameters
@@ -186,7 +232,7 @@ def _value(text: str) -> Any:
         return text.lower() == "true"
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text  # a bare word: order=random
 
 
@@ -220,6 +266,10 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
             raise SubgameError(
                 f"The parameter '{key}' of the game '{name}' must be {words}, "
                 f"not {value!r}; {takes}"
+            )
+        if isinstance(value, int | float) and not -LARGEST < value < LARGEST:
+            raise SubgameError(
+                f"The parameter '{key}' of the game '{name}' must be below 2^63; {takes}"
             )
         checked[key] = kind(value)  # NumPy's integers are numbers.Integral, not int
     return checked

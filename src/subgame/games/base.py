@@ -101,3 +101,6 @@ class Game(ABC):
         """The game's name with its parameters: ``liars-dice(dice=1, faces=6)``."""
         inside = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         return f"{self.name}({inside})" if inside else self.name
+
+    def __repr__(self) -> str:
+        return f"<Game {self}>"

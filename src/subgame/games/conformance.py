@@ -65,7 +65,7 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
     return suite.report()
 
 
-class _View(NamedTuple):
+class View(NamedTuple):
     """Everything a state returns; two views of one history must be equal."""
 
     player: int
@@ -89,7 +89,7 @@ class _Memory(NamedTuple):
 class _Node:
     state: State
     twin: State
-    view: _View
+    view: View
     parent: _Node | None
     action: str
     depth: int
@@ -103,7 +103,7 @@ class _Node:
         return f"'{' '.join(reversed(actions))}'" if actions else "the start"
 
 
-def _view(state: State) -> _View:
+def view_of(state: State) -> View:
     player = state.current_player()
     choices: tuple[Any, ...] = ()
     probabilities: tuple[float, ...] = ()
@@ -117,7 +117,7 @@ def _view(state: State) -> _View:
     # What players know once the game is over has no effect, so it is not compared.
     known = (None, None) if over else (state.information_state(0), state.information_state(1))
     returns = _numbers(state.returns()) if over else ()
-    return _View(player, state.public_state(), known, choices, probabilities, returns)
+    return View(player, state.public_state(), known, choices, probabilities, returns)
 
 
 def _numbers(values: Iterable[float]) -> tuple[float, ...]:
@@ -177,14 +177,14 @@ class _Suite:
         action: str,
         memories: tuple[_Memory | None, _Memory | None],
     ) -> _Node:
-        view = _view(state)
+        view = view_of(state)
         depth = 0 if parent is None else parent.depth + 1
         seen = tuple(self._see(memories[player], view.known[player]) for player in PLAYERS)
         node = _Node(state, twin, view, parent, action, depth, (seen[0], seen[1]))
-        if _view(twin) != view:
+        if view_of(twin) != view:
             raise SubgameError(
                 f"The game is not deterministic: two walks to {node} differ in "
-                f"{_difference(view, _view(twin))}."
+                f"{difference(view, view_of(twin))}."
             )
         return node
 
@@ -207,10 +207,10 @@ class _Suite:
         return _Memory(before, event, number, seen)
 
     def _check_unchanged(self, node: _Node, after: str) -> None:
-        now = _view(node.state)
+        now = view_of(node.state)
         if now != node.view:
             raise SubgameError(
-                f"The state at {node} changed its {_difference(node.view, now)} after {after}; "
+                f"The state at {node} changed its {difference(node.view, now)} after {after}; "
                 f"child() must return a new state and leave the old one as it is."
             )
 
@@ -243,7 +243,7 @@ class _Suite:
         first = self.known[player].setdefault(known, node)
         mine, other = node.memories[player], first.memories[player]
         if mine is not None and other is not None and mine.number != other.number:
-            here, there = _first_difference(other, mine)
+            here, there = _firstdifference(other, mine)
             raise SubgameError(
                 f"Player {player} does not have perfect recall in infoset '{known}': after "
                 f"{first} the player would remember {here}, after {node} {there}."
@@ -332,14 +332,14 @@ def _listed(choices: tuple[Any, ...]) -> str:
     return f"[{', '.join(map(str, choices))}]"
 
 
-def _difference(one: _View, other: _View) -> str:
+def difference(one: View, other: View) -> str:
     """The first field in which two views differ, in words."""
     words = ("acting player", "public state", "information states", "actions", "chance", "returns")
     pairs = zip(words, one, other, strict=True)
     return next(f"{word} ({a!r} and {b!r})" for word, a, b in pairs if a != b)
 
 
-def _first_difference(one: _Memory, other: _Memory) -> tuple[str, str]:
+def _firstdifference(one: _Memory, other: _Memory) -> tuple[str, str]:
     """Where two memories part, in words."""
     pairs = zip_longest(_events(one), _events(other), fillvalue="nothing more")
     return next((mine, yours) for mine, yours in pairs if mine != yours)

@@ -26,10 +26,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self, cast
 
-from subgame.errors import SubgameError, did_you_mean, unreadable
+from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop.efg_scanner import Scanner
 from subgame.tree.files import replacing
+
+__all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
 
 
 @dataclass(slots=True, eq=False)
@@ -101,6 +103,10 @@ class GambitGame(Game):
         self.players = tuple(players)
         self.comment = comment
         self._root = root
+        self.path = ""  # of the file that it was loaded from
+
+    def __str__(self) -> str:  # what `subgame.games.load` loads again, if it comes from a file
+        return self.path or self.name
 
     def new_initial_state(self) -> GambitState:
         return self._root
@@ -140,6 +146,7 @@ def _linked(make: Callable[[GambitState | None], GambitState]) -> GambitState:
 def load(path: str | os.PathLike[str]) -> GambitGame:
     """The game in a file; it is named after the file."""
     path = Path(path)
+    check_regular(path, "a Gambit file (.efg)")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -153,7 +160,9 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
             f"{path.name}, line {line}, column {column}: expected UTF-8 text, "
             f"found the byte 0x{error.object[error.start]:02x}."
         ) from None
-    return loads(text, name=path.name)
+    game = loads(text, name=path.name)
+    game.path = str(path)
+    return game
 
 
 def loads(text: str, name: str = "") -> GambitGame:

@@ -12,6 +12,7 @@ Simultaneous moves become two moves in turn; the second player does not see the 
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Self, cast
@@ -22,6 +23,18 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import histories_of
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
+
+__all__ = [
+    "EQUIVALENT",
+    "OpenSpielGame",
+    "OpenSpielState",
+    "load",
+    "policy",
+    "pyspiel_game",
+    "strategy",
+]
+
+ONLY_ACTING = re.compile(r"(?<=\()\s*only_acting\s*=\s*True\s*,?|,\s*only_acting\s*=\s*True\s*")
 
 
 class OpenSpielState(State):
@@ -100,7 +113,7 @@ class OpenSpielGame(Game):
     ) -> None:
         self.pyspiel_game = pyspiel_game
         self.name = name
-        self._parameters = parameters
+        self._parameters = parameters | ({"only_acting": True} if only_acting else {})
         kind = pyspiel_game.get_type()
         self._perfect: bool = kind.information == type(kind).Information.PERFECT_INFORMATION
         # Acting players (or CHANCE, TERMINAL) at whose histories the others' strings are missing.
@@ -109,6 +122,9 @@ class OpenSpielGame(Game):
     @property
     def parameters(self) -> dict[str, Any]:
         return dict(self._parameters)
+
+    def __str__(self) -> str:  # what `subgame.games.load` loads again
+        return f"openspiel:{_text({'name': self.name, **self._parameters}).removesuffix('()')}"
 
     def new_initial_state(self) -> OpenSpielState:
         return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent, self._perfect)
@@ -125,6 +141,8 @@ def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenS
     """
     pyspiel = _pyspiel()
     if isinstance(game, str):
+        game, inside = ONLY_ACTING.subn("", game)  # an option of ours, not of OpenSpiel's
+        only_acting = only_acting or inside > 0
         game = _load_by_name(pyspiel, game, parameters)
     elif not isinstance(game, pyspiel.Game):
         raise SubgameError(f"The game must be a name or a pyspiel.Game, not {game!r}.")
@@ -157,7 +175,8 @@ def _load_by_name(pyspiel: Any, text: str, parameters: dict[str, Any]) -> Any:
     if name not in kinds:
         raise did_you_mean("OpenSpiel game", name, kinds)
     try:
-        parameters = {**pyspiel.game_parameters_from_string(text), **parameters}
+        compact = re.sub(r"\s*([(),=])\s*", r"\1", text)
+        parameters = {**pyspiel.game_parameters_from_string(compact), **parameters}
         parameters.pop("name", None)
         known = kinds[name].parameter_specification
         for parameter in parameters:
@@ -186,6 +205,20 @@ def _check(pyspiel: Any, game: Any, name: str) -> None:
     else:
         return
     raise SubgameError(f"OpenSpiel's '{name}' {reason}, so it cannot be solved here.")
+
+
+def _text(value: Any) -> str:
+    """A parameter of OpenSpiel's as text; a game within a game is a dictionary.
+
+    >>> _text({"name": "misere", "game": {"name": "kuhn_poker", "players": 2}})
+    'misere(game=kuhn_poker(players=2))'
+    >>> _text({"name": "misere", "game": {"name": "kuhn_poker"}})
+    'misere(game=kuhn_poker())'
+    """
+    if not isinstance(value, dict):
+        return str(value)
+    inside = ", ".join(f"{key}={_text(each)}" for key, each in value.items() if key != "name")
+    return f"{value['name']}({inside})"
 
 
 def _distinct(names: list[str], ids: Iterable[int]) -> tuple[str, ...]:

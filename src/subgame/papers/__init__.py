@@ -19,6 +19,7 @@ from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.papers.report import Found, Progress, Report, command
+from subgame.solve.solver import whole_solves
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -83,7 +84,10 @@ class Reproduction:
         began = time.perf_counter()
         name = self.key.replace("-", "_")
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
-        found: Found = module.run(quick, seed, progress or (lambda what, share: None), **options)
+        with whole_solves():
+            found: Found = module.run(
+                quick, seed, progress or (lambda what, share: None), **options
+            )
         return Report(
             key=self.key,
             paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",

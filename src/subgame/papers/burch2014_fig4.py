@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import ExitStack
-from multiprocessing import get_context
+from contextlib import ExitStack, contextmanager
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
 
 import subgame as sg
-from subgame.errors import NotSavedWarning
+from subgame.errors import NotSavedWarning, read_text, unreadable
 from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
 
+KEPT = "results kept by --keep"
 GAME = LeducRanks()
 TRUNK = (500, 2_000, 8_000, 32_000)
 SUBGAME = tuple(doubling(100, 12_800))
@@ -68,7 +69,7 @@ def run(
     done += sum(n * cells[n][-1] for n in known)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(
-            ProcessPoolExecutor(mp_context=get_context("spawn"))  # a progress bar is a thread
+            _stopping(ProcessPoolExecutor(mp_context=get_context("spawn")))  # the bar is a thread
         )
         longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
         jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
@@ -97,15 +98,34 @@ def run(
     )
 
 
+@contextmanager
+def _stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes end at once on Ctrl-C."""
+    with pool:
+        try:
+            yield pool
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            raise
+
+
 def _kept(file: Path | None, resolve: int) -> tuple[dict[tuple[int, int], float], dict[int, float]]:
     """Cells that earlier runs added to a file, and the CPU seconds of each line."""
     found: dict[tuple[int, int], float] = {}
     spent: dict[int, float] = {}
-    for text in file.read_text().splitlines() if file and file.exists() else ():
-        cell = json.loads(text)
-        if cell["resolve"] == resolve:
-            found[cell["trunk"], cell["subgame"]] = cell["exploitability"]
-            spent[cell["subgame"]] = max(spent.get(cell["subgame"], 0.0), cell["cpu_seconds"])
+    if file is None or not file.exists():
+        return found, spent
+    for text in read_text(file, KEPT).splitlines():
+        try:
+            cell = json.loads(text)
+            if cell["resolve"] == resolve:
+                n, seconds = int(cell["subgame"]), float(cell["cpu_seconds"])
+                found[int(cell["trunk"]), n] = float(cell["exploitability"])
+                spent[n] = max(spent.get(n, 0.0), seconds)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise unreadable(file, "is damaged", KEPT) from None
     return found, spent
 
 

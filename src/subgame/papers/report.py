@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.engines.torch.runtime import load_torch
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ class Found(NamedTuple):
 class Report:
     """A reproduction: the paper's figures beside ours, and the series behind them."""
 
+    __repr__ = brief
+
     key: str
     paper: str
     what: str
@@ -94,7 +96,7 @@ class Report:
         """The fields that ``subgame reproduce --json`` prints."""
         return {**asdict(self), "notes": list(self.notes)}
 
-    def table(self, width: int = 110) -> str:
+    def text(self, width: int = 110) -> str:
         """The rows as text, and below them why they differ where they do."""
         from rich.box import SIMPLE_HEAD
         from rich.console import Console

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
@@ -31,7 +31,7 @@ from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
-from subgame.solve.solver import Limits
+from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
@@ -85,10 +85,15 @@ class Reconstruction(NamedTuple):
     sigma: tuple[Floats, Floats]  # [q] both players, over the subgame's tree
     gaps: tuple[float, float]  # exploitability of each re-solving game, eps_R
 
+    def __repr__(self) -> str:
+        return brief(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Compact:
     """A strategy kept as its trunk and the counterfactual values at the roots of its subgames."""
+
+    __repr__ = brief
 
     trunk: SequenceTree
     strategy: Strategy
@@ -109,6 +114,7 @@ class Compact:
         for name, top in zip(roots.names, roots.tops, strict=True):
             yield cut_at_histories(self.trunk, top, name)
 
+    @whole_solves()
     def reconstruct(
         self,
         subgame: SequenceSubgame | str,
@@ -147,6 +153,7 @@ class Compact:
                 gaps.append(0.0)
         return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
 
+    @whole_solves()
     def whole(self, tree: PublicTree, **options: Any) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
         probs = (np.ones(tree.players[0].num_sequences), np.ones(tree.players[1].num_sequences))
@@ -241,6 +248,7 @@ class CfrD:
         }
 
 
+@whole_solves()
 def cfr_d(
     game: Game | PublicTree,
     *,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
@@ -22,7 +22,7 @@ from subgame.refine.nested.ranges import flat
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits, complete
+from subgame.solve.solver import Limits, complete, whole_solves
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -39,6 +39,8 @@ TRACE = 1e-12
 class RangeCompact:
     """A hold'em strategy kept as its first street and the values at the roots of what follows."""
 
+    __repr__ = brief
+
     tree: RangeTree
     """The whole game, with every hand for itself."""
     trunk: tuple[Floats, Floats]  # [own action, hand] both players' strategies of the first street
@@ -51,6 +53,7 @@ class RangeCompact:
         """Bytes of what is kept."""
         return sum(each.nbytes for each in (*self.trunk, *self.values))
 
+    @whole_solves()
     def whole(
         self,
         tree: RangeTree,

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from subgame.engines.arrays import Array
-from subgame.errors import ArgumentError, SubgameError, did_you_mean
+from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
 from subgame.refine.learners import Choice, RandomAlternative
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class GadgetInputs:
     infoset is reached. A learner sees them as ``[root, s]`` on the engine's device; for a single
     subgame they may be given as ``[s]``.
     """
+
+    __repr__ = brief
 
     opponent: int
     our_reach: Array  # [our root infosets]

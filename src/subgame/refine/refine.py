@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.learners import normalise
@@ -35,6 +35,8 @@ ROUNDING = 1e-6
 @dataclass(frozen=True, eq=False)
 class Part:
     """One subgame refined for one player. Axis: s = root infoset of the opponent."""
+
+    __repr__ = brief
 
     technique: Gadget
     subgame: Subgame
@@ -124,7 +126,7 @@ class Refinement:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per root infoset: what `table` prints."""
+        """One row per root infoset: what `text` shows."""
         out = []
         for part in self.parts:
             columns = (part.weight, part.cbv, part.gifts, part.alternatives, part.values)
@@ -145,7 +147,7 @@ class Refinement:
                 )
         return out
 
-    def table(self, limit: int = 60) -> str:
+    def text(self, limit: int = 60) -> str:
         """What was promised and kept at every root infoset, as text."""
         from subgame.refine.report import as_text
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, did_you_mean, unreadable
+from subgame.errors import SubgameError, brief, did_you_mean, unreadable
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, endgame
@@ -56,6 +56,8 @@ class Endgame:
 
     The value of a hand is nan where the opponent cannot hold any hand together with it.
     """
+
+    __repr__ = brief
 
     strategy: Strategy
     ev: tuple[float, float]
@@ -193,6 +195,8 @@ def memory_needed(
 @dataclass(frozen=True, eq=False)
 class Decision:
     """The strategy of one player's hands at one decision of the first street."""
+
+    __repr__ = brief
 
     tree: RangeTree
     betting: Betting

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
@@ -60,6 +60,8 @@ class InfosetValue(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class BestResponse:
     """A counterfactual best response of one player to the other's strategy."""
+
+    __repr__ = brief
 
     player: int
     value: float

@@ -369,11 +369,28 @@ class Limits:
         return min(1.0, max(parts))
 
 
+_only_whole = False
+
+
+@contextmanager
+def whole_solves() -> Iterator[None]:
+    """Have Ctrl-C raise `KeyboardInterrupt` in the solves inside, not end one of them early.
+
+    It is for work that consists of several solves and would go on with half a solution.
+    """
+    global _only_whole
+    before, _only_whole = _only_whole, True
+    try:
+        yield
+    finally:
+        _only_whole = before
+
+
 @contextmanager
 def _asked_to_stop() -> Iterator[list[bool]]:
     """Turn the first Ctrl-C into a request to stop, so that no iteration is interrupted."""
     asked: list[bool] = []
-    if threading.current_thread() is not threading.main_thread():
+    if _only_whole or threading.current_thread() is not threading.main_thread():
         yield asked
         return
     before = signal.getsignal(signal.SIGINT)

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, unreadable
+from subgame.errors import SubgameError, check_regular, unreadable
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.tree import SequenceTree
+
+HEADER = 100_000_000
+"""Bytes of the largest header, as in the safetensors library."""
 
 
 def describe(tree: PublicTree, kind: str) -> dict[str, str]:
@@ -40,6 +44,8 @@ def check_made_for(
             f"{path} is not a file of kind {kind}"
             + (f" but of kind {header['format']}." if "format" in header else ".")
         )
+    if header.get("tree") == own["tree"] and isinstance(tree, SequenceTree):
+        return  # the same tree and names; its game may be called by another path
     for key in ("game", "infosets", "sequences"):
         if header.get(key) != own[key]:
             what = "game" if key == "game" else f"number of {key} per player"
@@ -139,10 +145,11 @@ def read_tensors(
 ) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     """Metadata and memory-mapped arrays of a safetensors file; errors name the file `wanted`."""
     path = Path(path)
+    check_regular(path, wanted, math.inf)
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            if not 0 < size <= path.stat().st_size - 8:
+            if not 0 < size <= min(path.stat().st_size - 8, HEADER):
                 raise ValueError
             header = json.loads(file.read(size))
         kinds = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame import games
+from subgame.errors import SubgameError, UnknownNameError, did_you_mean
+from subgame.tree.compile import compile
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
@@ -30,8 +32,16 @@ ROUNDING = {"float32": 1e-4, "float64": 1e-6}
 
 
 @dataclass(frozen=True, eq=False)
-class Strategy:
+class Strategy(Mapping[str, dict[str, float]]):
     """A behaviour strategy for both players. ``probs[p][q]``: probability of sequence q.
+
+    It is a mapping from infosets to the probabilities of their actions. Where both players have an
+    infoset of the same name, the keys are ``player 0: name`` and ``player 1: name``.
+
+    >>> import subgame as sg
+    >>> uniform = sg.Strategy.uniform(sg.compile(sg.games.load("kuhn")))
+    >>> uniform["K"], "Kpb" in uniform, len(uniform)
+    ({'p': 0.5, 'b': 0.5}, True, 12)
 
     Probabilities are float64 for a sequence tree and float32 for a hold'em tree. They are checked
     when a strategy is made, and must not be changed afterwards.
@@ -117,11 +127,32 @@ class Strategy:
         """The probabilities at an infoset: ``strategy["Kpb"]["b"]``."""
         found = _find(self.tree, infoset)
         if len(found) > 1:
-            raise SubgameError(
+            raise UnknownNameError(
                 f"Both players have an infoset '{infoset}'; ask for 'player 0: {infoset}' or "
                 f"'player 1: {infoset}'."
             )
         return self.row(*found[0])
+
+    def __iter__(self) -> Iterator[str]:
+        shared = self._shared()
+        for p, name, _ in self._order():
+            yield f"player {p}: {name}" if name in shared else name
+
+    def __len__(self) -> int:
+        return self.tree.num_infosets
+
+    __eq__ = object.__eq__  # strategies are compared by their arrays, not as mappings
+    __hash__ = object.__hash__
+
+    def _shared(self) -> Set[str]:
+        """Names that infosets of both players have."""
+        return self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+
+    def _order(self) -> Iterator[tuple[int, str, int]]:
+        """(player, infoset, its number), in the game's own order."""
+        for p, player in enumerate(self.tree.players):
+            for i in np.argsort(player.origin, kind="stable").tolist():
+                yield p, player.names[i], i
 
     def row(self, p: int, i: int) -> dict[str, float]:
         """The probabilities of player `p` at infoset number `i`."""
@@ -131,17 +162,12 @@ class Strategy:
 
     def rows(self) -> Iterator[tuple[int, str, dict[str, float]]]:
         """(player, infoset, probabilities), in the game's own order."""
-        for p, player in enumerate(self.tree.players):
-            for i in np.argsort(player.origin, kind="stable").tolist():
-                yield p, player.names[i], self.row(p, i)
+        for p, name, i in self._order():
+            yield p, name, self.row(p, i)
 
     def table(self) -> dict[str, dict[str, float]]:
-        """Infoset -> action -> probability, for both players.
-
-        Where both players have an infoset of the same name, the keys are ``player 0: name`` and
-        ``player 1: name``.
-        """
-        shared = self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+        """Infoset -> action -> probability, for both players: the mapping as a dictionary."""
+        shared = self._shared()
         return {
             f"player {p}: {name}" if name in shared else name: row for p, name, row in self.rows()
         }
@@ -174,9 +200,14 @@ class Strategy:
         write_tensors(path, tensors, dict(self.notes) | describe(self.tree, FORMAT))
 
     @classmethod
-    def load(cls, path: str | Path, tree: PublicTree) -> Strategy:
-        """Memory-map a saved strategy; raises an error if it was made for another tree."""
+    def load(cls, path: str | Path, tree: PublicTree | None = None) -> Strategy:
+        """Memory-map a saved strategy; raises an error if it was made for another tree.
+
+        Without a tree the game that the file names is loaded and compiled. That works for games
+        that `subgame.games.load` knows, from the folder in which the file of a game was named.
+        """
         header, mapped = read_tensors(path, SAVED)
+        tree = _named_tree(path, header) if tree is None else tree
         first = header.get("format") == FIRST_FORMAT
         check_made_for(path, header, tree, FIRST_FORMAT if first else FORMAT)
         probs = []
@@ -194,9 +225,22 @@ class Strategy:
             raise SubgameError(f"{path} is damaged. {error}") from None
 
 
+def _named_tree(path: str | Path, header: Mapping[str, str]) -> PublicTree:
+    """The tree of the game that a file names."""
+    try:
+        return compile(games.load(header.get("game", "")))
+    except SubgameError as error:
+        raise SubgameError(
+            f"The tree of {path} cannot be made from the name of its game; pass the tree. "
+            f"{error.sentence}"
+        ) from None
+
+
 def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
     """(player, infoset number) of a name; two entries if both players have it."""
     seats = list(enumerate(tree.players))
+    if not isinstance(name, str):
+        raise UnknownNameError(f"The name of an infoset must be a string, not {name!r}.")
     shape = re.fullmatch(r"player ([01]): (.*)", name, re.DOTALL)
     if shape and not any(name in side.index for _, side in seats):
         seats, name = [seats[int(shape[1])]], shape[2]

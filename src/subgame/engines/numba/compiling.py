@@ -1,18 +1,36 @@
-"""A note to the user while Numba compiles kernels, once per machine, for most of a minute.
+"""`njit` for our kernels, and a note to the user while they are compiled.
 
-The note is a warning of the logger ``subgame``, which Python shows on stderr by default;
+Compiled kernels are kept in Numba's cache. `njit` here is Numba's with a cache that cannot fail:
+where no cache can be written (another user's installation, no home folder) a temporary folder is
+used, and a cache that cannot be read (cut short, or of classes that have been renamed) is emptied.
+
+Numba compiles once per machine, for most of a minute. The note is a warning of the logger
+``subgame``, which Python shows on stderr by default;
 ``logging.getLogger("subgame").setLevel("ERROR")`` turns it off. It appears at most once per
 process, only if one of our kernels is not in Numba's cache, and never in worker processes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import numba
+from numba.core.caching import FunctionCache, NullCache
 
 LOGGER = logging.getLogger("subgame")
 NOTE = "Compiling kernels for this machine, once; later runs start at once."
+NO_CACHE = (
+    "Numba's cache cannot be written, so compiled kernels are kept in %s; set NUMBA_CACHE_DIR to "
+    "choose another folder."
+)
 _watching = False
 
 
@@ -36,8 +54,65 @@ def watch() -> None:
         def on_end(self, event: Any) -> None:
             pass
 
-    event.register("numba:compile", Tell())  # type: ignore[no-untyped-call]
+    event.register("numba:compile", Tell())
 
 
 def _ours(dispatcher: Any) -> bool:
     return str(dispatcher.py_func.__module__).startswith("subgame.")
+
+
+# The cache -----------------------------------------------------------------------------------
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`numba.njit`; with ``cache=True`` by a cache that cannot fail."""
+    cached = options.pop("cache", False)
+
+    def made(function: Callable[..., Any]) -> Any:
+        dispatcher: Any = numba.njit(**options)(function)
+        if cached:
+            dispatcher._cache = _cache(function)
+        return dispatcher
+
+    return made
+
+
+class LenientCache(FunctionCache):
+    """Numba's cache of a function. What cannot be read is compiled again."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # unpickling may fail in any way
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk, or a folder that is gone
+            super().save_overload(sig, data)
+
+
+def _cache(function: Callable[..., Any]) -> Any:
+    """The cache of a function, in a temporary folder if there is no other."""
+    with contextlib.suppress(RuntimeError):  # "no locator available"
+        return LenientCache(function)
+    folder = _private_folder()
+    if folder is None:
+        return NullCache()
+    LOGGER.warning(NO_CACHE, folder)
+    config: Any = numba.config
+    config.CACHE_DIR = str(folder)  # for the functions that follow, too
+    return LenientCache(function)
+
+
+def _private_folder() -> Path | None:
+    """A temporary folder of this user alone, as Numba runs what it finds there; None if none."""
+    own = getattr(os, "getuid", lambda: 0)()
+    try:
+        folder = Path(tempfile.gettempdir()) / f"subgame-{own}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if os.name == "posix" and (found.st_uid, stat.S_IMODE(found.st_mode)) != (own, 0o700):
+            return Path(tempfile.mkdtemp(prefix="subgame-"))
+        return folder
+    except OSError:
+        return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (

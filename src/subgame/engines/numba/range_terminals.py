@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.simd import load, splat, store
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.hand_order import BoardArrays

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
+from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.simd import (
     choose,
     kind_of,

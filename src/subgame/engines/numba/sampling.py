@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
+from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.sequence_kernels import TINY, State, begin
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL

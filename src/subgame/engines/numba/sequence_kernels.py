@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba import uint64 as U  # noqa: N812
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
+from subgame.engines.numba.compiling import njit
 from subgame.tree.sequence.tree import Plex, Terminals
 
 Floats = NDArray[np.float64]

@@ -43,6 +43,9 @@ Weights = Range | str | npt.ArrayLike
 BOARD_CARDS = (0, 3, 4, 5)
 """How many cards lie on the board on each of `STREETS`."""
 
+MOST_CHIPS = 10**12
+"""Chips in a pot or a stack; beyond this values would lose whole chips to rounding."""
+
 SEATS = ("out of position", "on the button")
 
 NLFH_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 2"
@@ -54,7 +57,7 @@ HUNL_BETS = "all: 0.5x 1x a; cap 4"
 _LONG = 60  # a longer text of a range is named by its digest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Holdem(Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 
@@ -374,6 +377,8 @@ def endgame(
 def _whole(number: Any, what: str) -> int:
     if not isinstance(number, int | float | np.integer) or number % 1:  # inf % 1 is nan
         raise SubgameError(f"The {what} must be a whole number of chips, not {number!r}.")
+    if not -MOST_CHIPS <= int(number) <= MOST_CHIPS:
+        raise SubgameError(f"The {what} must be at most {MOST_CHIPS:,} chips.")
     return int(number)
 
 

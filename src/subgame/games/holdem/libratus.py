@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from subgame.errors import SubgameError, unreadable
+from subgame.errors import SubgameError, read_text
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, endgame
@@ -59,10 +59,7 @@ def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a"
 
 def _lines(path: Path) -> dict[str, tuple[int, str]]:
     """Each key with its line number and value."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, WANTED) from None
+    text = read_text(path, WANTED)
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

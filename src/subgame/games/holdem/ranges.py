@@ -102,6 +102,9 @@ class Range:
         """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
         return _format(self.weights, self.deck)
 
+    def __repr__(self) -> str:
+        return f"<Range of {self.combos:g} hands>"
+
     def __str__(self) -> str:
         return self.format()
 

@@ -10,7 +10,7 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Wider(Holdem):
     """Hold'em in which the player `seat` has the bet sizes `wider`, and the opponent `bets`."""
 

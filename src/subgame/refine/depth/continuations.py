@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, sequence_subgames
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import Treeplex, sequence_tree
@@ -33,6 +33,8 @@ SAME = 12
 @dataclass(frozen=True, eq=False)
 class Continuations:
     """What one player may play below a depth limit. Axes: k = continuation, q = sequence."""
+
+    __repr__ = brief
 
     tree: PublicTree
     player: int

@@ -22,7 +22,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
@@ -60,6 +60,8 @@ def torch() -> Any:
 @dataclass(frozen=True, eq=False)
 class LeafNetwork:
     """A trained network; give it to `depth_limited` as ``values=``."""
+
+    __repr__ = brief
 
     net: Any  # torch.nn.Module
     features: Features | None

@@ -35,7 +35,7 @@ from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits
+from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, histories_of, sequence_tree
 from subgame.tree.strategy import Strategy
@@ -116,6 +116,7 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     return [list(found[n]) for n in sorted(found)]
 
 
+@whole_solves()
 def play_limited(
     tree: PublicTree,
     blueprint: Strategy,

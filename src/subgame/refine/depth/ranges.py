@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Array, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, brief
 from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import exact
@@ -45,6 +45,8 @@ Pair = tuple[Any, Any]
 @dataclass(frozen=True, eq=False)
 class RangeLimit:
     """The first street of a hold'em tree down to a depth limit, and the way back to the game."""
+
+    __repr__ = brief
 
     whole: RangeTree
     blueprint: Strategy

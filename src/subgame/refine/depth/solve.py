@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, SubgameError, brief
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.limit import DepthLimited, LeafOptions, depth_limited
 from subgame.refine.depth.ranges import RangeLimit
@@ -27,7 +27,7 @@ from subgame.solve.lp import constraints
 from subgame.solve.options import StopOptions, check_options, made_of, with_options
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits
+from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
@@ -40,6 +40,8 @@ CLOSED = 1e-9
 @dataclass(frozen=True, eq=False)
 class LimitedSolution:
     """A solved depth-limited tree."""
+
+    __repr__ = brief
 
     limited: DepthLimited | RangeLimit
     result: Result
@@ -86,6 +88,7 @@ def solve_limited(
     return LimitedSolution(limited, found, strategy)
 
 
+@whole_solves()
 @with_options(LeafOptions)
 def self_generated(
     tree: PublicTree,
@@ -141,6 +144,9 @@ class Completion(NamedTuple):
     strategy: Strategy
     value: float
     """What the player gets at least, whatever the opponent does."""
+
+    def __repr__(self) -> str:
+        return brief(self)
 
 
 def best_completion(

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.errors import brief
+
 Floats = NDArray[np.float64]
 Method = Literal["inexpensive", "expensive"]
 METHODS = ("inexpensive", "expensive")
@@ -17,6 +19,8 @@ METHODS = ("inexpensive", "expensive")
 @dataclass(frozen=True, eq=False)
 class Answer:
     """One off-tree action answered. Axis: s = root infoset of the opponent, where it was taken."""
+
+    __repr__ = brief
 
     public: str  # the public state after it
     action: str

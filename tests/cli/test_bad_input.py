@@ -1,0 +1,124 @@
+"""Input that no person types: a short clean sentence each, at once, and nothing for a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_helpers import Cli, runner
+
+import subgame as sg
+
+DIGITS = "9" * 5000
+FEWER = "9" * 4000
+"""Python reads this many digits, but no float is as large."""
+ESCAPE = "x\x1b[31my\x07\x9b"
+ENDGAME = "endgame --board QsJh2h8d3c --pot"
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    return runner(capsys, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("bad")
+    for ending in ("json", "efg", "safetensors", "txt"):
+        os.mkfifo(at / f"pipe.{ending}")
+        with (at / f"big.{ending}").open("wb") as file:
+            file.truncate(10 * 2**30)
+    (at / "huge-header.safetensors").write_bytes((10 * 2**30).to_bytes(8, "little"))
+    (at / "digits.json").write_text(f'{{"K": {{"p": {DIGITS}}}}}')
+    (at / "deep.json").write_text('{"K":' * 50_000)
+    (at / "null.efg").write_text('EFG 2 R "' + ESCAPE + '" { "A" "B" } oh')
+    return at
+
+
+# Arguments ({} is the folder), and words that the sentence must contain.
+BAD = [
+    (f"solve kuhn --iterations {DIGITS}", "--iterations"),
+    (f"solve kuhn --seed {FEWER}", "--seed must be a whole number from 0 to 2^63 - 1"),
+    (f"solve liars-dice(faces={DIGITS})", "must be an integer, not '999999999..."),
+    (f"solve liars-dice(faces={FEWER})", "must be below 2^63"),
+    (f"solve random(seed={'(' * 5000}1{')' * 5000})", "'seed' of the game 'random' must be an"),
+    (f"solve kuhn{'(' * 5000}", "is not a game"),
+    (f"{ENDGAME} {DIGITS} --stack 100", "--pot"),
+    (f"{ENDGAME} {FEWER}0 --stack 100", "must be at most 1,000,000,000,000 chips"),
+    (f"{ENDGAME} 100 --stack {FEWER}", "must be at most 1,000,000,000,000 chips"),
+    (f"{ENDGAME} 100 --stack 100 --bets {FEWER}x", "must be a finite number"),
+    (f"{ENDGAME} 100 --stack 100 --oop AA:{FEWER}", "a weight must be a number between 0 and 1"),
+    (f"solve {ESCAPE}", r"called 'x\x1b[31my\x07\x9b'"),
+    (f"{ESCAPE}", r"called 'x\x1b[31my\x07\x9b'"),
+    (f"solve kuhn --{ESCAPE}", r"'--x\x1b[31my\x07\x9b'"),
+    (f"solve kuhn --schedule {ESCAPE}", r"x\x1b[31my\x07\x9b"),
+    (f"exploit kuhn {ESCAPE}.json", r"There is no file x\x1b[31my\x07\x9b.json"),
+    (f"solve {ESCAPE}.py:Game", r"There is no file x\x1b[31my\x07\x9b.py"),
+    ("solve a\0b.efg", "A file name cannot contain a null character"),
+    ("exploit kuhn a\0b.json", "A file name cannot contain a null character"),
+    ("exploit kuhn {}/digits.json", "digits.json contains a number that is too long"),
+    ("exploit kuhn {}/deep.json", "nested too deeply"),
+    ("exploit kuhn {}/pipe.json", "pipe.json is not a regular file"),
+    ("exploit kuhn {}/pipe.safetensors", "pipe.safetensors is not a regular file"),
+    ("solve {}/pipe.efg", "pipe.efg is not a regular file"),
+    ("solve kuhn --resume {}/pipe.safetensors", "pipe.safetensors is not a regular file"),
+    ("endgame {}/pipe.safetensors", "pipe.safetensors is not a regular file"),
+    ("endgame {}/pipe.txt", "pipe.txt is not a regular file"),
+    ("refine {}/pipe.safetensors", "pipe.safetensors is not a regular file"),
+    ("limit kuhn uniform --at root --leaves {}/pipe.safetensors", "pipe.safetensors is not a reg"),
+    ("reproduce burch2014-fig4 --quick --keep {}/pipe.txt", "pipe.txt is not a regular file"),
+    ("exploit kuhn {}/big.json", "big.json has 10.0 GiB, which is more than 1.0 GiB"),
+    ("solve {}/big.efg", "big.efg has 10.0 GiB"),
+    ("endgame {}/big.txt", "big.txt has 10.0 GiB"),
+    ("exploit kuhn {}/big.safetensors", "is not a safetensors file"),
+    ("exploit kuhn {}/huge-header.safetensors", "is not a safetensors file"),
+    ("exploit kuhn /dev/zero", "/dev/zero is not a regular file"),
+    ("solve kuhn --resume /dev/zero", "/dev/zero is not a regular file"),
+    ("endgame /dev/zero", "/dev/zero is not a regular file"),
+    ("reproduce burch2014-fig4 --quick --keep /dev/zero", "/dev/zero is not a regular file"),
+    ("endgame /", "/ is a folder, not a file"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes among files")
+@pytest.mark.parametrize(("line", "words"), BAD, ids=[f"{i}" for i in range(len(BAD))])
+def test_bad_input_is_one_short_sentence(cli: Cli, folder: Path, line: str, words: str) -> None:
+    answer = cli(*(word.replace("{}", str(folder)) for word in line.split(" ")))
+    assert (answer.code, answer.out) == (2, "")
+    said = answer.err.splitlines()[-1]  # a line of progress may come before it
+    assert words in said
+    assert said.endswith(".")
+    assert len(said) < 2000
+    assert said.isprintable()
+
+
+def test_names_in_files_do_not_control_the_terminal(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "escape.efg"
+    file.write_text(
+        f'EFG 2 R "{ESCAPE}" {{ "A" "B" }} p "" 1 1 "{ESCAPE}" {{ "l{ESCAPE}" "r" }} 0 '
+        't "" 1 "win" { 1, -1 } t "" 0'
+    )
+    answer = cli("solve", str(file), "--iterations", "2")
+    assert answer.code == 0, answer.err
+    assert r"x\x1b[31my" in answer.out
+    assert not {"\x1b", "\x07", "\x9b"} & {*answer.out, *answer.err}
+
+
+def test_a_byte_order_mark_is_ignored(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"K": {"p": 0, "b": 1}}', encoding="utf-8-sig")
+    assert cli("exploit", "kuhn", str(file), "--json").code == 0
+
+
+@pytest.mark.parametrize("module", ["subgame", "subgame.cli"])
+def test_the_exit_code_of_the_module_is_that_of_the_command(module: str) -> None:
+    words = [sys.executable, "-m", module, "nosuch"]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 2
+
+
+def test_game_names_must_be_strings() -> None:
+    with pytest.raises(sg.SubgameError, match="must be a string, not int"):
+        sg.games.load(3)  # type: ignore[arg-type]
