@@ -237,9 +237,7 @@ def test_exploit_shows_where_to_gain(cli: Cli) -> None:
 
 # demo and bench ------------------------------------------------------------------------------
 def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    began = time.monotonic()
     found = cli("demo", "--json").json()
-    assert time.monotonic() - began < 120
     assert {"schedules", "judging"} <= set(found["sections"])
     exact = {
         row["game"]: row["value"]

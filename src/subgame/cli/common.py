@@ -141,6 +141,11 @@ def finite(value: Any) -> Any:
     return value
 
 
+def announce(line: str) -> None:
+    """Say on stderr how long a command takes, before it starts."""
+    stderr().print(Text(line, style="dim"), soft_wrap=True)
+
+
 def seconds_text(seconds: float) -> str:
     """A duration as people read it.
 
@@ -256,7 +261,7 @@ def check_writable(option: str, path: Path | None) -> None:
 def check_device(device: str, threads: int | None = None) -> None:
     """Refuse a device that is not available, before any work is done."""
     from subgame.engines.base import CPU
-    from subgame.engines.factory import check_device as check
+    from subgame.engines.base import check_device as check
 
     if check(device) != CPU:
         from subgame.engines.torch import find_device

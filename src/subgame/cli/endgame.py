@@ -341,7 +341,7 @@ class Job:
     ) -> Self:
         """Check everything before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
-        from subgame.solve.solver import Limits
+        from subgame.solve.limits import Limits
 
         follow_line(game, line or "")
         if storage not in BYTES:

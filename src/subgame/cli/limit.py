@@ -37,7 +37,6 @@ from subgame.cli.line import Line
 from subgame.cli.refine import where
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -284,12 +283,14 @@ def _check(
     gap: float | None,
 ) -> None:
     """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     if network is None and leaves not in LEAVES:
         raise did_you_mean("kind of leaf values", leaves, [*LEAVES, "FILE.safetensors"])
     check_way(way, count)
     if network is not None:
+        from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
+
         check_readable("--leaves", network, SAVED_NETWORKS)
         for option, given in (("--continuations", way), ("--count", count)):
             if given is not None:

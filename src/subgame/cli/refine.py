@@ -337,7 +337,7 @@ def _check(
     player: int | None,
 ) -> None:
     """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
     check_player(player)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, Meter, emit, next_steps, stderr, stdout, table, warm_up
+from subgame.cli.common import JsonOption, Meter, announce, emit, next_steps, stderr, stdout, table, warm_up
 from subgame.errors import SubgameError, did_you_mean
 
 
@@ -77,6 +77,8 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
+    if not quick and budget is None:
+        announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
 

@@ -199,7 +199,7 @@ def _check_run(
     schedule: str, iterations: int | None, seconds: float | None, target: float | None, seed: int
 ) -> None:
     """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits, check_seed
+    from subgame.solve.limits import Limits, check_seed
 
     parse(schedule)
     Limits(iterations, seconds, target)

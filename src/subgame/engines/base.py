@@ -1,14 +1,11 @@
-"""What all engines share: types and the names of devices."""
+"""The names of devices."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from subgame.errors import SubgameError
 
-Floats = NDArray[np.float64]
 CPU = "cpu"
+DEVICES = ("cpu", "cuda", "torch")
 
 
 def no_device(name: str) -> SubgameError:
@@ -17,3 +14,12 @@ def no_device(name: str) -> SubgameError:
         f"There is no device '{name}'; the device must be cpu, cuda (a GPU; cuda:1 is the second) "
         "or torch (the GPU's code, run on the CPU)."
     )
+
+
+def check_device(device: str | None) -> str:
+    """The device's name; an error if there is no such device."""
+    name = CPU if device is None else str(device)
+    kind = name.partition(":")[0]
+    if name != CPU and kind not in DEVICES:
+        raise no_device(name)
+    return name
