@@ -31,7 +31,9 @@ def test_the_package_loads_nothing_slow() -> None:
 
 def test_commands_load_nothing_slow_before_they_run() -> None:
     """Their help and the errors in their options are shown at once."""
-    assert loaded_after("from subgame import cli\nfor name in cli.COMMANDS: cli.load(name)") == set()
+    assert (
+        loaded_after("from subgame import cli\nfor name in cli.COMMANDS: cli.load(name)") == set()
+    )
 
 
 def test_a_misspelt_game_loads_no_engine() -> None:

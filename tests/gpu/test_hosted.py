@@ -319,7 +319,7 @@ def test_refusals_are_sentences(wide: RangeTree) -> None:
     one = TorchRangeEngine(wide, "cpu", placement="host")
     other = TorchRangeEngine(wide, "cpu", placement="host", scratch=1)
     assert one.boards != other.boards
-    with pytest.raises(sg.SubgameError, match="cut differently"):
+    with pytest.raises(sg.SubgameError, match="have different parts"):
         one.values(0, one.blank(0), one.plan(1, other.blank(1)))
 
 

@@ -425,7 +425,7 @@ def test_counts_of_boards(board: str) -> None:
         ({"pot": "100"}, "The pot must be a whole number of chips, not '100'"),
         (
             {"stacks": 5},
-            "A stack of 5 chips is below the least bet of 10 chips, so there is nothing",
+            "A stack of 5 chips is below the smallest bet of 10 chips, so there is nothing",
         ),
         ({"stacks": (900, 0)}, "A stack of 0 chips is below the least bet"),
         ({"stacks": float("nan")}, "The stack must be a whole number of chips, not nan"),

@@ -153,8 +153,8 @@ def test_a_function_that_chooses_what_a_frontier_does() -> None:
         ("kuhn", 9, "Public states are numbered 0 to 8, not 9"),
         ("kuhn", -1, "Public states are numbered 0 to 8, not -1"),
         ("kuhn", [], "The frontier is empty: name at least one"),
-        ("kuhn", 1.5, "A frontier is named, numbered or chosen by a function, not 1.5"),
-        ("kuhn", None, "A frontier is named, numbered or chosen by a function, not None"),
+        ("kuhn", 1.5, "A frontier must be a name, a number or a function, not 1.5"),
+        ("kuhn", None, "A frontier must be a name, a number or a function, not None"),
         ("kuhn", lambda state: False, "answers true nowhere, so there is no subgame"),
     ],
 )

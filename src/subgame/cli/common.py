@@ -397,7 +397,10 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
+    from subgame.engines.numba.compiling import load_numba
 
+    if device == "cpu":
+        load_numba()
     meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":
@@ -407,17 +410,37 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
         raise KeyboardInterrupt
 
 
+EVALUATION = """
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+
+tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+tree = sg.compile(tiny)
+sg.exploitability(tree, sg.Strategy.uniform(tree))
+run = sg.solve.solver.Run(tree, sg.CFR(), threads=1)
+run.engine.behaviour(0, run.cfr.pair[0].average)
+"""
+"""Uses the kernels that evaluate strategies of hold'em trees."""
+
+
 def warm_up_ranges(
     meter: Meter, schedule: str, storage: str = "float32", technique: str | None = None
 ) -> None:
     """The same for hold'em trees, with a tiny deck; with a technique also for gadgets."""
     import subgame as sg
+    from subgame.engines.numba.compiling import Helper, load_numba
     from subgame.games.holdem.cards import Deck
+    from subgame.solve.schedule import parse
+    from subgame.solve.solver import Run
 
+    load_numba()
     meter.update("Loading the kernels")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
     if technique is None:
+        helper = Helper(EVALUATION)  # compiles what evaluates, while we compile what solves
+        Run(tree, parse(schedule), threads=1, storage=storage).advance(1)
+        helper.wait()
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:

@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, Meter, announce, emit, next_steps, stderr, stdout, table, warm_up
+from subgame.cli.common import (
+    JsonOption,
+    Meter,
+    announce,
+    emit,
+    next_steps,
+    stderr,
+    stdout,
+    table,
+    warm_up,
+)
 from subgame.errors import SubgameError, did_you_mean
 
 

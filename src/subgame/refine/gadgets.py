@@ -141,9 +141,12 @@ class Gadget:
         if self.form not in ("respond", "hedge"):
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
-            raise SubgameError(f"{self.name} cannot keep Resolve's conditions.")
+            raise SubgameError(
+                f"{self.name} cannot be combined with keep_safe; estimate-resolve and "
+                "estimate-maxmargin can."
+            )
         if self.keep_safe and self.refined:
-            raise SubgameError("refined and keep_safe cannot be had together; choose one of them.")
+            raise SubgameError("refined and keep_safe cannot be combined; choose one of them.")
 
 
 def Unsafe() -> Gadget:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
@@ -21,7 +20,9 @@ from subgame.engines.numba.simd import (
     larger,
     load,
     note,
+    part,
     recall,
+    small,
     splat,
     store,
 )
@@ -82,13 +83,13 @@ class Scratch(NamedTuple):
 # One tile of one player ----------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: int) -> None:
     """S <- kept S + more (the average)."""
     note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more, seed)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def learn_from(
     numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any, seed: int
 ) -> None:
@@ -98,7 +99,7 @@ def learn_from(
     note(numbers, scales, at, old * kept + gain, seed)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predicted: bool) -> Any:
     """The weight of an action in regret matching: the regret, or its prediction."""
     like = kind_of(positive)
@@ -109,7 +110,7 @@ def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predi
     return larger(w, splat(TINY, like))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def share_of(
     player: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, predicted: bool
 ) -> Any:
@@ -124,7 +125,7 @@ def share_of(
     return splat(1.0, like) / total
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def descend(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
 ) -> None:
@@ -181,7 +182,7 @@ def descend(
                 add(average, weigh, e + k * LANES, fading, a, seed)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def learn(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
 ) -> None:
@@ -231,7 +232,7 @@ def learn(
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def played(
     player: PlayerNumbers,
     e: int,
@@ -251,7 +252,7 @@ def played(
     return mean
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def follow(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
 ) -> None:

@@ -14,6 +14,7 @@ import operator
 from typing import Any
 
 from llvmlite import ir
+from numba import njit as numba_njit
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
@@ -28,6 +29,25 @@ intrinsic: Any = numba_intrinsic
 _INT32 = ir.IntType(32)
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
+
+
+njit: Any = numba_njit
+"""Untyped: its types lack some options."""
+kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+"""Decorates a kernel that Python calls."""
+part = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates a function that only kernels call; without entries for Python it compiles faster."""
+small = njit(
+    cache=True,
+    error_model="numpy",
+    forceinline=True,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+"""The same for one that LLVM shall inline."""
+inlined = njit(error_model="numpy", inline="always")
+"""Decorates a function of which Numba compiles no copy of its own, but one at each call. LLVM goes
+through a function once more at each level of calls above it, so this saves a level."""
 
 
 class Lanes(types.Type):

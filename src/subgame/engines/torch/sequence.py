@@ -353,7 +353,9 @@ class TorchSequenceEngine:
         random: NDArray[np.uint64],
     ) -> NoReturn:
         """Refused: one walk at a time is nothing for a device that works on whole levels."""
-        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
+        raise SubgameError(
+            "Schedules that sample run only on the device cpu; choose another schedule."
+        )
 
     # Inside a sweep --------------------------------------------------------------------------
     def _forget(self) -> None:

@@ -131,7 +131,9 @@ def play_limited(
     given = after_every_action(tree, 1 - player) if at is None else at
     frontiers = [sequence_subgames(tree, each) for each in given]
     if not frontiers:
-        raise SubgameError("There is no frontier to solve to.")
+        raise SubgameError(
+            "The list of frontiers is empty; give at least one frontier, such as 'after round 1'."
+        )
     choose = continuations or (lambda leaves: biased(blueprint, 1 - player))
     play = _Play(tree, blueprint, player, choose, how, values, device)
     solved = tuple(play.run(frontiers))

@@ -174,7 +174,7 @@ def limited_ranges(
     """The depth-limited first street of a hold'em tree, or of a subgame of it."""
     part = cut_range_tree(tree, "root")[0] if within is None else within
     if not isinstance(part, RangeSubgame):
-        raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
+        raise SubgameError("The subgame of a hold'em tree must be made by subgame.cut.")
     check_limit(part.tree, at)
     given = continuations or Continuations.of(blueprint, 1 - player)
     if given.player == player:

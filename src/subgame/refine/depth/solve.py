@@ -88,8 +88,8 @@ def solve_limited(
     if limited.within is None:
         if technique is not None or alternatives is not None:
             raise SubgameError(
-                "A tree that starts with the game has no root infosets for a technique to hold; "
-                "cut a subgame and pass it to depth_limited as within=."
+                "A tree that starts with the game has no root infosets, so no technique applies "
+                "to it; cut a subgame and pass it to depth_limited as within=."
             )
         if schedule == LP:
             found = solve_lp(limited, device=device)
