@@ -199,7 +199,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a blueprint without an infoset": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.5}}}},
-        r"blueprint 'paper' gives no probability distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
+        r"gives no probability distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
     ),
     "a blueprint that does not sum to one": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.6}}}},

@@ -329,7 +329,7 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
         (lambda: sg.Distributional(keep_safe=True), "cannot be combined with keep_safe"),
         (
             lambda: sg.Estimate(sg.Resolve(refined=0.1), keep_safe=True),
-            "refined and keep_safe cannot be had together",
+            "refined and keep_safe cannot be combined",
         ),
     ],
 )

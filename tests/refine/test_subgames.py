@@ -155,7 +155,7 @@ def test_a_function_that_chooses_what_a_frontier_does() -> None:
         ("kuhn", [], "The frontier is empty: name at least one"),
         ("kuhn", 1.5, "A frontier must be a name, a number or a function, not 1.5"),
         ("kuhn", None, "A frontier must be a name, a number or a function, not None"),
-        ("kuhn", lambda state: False, "answers true nowhere, so there is no subgame"),
+        ("kuhn", lambda state: False, "is true at no public state, so there is no subgame"),
     ],
 )
 def test_refused(name: str, at: Any, sentence: str) -> None:

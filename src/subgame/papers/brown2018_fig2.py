@@ -401,10 +401,7 @@ def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict
         }
         for name, curve in curves.items()
     ]
-    marks = [
-        {"label": name, "y": gap, "side": "left" if name == "solved to the end" else "right"}
-        for name, gap in lines.items()
-    ]
+    marks = [{"label": name, "y": gap} for name, gap in lines.items()]
     return panel(
         "Fig. 2: exploitability against a first bet of 3/4 pot",
         "state values",
