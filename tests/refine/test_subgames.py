@@ -176,7 +176,9 @@ def test_a_function_that_leaks_is_refused_by_name() -> None:
     def kings(state: Any) -> bool:  # player 0 holds a king: player 0 can tell, player 1 cannot
         return bool(state.information_state(0).startswith("K") and state.public_state() == "b")
 
-    with pytest.raises(sg.SubgameError, match="is not closed: in 'Jb' player 1 cannot tell"):
+    with pytest.raises(
+        sg.SubgameError, match="must contain whole infosets: in 'Jb' player 1 cannot tell"
+    ):
         sg.cut(tree_of("kuhn"), kings)
 
 
