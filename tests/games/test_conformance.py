@@ -199,15 +199,15 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a blueprint without an infoset": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.5}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
+        r"gives no probability distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
     ),
     "a blueprint that does not sum to one": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.6}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P0 x'",
+        r"blueprint 'paper' gives no probability distribution over \[l, r\] in infoset 'P0 x'",
     ),
     "a blueprint with a negative probability": (
         {"blueprints": {"paper": {"P0 x": {"l": 1.5, "r": -0.5}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P0 x'",
+        r"blueprint 'paper' gives no probability distribution over \[l, r\] in infoset 'P0 x'",
     ),
 }
 

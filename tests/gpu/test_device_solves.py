@@ -128,7 +128,7 @@ def test_refusals_are_sentences() -> None:
     for name in ("gpu", "torch:1", "cuda:x", "cpu:0"):
         with pytest.raises(sg.SubgameError, match=r"There is no device .*cuda"):
             sg.solve(kuhn, device=name)
-    with pytest.raises(sg.SubgameError, match="Schedules that sample run on the device cpu"):
+    with pytest.raises(sg.SubgameError, match="Schedules that sample run only on the device cpu"):
         sg.solve(kuhn, "mccfr", device="torch")
     with pytest.raises(sg.SubgameError, match="only for the device cpu"):
         sg.solve(kuhn, device="torch", threads=2)
@@ -139,7 +139,7 @@ def test_refusals_are_sentences() -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_no_gpu_is_said() -> None:
     for tree in (tree_of("kuhn"), sg.compile(GAMES["river"])):
-        with pytest.raises(sg.SubgameError, match="sees no CUDA device"):
+        with pytest.raises(sg.SubgameError, match="finds no CUDA device"):
             sg.solve(tree, device="cuda")
 
 

@@ -248,11 +248,11 @@ def _positive(given: Any) -> Any:
             {"Heads Play": 0.5, "Tail Play": 1.0},
             r"root infoset of player 0 in 'Play' called 'Tail Play'; did you mean 'Tails Play'\?",
         ),
-        ([0.5, float("nan")], "of a root infoset is a number, not"),
-        ([0.5, float("inf")], "of a root infoset is a number, not"),
-        (["much", "little"], "of a root infoset is a number, not"),
-        (float("nan"), "of a root infoset is a number, not"),
-        ({"Heads Play": 0.5, "Tails Play": None}, "of a root infoset is a number, not"),
+        ([0.5, float("nan")], "of a root infoset must be a number, not"),
+        ([0.5, float("inf")], "of a root infoset must be a number, not"),
+        (["much", "little"], "of a root infoset must be a number, not"),
+        (float("nan"), "of a root infoset must be a number, not"),
+        ({"Heads Play": 0.5, "Tails Play": None}, "of a root infoset must be a number, not"),
     ],
 )
 def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
@@ -261,7 +261,7 @@ def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
 
 
 def test_more_that_is_refused() -> None:
-    with pytest.raises(sg.SubgameError, match="An uncertainty is at least 0, not -1"):
+    with pytest.raises(sg.SubgameError, match="The uncertainty must be at least 0, not -1"):
         coin_toss("distributional", uncertainty=[1.0, -1.0])
     with pytest.raises(sg.SubgameError, match=r"no gap to reach\. Give a number of iterations"):
         coin_toss("distributional", gap=1e-3)
@@ -325,11 +325,11 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
         (lambda: sg.Distributional("hedgee"), r"form called 'hedgee'; did you mean 'hedge'\?"),  # type: ignore[arg-type]
         (lambda: sg.Gadget("mine", "open"), "There is no entry called 'open'"),  # type: ignore[arg-type]
         (lambda: sg.Resolve(gifts="low"), r"gifts called 'low'; did you mean 'lower'\?"),
-        (lambda: sg.Estimate(sg.Unsafe(), keep_safe=True), "cannot keep Resolve's conditions"),
-        (lambda: sg.Distributional(keep_safe=True), "cannot keep Resolve's conditions"),
+        (lambda: sg.Estimate(sg.Unsafe(), keep_safe=True), "cannot be combined with keep_safe"),
+        (lambda: sg.Distributional(keep_safe=True), "cannot be combined with keep_safe"),
         (
             lambda: sg.Estimate(sg.Resolve(refined=0.1), keep_safe=True),
-            "refined and keep_safe cannot be had together",
+            "refined and keep_safe cannot be combined",
         ),
     ],
 )

@@ -181,7 +181,7 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
         with pytest.raises(sg.SubgameError, match="is a damaged leaf network"):
             sg.load_leaf_networks(file, tree)
     write_tensors(file, whole, {k: v for k, v in header.items() if k != "network0"})
-    with pytest.raises(sg.SubgameError, match="holds no leaf network"):
+    with pytest.raises(sg.SubgameError, match="contains no leaf network"):
         sg.load_leaf_networks(file, tree)
 
 

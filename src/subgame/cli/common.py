@@ -155,6 +155,11 @@ def finite(value: Any) -> Any:
     return value
 
 
+def announce(line: str) -> None:
+    """Say on stderr how long a command takes, before it starts."""
+    stderr().print(Text(line, style="dim"), soft_wrap=True)
+
+
 def seconds_text(seconds: float) -> str:
     """A duration as people read it.
 
@@ -264,8 +269,8 @@ def check_writable(option: str, path: Path | None) -> None:
 
 def check_device(device: str, threads: int | None = None) -> None:
     """Refuse a device that is not available, before any work is done."""
-    from subgame.engines.base import CPU
-    from subgame.engines.factory import check_device as check
+    from subgame.engines.devices import check_device as check
+    from subgame.engines.devices import CPU
 
     if check(device) != CPU:
         from subgame.engines.torch import find_device
@@ -448,7 +453,10 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
+    from subgame.engines.numba.compiling import load_numba
 
+    if device == "cpu":
+        load_numba()
     meter.update("Loading the kernels")
     tree = sg.compile(sg.games.load("kuhn"))
     if schedule == "lp":
@@ -458,17 +466,37 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
         raise KeyboardInterrupt
 
 
+EVALUATION = """
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+
+tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+tree = sg.compile(tiny)
+sg.exploitability(tree, sg.Strategy.uniform(tree))
+run = sg.solve.solver.Run(tree, sg.CFR(), threads=1)
+run.engine.behaviour(0, run.cfr.pair[0].average)
+"""
+"""Uses the kernels that evaluate strategies of hold'em trees."""
+
+
 def warm_up_ranges(
     meter: Meter, schedule: str, storage: str = "float32", technique: str | None = None
 ) -> None:
     """The same for hold'em trees, with a tiny deck; with a technique also for gadgets."""
     import subgame as sg
+    from subgame.engines.numba.compiling import Helper, load_numba
     from subgame.games.holdem.cards import Deck
+    from subgame.solve.schedule import parse
+    from subgame.solve.solver import Run
 
+    load_numba()
     meter.update("Loading the kernels")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)
     if technique is None:
+        helper = Helper(EVALUATION)  # compiles what evaluates, while we compile what solves
+        Run(tree, parse(schedule), threads=1, storage=storage).advance(1)
+        helper.wait()
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:

@@ -310,7 +310,7 @@ class Job:
     def checked(cls, game: Holdem, line: str | None, solving: Solving) -> Self:
         """Check everything before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
-        from subgame.solve.solver import Limits
+        from subgame.solve.limits import Limits
 
         follow_line(game, line or "")
         if solving.storage not in BYTES:

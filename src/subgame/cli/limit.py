@@ -43,7 +43,6 @@ from subgame.cli.options import (
 from subgame.cli.refine import places
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -146,6 +145,8 @@ class Leaves:
         if self.network is None and self.leaves not in LEAVES:
             raise did_you_mean("kind of leaf values", self.leaves, [*LEAVES, "FILE.safetensors"])
         if self.network is not None:
+            from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
+
             check_readable("--leaves", self.network, SAVED_NETWORKS)
             for option in ("continuations", "count"):
                 if getattr(where, option) is not None:
@@ -277,7 +278,7 @@ def refuse_holdem(rules: Game) -> None:
 
 def _check_schedule(schedule: str, stop: Stop) -> None:
     """Check how to solve before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     if schedule.strip().lower() == "lp":
         check_exact(vars(stop))

@@ -323,7 +323,7 @@ def refine_command(
 # Before --------------------------------------------------------------------------------------
 def _check(gadget: Gadget, schedule: str | None, stop: GadgetStop) -> None:
     """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     if schedule is not None and schedule.strip().lower() == "lp":
         check_exact(vars(stop))

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -133,6 +132,8 @@ def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
         mean = max(gap.mean, 0.0)
         return [number_text(mean), *([f"{100 * mean / pot:.3g}"] if pot else [])]
 
+    import numpy as np
+
     shown.add_row(Text("before", "dim"), *told(founds[0].before), end_section=True)
     for found in founds:
         margins = np.concatenate([part.margins[part.weight > 0] for part in found.parts])
@@ -234,6 +235,8 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
 
 def _quantiles(found: Refinement) -> Table:
     """Each gadget game's margins, those with the smallest first."""
+    import numpy as np
+
     marks = [f"{100 * q:g} %" if q != 0.5 else "median" for q in QUANTILES]
     numbers = ("hands", "below 0", "smallest", *marks, "largest")
     shown = table(
@@ -262,7 +265,7 @@ def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
 
 def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
     margins, seen = part.margins, set[str]()
-    order = np.argsort(sign * margins, kind="stable")
+    order = (sign * margins).argsort(kind="stable")
     for s in order[part.weight[order] > 0].tolist():
         ranks = part.infosets[s][0::2]  # a hand is named AhKd
         if ranks not in seen:

@@ -12,6 +12,7 @@ from rich.text import Text
 from subgame.cli.common import (
     JsonOption,
     Meter,
+    announce,
     emit,
     next_steps,
     option,
@@ -77,6 +78,8 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
+    if not quick and budget is None:
+        announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
 

@@ -127,7 +127,7 @@ def solve_command(
         rest = {"plot": output.plot, "seed": seed or None}
         check_exact(vars(stop) | vars(saving) | rest)
     else:
-        from subgame.solve.solver import Limits, check_seed
+        from subgame.solve.limits import Limits, check_seed
 
         parse(schedule)  # everything is checked before the game is compiled
         Limits(**vars(stop))

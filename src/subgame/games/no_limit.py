@@ -147,7 +147,10 @@ def _sizes(text: str) -> BetSizes | None:
         return None
     inside = NAMED.get(text, text)
     if ":" in inside or ";" in inside:
-        raise SubgameError(f"Bet sizes here are the same in every round, such as 1x a: '{text}'.")
+        raise SubgameError(
+            f"The bet sizes of this game must be the same in every round, such as 1x a, "
+            f"not '{text}'."
+        )
     return BetSizes.parse(inside)
 
 

@@ -427,7 +427,7 @@ def _rational(number: float) -> Fraction:
     try:
         exact = Fraction(number)
     except (ValueError, OverflowError):
-        raise SubgameError(f"A Gambit file cannot hold the number {number}.") from None
+        raise SubgameError(f"A Gambit file cannot contain the number {number}.") from None
     simple = exact.limit_denominator(10**6)
     return simple if float(simple) == number else exact
 

@@ -18,17 +18,15 @@ A gadget of your own is a subclass of `Gadget` with a `learner`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from subgame.engines.arrays import Array
 from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
-from subgame.refine.learners import Choice, RandomAlternative
 
 if TYPE_CHECKING:
+    from subgame.engines.arrays import Array
     from subgame.engines.contract import Engine
     from subgame.solve.cfr import Learner
 
@@ -56,6 +54,7 @@ class GadgetInputs:
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
+        import numpy as np
 
         def put(values: Array | None) -> Array | None:
             if values is None or not isinstance(values, np.ndarray):
@@ -115,6 +114,8 @@ class Gadget:
         """
         if self.entry == "blueprint":
             return None
+        from subgame.refine.learners import Choice, RandomAlternative
+
         if self.entry == "random":
             return RandomAlternative(inputs, self.form)
         if self.entry == "custom":
@@ -177,7 +178,7 @@ class Gadget:
             raise did_you_mean("entry", str(self.entry), ENTRIES)
         if self.gifts not in ("none", "lower", "estimated"):
             raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
-        if not (np.isfinite(self.scale) and self.scale >= 0):
+        if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
             raise ArgumentError(
@@ -188,9 +189,12 @@ class Gadget:
         if self.form not in ("respond", "hedge"):
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
-            raise SubgameError(f"{self.name} cannot keep Resolve's conditions.")
+            raise SubgameError(
+                f"{self.name} cannot be combined with keep_safe; estimate-resolve and "
+                "estimate-maxmargin can."
+            )
         if self.keep_safe and self.refined:
-            raise SubgameError("refined and keep_safe cannot be had together; choose one of them.")
+            raise SubgameError("refined and keep_safe cannot be combined; choose one of them.")
 
 
 def Unsafe() -> Gadget:

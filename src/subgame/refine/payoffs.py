@@ -107,7 +107,7 @@ def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
     """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
     h = tree.histories
     if h is None or tree.located is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so gifts in it are not known.")
+        raise SubgameError(f"{tree!r} keeps no histories, so its gifts cannot be computed.")
     after = np.flatnonzero(h.parent >= 0)
     after = after[h.player[h.parent[after]] == o]
     ends = np.ones(tree.players[o].num_sequences, dtype=bool)
@@ -233,5 +233,5 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
                 f"{out.size} numbers were given as {what}."
             )
     if not np.all(np.isfinite(out)):
-        raise SubgameError(f"The {what} of a root infoset is a number, not {given}.")
+        raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
     return out

@@ -266,7 +266,7 @@ def refine(
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
         spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
         if spread is not None and (spread < 0).any():
-            raise SubgameError(f"An uncertainty is at least 0, not {spread.min():g}.")
+            raise SubgameError(f"The uncertainty must be at least 0, not {spread.min():g}.")
         parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break

@@ -82,6 +82,10 @@ smallest margin {margin:.6g}; by the margins exploitability has grown by at most
 {kept}"""
 
 
+NAMED = 24
+"""Up to so many root infosets are named in a picture."""
+
+
 def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
     """Margins as bars, one per root infoset, coloured by sign."""
     if ax is None:
@@ -89,15 +93,24 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
 
         ax = plt.subplots(figsize=(8, 4))[1]
     rows = refinement.rows()
+    few = len(rows) <= NAMED
+    if not few:
+        rows = sorted(rows, key=lambda row: row["margin"])
     margins = [row["margin"] for row in rows]
     colours = ["#2563eb" if margin >= -1e-9 else "#dc2626" for margin in margins]
-    ax.bar(range(len(rows)), margins, color=colours)
     ax.axhline(0, color="black", linewidth=0.8)
-    if len(rows) <= 24:
-        ax.set_xticks(range(len(rows)), [row["infoset"] for row in rows], rotation=60, ha="right")
+    if few:
+        ax.bar(range(len(rows)), margins, color=colours)
+        names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
+        ax.set_xticks(range(len(rows)), names, rotation=60, ha="right", rotation_mode="anchor")
+    else:  # too many for names: in order, as a share of all
+        each = 100 / len(rows)
+        ax.bar([each * (i + 0.5) for i in range(len(rows))], margins, width=each, color=colours)
+        ax.set_xlim(0, 100)
+    many = f"% of {len(rows):,} root infosets, from the smallest margin to the largest"
     ax.set(
         ylabel="margin",
-        xlabel="root infoset",
+        xlabel="root infoset" if few else many,
         title=f"{refinement.game}: margins of {refinement.technique.name}",
     )
     cast(Any, ax.figure).tight_layout()

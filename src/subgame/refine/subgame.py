@@ -219,7 +219,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
             raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
         return np.array([at])
     if not isinstance(at, str | Iterable):
-        raise SubgameError(f"A frontier is named, numbered or chosen by a function, not {at!r}.")
+        raise SubgameError(f"A frontier must be a name, a number or a function, not {at!r}.")
     if not isinstance(at, str):
         found = [_nodes(tree, one) for one in at]
         if not found:
@@ -355,12 +355,12 @@ def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubg
             if was != inside[k]:
                 what = _slot_name(tree, state, p, int(located[p][k]))
                 raise SubgameError(
-                    f"The cut is not closed: in '{what}' player {p} cannot tell history "
-                    f"'{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
+                    f"The subgame must contain whole infosets: in '{what}' player {p} cannot tell "
+                    f"history '{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
                     "but only one of them is inside."
                 )
     if not top:
-        raise SubgameError("The function answers true nowhere, so there is no subgame.")
+        raise SubgameError("The function is true at no public state, so there is no subgame.")
     return cut_at_histories(tree, np.array(top), "forest")
 
 

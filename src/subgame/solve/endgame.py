@@ -2,7 +2,7 @@
 
 The engine counts net chips from the start of the hand. Here a player's EV is the part of the
 current pot that the player wins on average, so the two EVs sum to the pot. A player's equity is the
-share of the pot that the player would win if nobody bet any more, exact over all cards to come; the
+share of the pot that the player wins with no further betting, exact over all cards to come; the
 two equities sum to one. EV and equity of a single hand are conditional on the player holding it.
 
     >>> import subgame as sg

@@ -214,7 +214,7 @@ class Strategy(Mapping[str, dict[str, float]]):
         for p, side in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
             if values.shape != (side.num_sequences,) or values.dtype != tree.dtype:
-                raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
+                raise SubgameError(f"{path} does not contain the probabilities of player {p}.")
             probs.append(values)
         notes = {k: v for k, v in header.items() if k not in describe(tree, FORMAT)}
         try:

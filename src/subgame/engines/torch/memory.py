@@ -48,7 +48,7 @@ def check_placement(placement: str | None) -> None:
     """Refuse what is neither."""
     if placement is not None and placement not in PLACEMENTS:
         raise SubgameError(
-            f"Regrets and averages are placed on the 'device' or the 'host', not '{placement}'."
+            f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
         )
 
 
@@ -177,7 +177,9 @@ class Needs:
         check_placement(placement)
         if self.stays:
             if placement == "host":
-                raise SubgameError("A last street in buckets is placed on the device alone.")
+                raise SubgameError(
+                    "If the last street has buckets, its numbers must be on the device."
+                )
             placement = "device"
         inside = self.estimate("device")
         if placement == "device" or (placement is None and inside.device <= limit):
@@ -190,12 +192,12 @@ class Needs:
                 needs, kept = "needs at least", ", with regrets and averages in host memory"
             raise MemoryLimitError(
                 f"{what} {needs} {human_bytes(found.device)} on {device}{kept}, and "
-                f"{human_bytes(limit)} are there."
+                f"only {human_bytes(limit)} are free."
             )
         if found.host and found.host > (spare := available()):
             raise MemoryLimitError(
                 f"{what} needs about {human_bytes(found.host)} of host memory beside "
-                f"{human_bytes(found.device)} on {device}, and {human_bytes(spare)} are there."
+                f"{human_bytes(found.device)} on {device}, and only {human_bytes(spare)} are free."
             )
         return found
 

@@ -146,7 +146,7 @@ class Deck:
                     f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
                 )
         if len(set(given)) < len(given):
-            raise SubgameError(f"The cards {given} contain one card twice.")
+            raise SubgameError(f"The cards {given} contain a card twice.")
 
     # Hands.
 
@@ -179,7 +179,9 @@ class Deck:
         a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
         low, high = np.minimum(a, b), np.maximum(a, b)
         if (low < 0).any() or (high >= self.size).any() or (low == high).any():
-            raise SubgameError(f"A hand is two different cards, each from 0 to {self.size - 1}.")
+            raise SubgameError(
+                f"A hand must be two different cards, each from 0 to {self.size - 1}."
+            )
         return np.asarray(high * (high - 1) // 2 + low)
 
     def parse_hand(self, text: str) -> int:

@@ -95,7 +95,9 @@ class Holdem(Game):
 
     def _check_board(self) -> None:
         if self.first is not None and self.first.rules != self.rules:
-            raise SubgameError("The betting from which play starts has other rules than the game.")
+            raise SubgameError(
+                "The betting so far was made with rules that differ from those of the game."
+            )
         street = self.start().street
         self.deck.mask(self.board)
         if len(self.board) != BOARD_CARDS[street]:
@@ -364,7 +366,7 @@ def endgame(
         )
     if min(behind) < big_blind:
         raise SubgameError(
-            f"A stack of {min(behind)} chips is below the least bet of {big_blind} chips, so "
+            f"A stack of {min(behind)} chips is below the smallest bet of {big_blind} chips, so "
             f"there is nothing to decide."
         )
     street = STREETS[BOARD_CARDS.index(len(cards))]

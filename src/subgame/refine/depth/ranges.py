@@ -198,7 +198,7 @@ def limited_ranges(tree: RangeTree, limit: Limit) -> RangeLimit:
         )
     part = cut_range_tree(tree, "root")[0] if limit.within is None else limit.within
     if not isinstance(part, RangeSubgame):
-        raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
+        raise SubgameError("The subgame of a hold'em tree must be made by subgame.cut.")
     check_limit(part.tree, limit.at)
     player = limit.player
     given = limit.continuations or Continuations.of(limit.blueprint, 1 - player)
