@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,11 @@ def match(
             kept = {hand.number: hand for hand in map(Hand.of, book.records)}
         left = [number for number in range(hands) if number not in kept]
         chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
-        played = _parallel(executor, task, chunks) if executor else _serial(task, left)
+        played = (
+            _parallel(executor, task, chunks)
+            if executor
+            else _serial(replace(task, game=rules, agents=seated), left)
+        )
         for some in played:
             kept |= {hand.number: hand for hand in some}
             if book is not None:
