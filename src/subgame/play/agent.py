@@ -31,6 +31,13 @@ class Event(NamedTuple):
     action: str
 
 
+class Policy(NamedTuple):
+    """What an agent does at several infosets: its actions there and their probabilities."""
+
+    actions: tuple[str, ...]
+    probabilities: Floats  # [infoset, action]
+
+
 class Agent(ABC):
     """Something that acts.
 
@@ -59,8 +66,8 @@ class Agent(ABC):
         `infoset` is the information state of the game that is played.
         """
 
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Floats | None:
-        """[infoset, action] the probabilities of the legal actions; None if they are not known.
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy | None:
+        """What the agent would do at each of several infosets; None if that is not known.
 
         The infosets are the seat's own, at the public state that play has reached.
         """
@@ -81,22 +88,22 @@ class Mixed(Agent):
     """An agent that draws from its `policy`."""
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        probabilities = self.policy((infoset,), legal)
-        assert probabilities is not None
-        return draw(self.random, legal, probabilities[0].tolist())
+        policy = self.policy((infoset,), legal)
+        assert policy is not None
+        return draw(self.random, policy.actions, policy.probabilities[0].tolist())
 
 
 class Uniform(Mixed):
     """Takes every legal action with the same probability.
 
-    >>> Uniform().policy(["K"], ("p", "b")).tolist()
+    >>> Uniform().policy(["K"], ("p", "b")).probabilities.tolist()
     [[0.5, 0.5]]
     """
 
     name = "uniform"
 
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Floats:
-        return np.full((len(infosets), len(legal)), 1 / len(legal))
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy(tuple(legal), np.full((len(infosets), len(legal)), 1 / len(legal)))
 
 
 KINDS = {
@@ -117,7 +124,7 @@ def kind_of(action: str) -> str:
     return next((kind for kind, words in KINDS.items() if plain in words), "other")
 
 
-class Always(Mixed):
+class Always(Agent):
     """Always does one kind of thing: folds (and checks for free), calls, or makes the least raise.
 
     >>> Always("raise").act("AhKh |  | ", ("f", "c", "r200", "r20000"))
@@ -130,10 +137,8 @@ class Always(Mixed):
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         return legal[self._choice(legal)]
 
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Floats:
-        out = np.zeros((len(infosets), len(legal)))
-        out[:, self._choice(legal)] = 1
-        return out
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy((self.act("", legal),), np.ones((len(infosets), 1)))
 
     def _choice(self, legal: Sequence[str]) -> int:
         kinds = [kind_of(action) for action in legal]

@@ -84,13 +84,14 @@ def known_strategy(game: Game, agent: Agent) -> Strategy:
     for p, side in enumerate(tree.players):
         agent.begin(p, 0)
         for name, actions in zip(side.names, side.actions, strict=True):
-            row = agent.policy((name,), actions)
-            if row is None:
+            policy = agent.policy((name,), actions)
+            if policy is None:
                 raise SubgameError(
                     f"The strategy of '{agent.name}' is not known, so there is no best response "
                     "to it."
                 )
-            table[f"player {p}: {name}"] = dict(zip(actions, row[0].tolist(), strict=True))
+            row = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)
+            table[f"player {p}: {name}"] = dict(row)
     return Strategy.from_table(tree, table)
 
 

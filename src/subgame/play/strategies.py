@@ -11,7 +11,7 @@ import numpy as np
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet, Betting
-from subgame.play.agent import Agent, Event, Floats, Mixed, choose
+from subgame.play.agent import Agent, Event, Mixed, Policy, choose
 from subgame.refine.nested.mappings import ActionMapping, heard, mapping
 from subgame.tree.strategy import Strategy
 
@@ -23,7 +23,7 @@ class StrategyAgent(Mixed):
     >>> tree = sg.compile(sg.games.load("kuhn"))
     >>> agent = StrategyAgent(sg.Strategy.uniform(tree))
     >>> agent.begin(seat=0, seed=1)
-    >>> agent.policy(["K"], ("p", "b")).tolist()
+    >>> agent.policy(["K"], ("p", "b")).probabilities.tolist()
     [[0.5, 0.5]]
     """
 
@@ -51,9 +51,10 @@ class StrategyAgent(Mixed):
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         return choose(self.random, *self.row(infoset))
 
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Floats:
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows = [self.row(infoset) for infoset in infosets]
-        return np.array([np.diff(cumulative, prepend=0.0) for _, cumulative in rows])
+        cumulative = np.array([sums for _, sums in rows])
+        return Policy(rows[0][0], np.diff(cumulative, prepend=0.0, axis=1))
 
 
 Row = tuple[tuple[str, ...], list[float]]
@@ -136,6 +137,17 @@ class Translated(Agent):
         meant = self.mind.bet(chosen)
         self.mind = self.mind.child(chosen)
         return real_action(self.real, meant)
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        if not self._follows(self.seat):
+            return Policy(("c",), np.ones((len(infosets), 1)))
+        inner = self.inner.policy([self._in_mind(each) for each in infosets], self._menu())
+        real = [real_action(self.real, self.mind.bet(action)) for action in inner.actions]
+        actions = tuple(dict.fromkeys(real))
+        out = np.zeros((len(infosets), len(actions)))
+        for k, action in enumerate(real):
+            out[:, actions.index(action)] += inner.probabilities[:, k]
+        return Policy(actions, out)
 
     def _in_mind(self, infoset: str) -> str:
         """The infoset's name in the smaller game: the same cards after the betting in mind."""
