@@ -31,13 +31,13 @@ def test_never_above_the_best_response() -> None:
     bets = "all: 1x a"
     game = holdem.nlfh(ranks="6789", suits="cds", bets=bets, stack=400)
     tree = sg.compile(game, merge="boards")
-    strategy = sg.solve(tree, iterations=2).strategy
+    strategy = sg.Strategy.uniform(tree)
     agent = StrategyAgent(strategy)
     exact = sg.exploitability(tree, strategy).mean * game.unit[1]
     lbr = LocalBestResponse(game, agent, "fcpa")
-    found = match(game, [lbr, agent], hands=300, seed=2)
+    found = match(game, [lbr, agent], hands=200, seed=2)
     assert found.result.mean - 1.5 * found.result.interval95 < exact
-    assert found.result.mean - 1.5 * found.result.interval95 > 0  # two iterations are exploitable
+    assert found.result.mean - 1.5 * found.result.interval95 > 0
 
 
 def test_against_translation() -> None:
@@ -46,10 +46,10 @@ def test_against_translation() -> None:
         holdem.nlfh(ranks="6789", suits="cds", bets=bets, stack=400)
         for bets in ("all: 1x / cap 1", "all: 0.5x 1x a / cap 2")
     )
-    strategy = sg.solve(sg.compile(small, merge="boards"), iterations=2).strategy
+    strategy = sg.Strategy.uniform(sg.compile(small, merge="boards"))
     agent = Translated(strategy, small, large)
     found = match(large, [LocalBestResponse(large, agent, "fcpa"), agent], hands=100, seed=2)
-    assert found.result.mean > 0
+    assert found.result.mean - found.result.interval95 > 0
 
 
 def test_showdown_by_brute_force() -> None:
