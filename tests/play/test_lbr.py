@@ -36,7 +36,7 @@ def test_never_above_the_best_response() -> None:
     exact = sg.exploitability(tree, strategy).mean * game.unit[1]
     lbr = LocalBestResponse(game, agent, "fcpa")
     found = match(game, [lbr, agent], hands=200, seed=2)
-    assert 0 < found.result.mean - found.result.interval95
+    assert found.result.mean - found.result.interval95 > 0
     assert found.result.mean + found.result.interval95 < exact
 
 
