@@ -51,6 +51,12 @@ class Side(Protocol):
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
 
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError.
+
+        It finds infosets that are merged with another one by suit symmetry, too.
+        """
+
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
         """Infosets with the same actions: their sequences [infoset, action], and the actions."""
 

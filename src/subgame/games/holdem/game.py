@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from random import Random
 from typing import Any, Self
 
 import numpy as np
@@ -170,6 +171,11 @@ class Holdem(Game):
             said["first"] = str(self.first)
         return said
 
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Thousandths of a big blind per hand."""
+        return "mbb/h", 1000 / self.rules.blinds[1]
+
     def new_initial_state(self) -> HoldemState:
         return HoldemState(self, (), self.board, self.start())
 
@@ -205,6 +211,20 @@ class Holdem(Game):
     @cached_property
     def _hand_names(self) -> list[str]:
         return [self.deck.hand_name(hand) for hand in range(self.deck.num_hands)]
+
+    @cached_property
+    def _cumulative(self) -> dict[int | None, list[float]]:
+        """Cumulative weights of the next hand to be dealt, by player 0's; filled when asked for."""
+        return {}
+
+    def _next_hand(self, first: int | None) -> list[float]:
+        known = self._cumulative
+        if first not in known:
+            weights = self._pair_weights
+            if first is not None:
+                weights = self.ranges[1].weights * self.deck.disjoint[first]
+            known[first] = np.cumsum(weights).tolist()
+        return known[first]
 
     def _deals(self, hands: tuple[int, ...]) -> list[tuple[str, float]]:
         """The next hand to be dealt, with its probability."""
@@ -269,6 +289,25 @@ class HoldemState(State):
             return new(self.game, self.hands, (*self.board, *cards), self.betting)
         hands = (*self.hands, int(deck.hand_index(*cards)))
         return new(self.game, hands, self.board, self.betting)
+
+    def sample_chance(self, random: Random) -> str:
+        game, deck = self.game, self.game.deck
+        if len(self.hands) < 2:
+            weights = game._next_hand(self.hands[0] if self.hands else None)
+            return game._hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
+        left = sorted(set(range(deck.size)) - self._taken)
+        count = next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
+        return deck.name(sorted(random.sample(left, count)))
+
+    def allows(self, action: str) -> bool:
+        try:
+            self.betting.child(action)
+        except SubgameError:
+            return False
+        return True
+
+    def is_public(self, action: str) -> bool:
+        return len(self.hands) == 2
 
     @property
     def _taken(self) -> set[int]:

@@ -46,6 +46,7 @@ from subgame.tree.ranges.deal import (
     left_alone,
     padded,
 )
+from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
@@ -187,6 +188,18 @@ class RangeSide:
         u, j, h = self.locate(i)
         found: Ints = self.cells(u, j)[h]
         return found
+
+    @cached_property
+    def finder(self) -> Finder:
+        """Finds infosets by name."""
+        return Finder(self)
+
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError.
+
+        The board may be any that a permutation of suits turns into one of the tree.
+        """
+        return self.finder.sequences(name)
 
     def cells(self, u: int, j: int) -> NDArray[np.int64]:
         """[h, action] the sequences of decision `j` on board `u`."""

@@ -121,6 +121,11 @@ class Treeplex:
         count = len(self.actions[i])
         return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
 
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError."""
+        i = self.index[name]
+        return self.actions[i], self.sequences(i)
+
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
         """For each infoset: its sequences [1, action] and its actions."""
         for i, actions in enumerate(self.actions):
