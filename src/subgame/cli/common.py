@@ -269,8 +269,8 @@ def check_writable(option: str, path: Path | None) -> None:
 
 def check_device(device: str, threads: int | None = None) -> None:
     """Refuse a device that is not available, before any work is done."""
-    from subgame.engines.devices import check_device as check
     from subgame.engines.devices import CPU
+    from subgame.engines.devices import check_device as check
 
     if check(device) != CPU:
         from subgame.engines.torch import find_device
