@@ -20,7 +20,7 @@ from rich.text import Text
 
 import subgame as sg
 from subgame.cli import bench, common, demo
-from subgame.cli.common import Meter
+from subgame.cli.progress import Meter
 from subgame.cli.solve import sparkline
 from subgame.solve.results import Step
 

@@ -28,13 +28,12 @@ from subgame.games.holdem import (
     Holdem,
     NoLimit,
     Range,
-    count_boards,
-    count_nodes,
     endgame,
     hunl,
     nlfh,
     nlth,
 )
+from subgame.games.holdem.counts import count_boards, count_nodes
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.isomorphism import card_permutations

@@ -17,7 +17,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
-    Meter,
     announce,
     emit,
     next_steps,
@@ -25,8 +24,8 @@ from subgame.cli.common import (
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
+from subgame.cli.progress import Meter, warm_up
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree

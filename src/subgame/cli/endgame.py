@@ -14,23 +14,20 @@ import typer
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
-    Meter,
     check_device,
     check_least,
-    check_range_schedule,
     check_saved,
     complete_device,
     emit,
     iterations_text,
     option,
-    range_memory,
     save_files,
     stdout,
-    warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
 from subgame.cli.options import grouped
+from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED

@@ -17,18 +17,15 @@ from subgame.cli.common import (
     SAVED,
     GameArgument,
     MemoryOption,
-    Meter,
     check_least,
     check_player,
     check_readable,
     check_saved,
-    compile_game,
     emit,
     load_game,
     option,
     save_files,
     stdout,
-    warm_up,
 )
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
@@ -40,6 +37,7 @@ from subgame.cli.options import (
     check_exact,
     grouped,
 )
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean

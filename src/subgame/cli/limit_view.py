@@ -15,7 +15,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     SAVED,
-    Meter,
     next_steps,
     number_text,
     one_line,
@@ -24,6 +23,7 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
+from subgame.cli.progress import Meter
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit

@@ -14,22 +14,16 @@ import typer
 from subgame.cli.common import (
     GAME_HELP,
     SAVED,
-    Meter,
     SecondsOption,
     check_device,
     check_least,
     check_player,
-    check_range_schedule,
-    compile_game,
     complete_game,
     emit,
     load_game,
     option,
-    range_memory,
     save_files,
     stdout,
-    warm_up,
-    warm_up_ranges,
 )
 from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
@@ -40,6 +34,14 @@ from subgame.cli.options import (
     ThreadedPlace,
     check_exact,
     grouped,
+)
+from subgame.cli.progress import (
+    Meter,
+    check_range_schedule,
+    compile_game,
+    range_memory,
+    warm_up,
+    warm_up_ranges,
 )
 from subgame.cli.refine_view import show
 from subgame.cli.solve import INTERRUPTED

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
-    Meter,
     announce,
     emit,
     next_steps,
@@ -20,8 +19,8 @@ from subgame.cli.common import (
     stderr,
     stdout,
     table,
-    warm_up,
 )
+from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
 
 

@@ -16,9 +16,7 @@ from rich.text import Text
 
 from subgame.cli.common import (
     GameArgument,
-    Meter,
     check_device,
-    compile_game,
     emit,
     load_game,
     next_steps,
@@ -30,7 +28,6 @@ from subgame.cli.common import (
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import (
@@ -41,6 +38,7 @@ from subgame.cli.options import (
     check_exact,
     grouped,
 )
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:

@@ -19,10 +19,8 @@ from subgame.cli.common import (
     GameArgument,
     JsonOption,
     MemoryOption,
-    Meter,
     check_least,
     check_saved,
-    compile_game,
     emit,
     load_game,
     next_steps,
@@ -31,11 +29,11 @@ from subgame.cli.common import (
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
 from subgame.cli.line import Line
 from subgame.cli.options import Given, grouped
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:

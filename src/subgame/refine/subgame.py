@@ -24,9 +24,10 @@ from subgame.refine.kinds import kind_of
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.derived import knowledge
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree
-from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
+from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
