@@ -242,7 +242,9 @@ def test_an_unknown_infoset_in_a_blueprint() -> None:
     even = {"l": 0.5, "r": 0.5}
     paper = dict.fromkeys(("P0 x", "P0 y", "P1 l", "P1 r"), even)
     assert check(Tiny(blueprints={"paper": paper})).infosets == (2, 2)
-    with pytest.raises(SubgameError, match="blueprint 'paper' has an infoset 'P2' where nobody"):
+    with pytest.raises(
+        SubgameError, match="blueprint 'paper' has an infoset 'P2' that the game does not have"
+    ):
         check(Tiny(blueprints={"paper": paper | {"P2": even}}))
 
 

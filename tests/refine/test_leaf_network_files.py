@@ -76,7 +76,7 @@ def test_both_players_networks_come_back(tmp_path: Path) -> None:
 def test_one_player_alone(tmp_path: Path) -> None:
     trained(1).save(tmp_path / "one.safetensors")
     assert list(sg.load_leaf_networks(tmp_path / "one.safetensors", tree_of("leduc-ranks"))) == [1]
-    with pytest.raises(sg.SubgameError, match="one leaf network for each player"):
+    with pytest.raises(sg.SubgameError, match="must contain one or two leaf networks"):
         sg.save_leaf_networks([trained(1), trained(1)], tmp_path / "two.safetensors")
 
 

@@ -101,7 +101,9 @@ def biased(
     ('blueprint', '10 x p', '10 x b')
     """
     if not (np.isfinite(factor) and factor > 0):
-        raise SubgameError(f"The factor of the probabilities must be above 0, not {factor}.")
+        raise SubgameError(
+            f"The factor of the probabilities must be a number above 0, not {factor}."
+        )
     tree = blueprint.tree
     towards: dict[str, list[NDArray[np.int64]]] = {}
     for sequences, actions in tree.players[player].decisions():
