@@ -197,33 +197,35 @@ def test_a_safe_technique_is_never_worse_however_short_its_solve(k: int) -> None
 
 
 def test_several_subgames_together() -> None:
-    """Two parts that lose nothing alone lose together; then one of them is not played.
+    """Two parts that gain alone lose together; then one of them is not played.
 
-    2017, Fig. 4: Play from Heads, which was worth 0, is worth 1/2 if one subgame pays 1, as much as
-    Sell; and 1 if both do.
+    2017, Fig. 4: if both subgames pay more for Heads, Play is better than Sell.
     """
     tree = sg.compile(sg.games.load("coin-toss-two"))
-    blueprint = sg.blueprint(tree, "paper")
+    guess = {"Heads": 0.375, "Tails": 0.625}
+    blueprint = sg.Strategy.from_table(
+        tree, sg.blueprint(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
+    )
     found = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
     parts = []
     for part in found.parts:
         side, sigma = part.subgame.tree.players[1], part.sigma.copy()
-        assert side.actions[0] == ("Heads", "Tails", "Forfeit")
-        sigma[side.sequences(0)] = (0, 0.5, 0.5)
-        parts.append(replace(part, sigma=sigma, values=np.array([1.0, 0.0])))
+        assert side.actions[0] == ("Heads", "Tails")
+        sigma[side.sequences(0)] = (0, 1)
+        parts.append(replace(part, sigma=sigma, values=np.array([1.0, -1.0])))
 
     def exploited(played: list[Part]) -> float:
         made = [(part.subgame, part.player, part.sigma) for part in played]
         return sg.exploitability(tree, sg.combine(blueprint, made)).per_seat[1]
 
-    before = found.before.per_seat[1]
+    assert found.before.per_seat[1] == pytest.approx(0.125)
     for part in parts:
-        assert part.margin == -1
-        assert exploited([part]) == pytest.approx(before)
-    assert exploited(parts) == pytest.approx(before + 0.25)
+        assert part.margin == -0.75
+        assert exploited([part]) == pytest.approx(0.0625)
+    assert exploited(parts) == pytest.approx(0.25)
     safe = _safe_parts(blueprint, parts, found.before, None)
-    assert [part.rejected for part in safe] == [None, -1]
-    assert exploited(safe) == pytest.approx(before)
+    assert [part.rejected for part in safe] == [None, -0.75]
+    assert exploited(safe) == pytest.approx(0.0625)
 
 
 # Margins ----------------------------------------------------------------------------------------
