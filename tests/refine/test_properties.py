@@ -110,7 +110,7 @@ def test_safe_techniques_are_safe_exactly(name: str) -> None:
         for part in refinement.parts:
             assert part.bound <= EXACT, seed
             assert part.rejected is None, seed
-            returned += part.weight @ np.maximum(part.values - part.cbv, 0)
+            returned += float(part.weight @ np.maximum(part.values - part.cbv, 0))
     assert (returned > 1e-2) == (name == "reach")
 
 

@@ -36,6 +36,7 @@ from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
 from subgame.cli.refine import where
+from subgame.cli.refine_view import not_saved
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
@@ -167,6 +168,12 @@ def limit_command(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
     ] = None,
+    allow_worse: Annotated[
+        bool,
+        typer.Option(
+            "--allow-worse", help="Save the strategy even if it is more exploitable than before."
+        ),
+    ] = False,
     seed: Annotated[
         int,
         typer.Option("--seed", metavar="N", help="Seed of rollouts and of the random strategy."),
@@ -241,7 +248,10 @@ def limit_command(
             for p in limit.players
         ]
         found = Found.of(limit, solved, best_below, meter, began)
-    failure = save_files((out, found.strategy.save))
+    refused = None
+    if out is not None and found.is_worse and not allow_worse:
+        refused = not_saved(out, "depth-limited solving", found.before, found.after)
+    failure = save_files((None if refused else out, found.strategy.save)) or refused
     if json:
         emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
     else:

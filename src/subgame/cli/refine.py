@@ -39,7 +39,7 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import check_one, named_strategy, read_strategy
 from subgame.cli.line import Line
-from subgame.cli.refine_view import show
+from subgame.cli.refine_view import not_saved, show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
 ROOT = "root"
 """Where a hold'em tree is refined by default."""
-
 
 GameOrSpot = Annotated[
     str,
@@ -284,7 +283,9 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    refused = None if allow_worse or out is None else _worse(found[0], out)
+    refused = None
+    if out is not None and found[0].is_worse and not allow_worse:
+        refused = not_saved(out, found[0].technique.name, found[0].before, found[0].after)
     failure = _write(found[0], spot, None if refused else out, plot) or refused
     if json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
@@ -476,17 +477,6 @@ def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
 
 
 # After ---------------------------------------------------------------------------------------
-def _worse(found: Refinement, out: Path) -> SubgameError | None:
-    """An error if what was found is worse than the blueprint, so that it is not to be saved."""
-    if not found.is_worse:
-        return None
-    return SubgameError(
-        f"{out} was not saved, because {found.technique.name} made the strategy more exploitable: "
-        f"{found.before.mean:.4g} before, {found.after.mean:.4g} after. Give --allow-worse to save "
-        "it all the same."
-    )
-
-
 def _write(
     found: Refinement, spot: Path | None, out: Path | None, plot: Path | None
 ) -> SubgameError | None:
