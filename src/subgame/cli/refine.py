@@ -283,10 +283,10 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    refused = None
-    if out is not None and found[0].is_worse and not allow_worse:
-        refused = not_saved(out, found[0].technique.name, found[0].before, found[0].after)
-    failure = _write(found[0], spot, None if refused else out, plot) or refused
+    refused, first = None, found[0]
+    if out is not None and first.is_worse and not allow_worse:
+        refused = not_saved(out, first.technique.name, first.before, first.after)
+    failure = _write(first, spot, None if refused else out, plot) or refused
     if json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
@@ -484,8 +484,8 @@ def _write(
     from subgame.solve.endgame import save
 
     def write(path: Path) -> None:
-        strategy = replace(found.strategy, notes=_notes(found))
-        strategy.save(path) if spot is None else save(strategy, path)
+        made = replace(found.strategy, notes=_notes(found))
+        made.save(path) if spot is None else save(made, path)
 
     return save_files((out, write), (plot, picture(found.plot, (8, 4.5))))
 
