@@ -81,3 +81,16 @@ def test_what_promises_nothing_is_not_saved_if_it_is_worse(
     assert cli(*line).code == 0  # nothing to save
     assert cli(*line, "--out", str(out), "--allow-worse").code == 0
     assert out.exists()
+
+
+def test_a_worse_depth_limited_solution_is_not_saved(cli: Cli, tmp_path: Path) -> None:
+    """2018, Sec. 3: with one value per state at the limit, Rock-Paper-Scissors+ goes wrong."""
+    out = tmp_path / "new.safetensors"
+    limit = ("--at", "P2 to move", "--continuations", "none")
+    line = ("limit", "rps-plus", "--blueprint", "equilibrium", *limit, "--out", str(out))
+    answer = cli(*line)
+    assert answer.code == 2
+    assert f"{out} was not saved, because depth-limited solving made" in answer.err
+    assert not out.exists()
+    assert cli(*line, "--allow-worse").code == 0
+    assert out.exists()

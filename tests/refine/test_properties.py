@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,7 +22,7 @@ from margin_program import Root, Sequence, largest_margin, root_of, root_values,
 from subgame.engines.factory import engine
 from subgame.games.base import TERMINAL
 from subgame.refine.payoffs import Trunk
-from subgame.refine.refine import Part
+from subgame.refine.refine import Part, _safe_parts
 
 SEEDS = range(300)
 LP_SEEDS = range(0, 300, 3)
@@ -195,25 +196,35 @@ def test_a_safe_technique_is_never_worse_however_short_its_solve(k: int) -> None
 
 
 def test_several_subgames_together() -> None:
-    """Parts that each lose nothing alone may lose together; then the worse ones are not played."""
-    found = 0
-    for seed in range(0, 300, 3):
-        tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
-        risky = refined(seed, sg.Resolve(), iterations=3, allow_worse=True)
-        for p in (0, 1):
-            parts, before = of_player(risky, p), risky.before.per_seat[p]
-            alone = [
-                sg.exploitability(
-                    tree, sg.combine(blueprint, [(part.subgame, p, part.sigma)])
-                ).per_seat[p]
-                for part in parts
-            ]
-            fine = [part for part, after in zip(parts, alone, strict=True) if after <= before]
-            together = sg.combine(blueprint, [(part.subgame, p, part.sigma) for part in fine])
-            if sg.exploitability(tree, together).per_seat[p] > before + 1e-3:
-                found += 1
-                assert rises(refined(seed, sg.Resolve(), iterations=3))[p] <= 1e-5
-    assert found > 0
+    """Two parts that gain alone lose together; then one of them is not played.
+
+    2017, Fig. 4: if both subgames pay more for Heads, Play is better than Sell.
+    """
+    tree = sg.compile(sg.games.load("coin-toss-two"))
+    guess = {"Heads": 0.375, "Tails": 0.625}
+    blueprint = sg.Strategy.from_table(
+        tree, sg.blueprint(tree, "paper").table() | {"Play S1": guess, "Play S2": guess}
+    )
+    found = sg.refine(tree, blueprint, at=["Play S1", "Play S2"], player=1, schedule="lp")
+    parts = []
+    for part in found.parts:
+        side, sigma = part.subgame.tree.players[1], part.sigma.copy()
+        assert side.actions[0] == ("Heads", "Tails")
+        sigma[side.sequences(0)] = (0, 1)
+        parts.append(replace(part, sigma=sigma, values=np.array([1.0, -1.0])))
+
+    def exploited(played: list[Part]) -> float:
+        made = [(part.subgame, part.player, part.sigma) for part in played]
+        return sg.exploitability(tree, sg.combine(blueprint, made)).per_seat[1]
+
+    assert found.before.per_seat[1] == pytest.approx(0.125)
+    for part in parts:
+        assert part.margin == -0.75
+        assert exploited([part]) == pytest.approx(0.0625)
+    assert exploited(parts) == pytest.approx(0.25)
+    safe = _safe_parts(blueprint, parts, found.before, None)
+    assert [part.rejected for part in safe] == [None, -0.75]
+    assert exploited(safe) == pytest.approx(0.0625)
 
 
 # Margins ----------------------------------------------------------------------------------------

@@ -419,10 +419,44 @@ def test_arrays_of_another_shape_or_type_are_refused() -> None:
         ((one, two[:, None]), r"of player 1, one per sequence; it has an array of shape \(13, 1\)"),
         ((one, list(two)), "must have 13 probabilities of player 1"),
         ((one,), "probabilities of two players, not of 1"),
+        (None, "probabilities of two players, not of None"),
         ((one, two.astype(np.float32)), "player 1 must be float64 in this tree, not float32"),
     ):
         with pytest.raises(sg.SubgameError, match=sentence):
             sg.Strategy(tree, given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["kuhn", "turn"])
+def test_numbers_that_do_not_follow_one_another_are_refused(name: str) -> None:
+    """The kernels of hold'em trees would read other numbers, of which every second is 0."""
+    tree = tree_of("kuhn") if name == "kuhn" else sg.compile(GAMES["turn"])
+    one, two = sg.Strategy.uniform(tree).probs
+    wide = np.zeros(2 * len(one), one.dtype)
+    wide[::2] = one
+    with pytest.raises(sg.SubgameError, match="player 0 must lie in memory one after another"):
+        sg.Strategy(tree, (wide[::2], two))
+    made = sg.Strategy.from_weights(tree, (wide[::2], two))
+    assert sg.exploitability(tree, made) == sg.exploitability(tree, sg.Strategy.uniform(tree))
+
+
+@pytest.mark.parametrize("kind", ["U1", object, complex])
+def test_weights_that_are_no_numbers_are_refused(kind: Any) -> None:
+    for tree in (tree_of("kuhn"), sg.compile(GAMES["turn"])):
+        one, two = (np.ones(side.num_sequences) for side in tree.players)
+        with pytest.raises(sg.SubgameError, match="weights of player 1 must be real numbers, not"):
+            sg.Strategy.from_weights(tree, (one, two.astype(kind)))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [np.float64(1e308), np.float32(3e38), np.float16(6e4), np.int8(127), np.uint64(2**63), True],
+)
+def test_weights_of_any_kind_and_size(number: Any) -> None:
+    """Their sums overflow neither their own type nor the tree's."""
+    for tree in (tree_of("kuhn"), sg.compile(GAMES["turn"])):
+        weights = [np.full(side.num_sequences, number) for side in tree.players]
+        made, uniform = sg.Strategy.from_weights(tree, weights), sg.Strategy.uniform(tree)
+        assert all(made.probs[p] == pytest.approx(uniform.probs[p]) for p in (0, 1))
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])

@@ -39,6 +39,7 @@ from subgame.cli.options import (
 )
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
+from subgame.cli.refine_view import not_saved
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.solve.schedule import NAMED, parse
@@ -159,6 +160,20 @@ class Leaves:
             raise ArgumentError("penalty", f"must be a number of at least 0, not {self.penalty:g}.")
 
 
+@dataclass(frozen=True)
+class LimitOutput(Output):
+    """What is written, and whether also if it is worse than the blueprint."""
+
+    allow_worse: Annotated[
+        bool,
+        option(
+            None,
+            "Save the strategy even if it is more exploitable than before.",
+            name="--allow-worse",
+        ),
+    ] = False
+
+
 @grouped
 def limit_command(
     *,
@@ -182,7 +197,7 @@ def limit_command(
         ),
     ] = False,
     memory_limit: MemoryOption = "8GiB",
-    output: Output,
+    output: LimitOutput,
 ) -> None:
     """Solve a game down to a depth limit.
 
@@ -250,7 +265,10 @@ def limit_command(
                 for p in limit.players
             ]
         found = Found.of(limit, solved, best_below, meter, began)
-    failure = save_files((output.out, found.strategy.save))
+    refused = None
+    if output.out is not None and found.is_worse and not output.allow_worse:
+        refused = not_saved(output.out, "depth-limited solving", found.before, found.after)
+    failure = save_files((None if refused else output.out, found.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
         emit(found.as_dict(leaves.leaves) | ({} if out is None else {"out": str(out)}))

@@ -100,6 +100,13 @@ class Found:
         return cls(limit, solved, strategy, before, after, best, took)
 
     @property
+    def is_worse(self) -> bool:
+        """Whether a best response wins more than before, beyond rounding."""
+        from subgame.refine.refine import ROUNDING
+
+        return self.after.mean > self.before.mean + ROUNDING * sum(map(abs, self.before.per_seat))
+
+    @property
     def error(self) -> float:
         """The largest standard error of a leaf value."""
         return max(each.limited.standard_error for each in self.solved)

@@ -43,7 +43,7 @@ from subgame.cli.progress import (
     warm_up,
     warm_up_ranges,
 )
-from subgame.cli.refine_view import show
+from subgame.cli.refine_view import not_saved, show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
-
 
 GameOrSpot = Annotated[
     str,
@@ -182,16 +181,6 @@ class RefineOutput(Plotted):
         ),
     ] = False
 
-    def refusal(self, found: Refinement) -> SubgameError | None:
-        """An error if what was found is worse than the blueprint, so that it is not saved."""
-        if self.allow_worse or self.out is None or not found.is_worse:
-            return None
-        return SubgameError(
-            f"{self.out} was not saved, because {found.technique.name} made the strategy more "
-            f"exploitable: {found.before.mean:.4g} before, {found.after.mean:.4g} after. Give "
-            "--allow-worse to save it all the same."
-        )
-
 
 @grouped
 def refine_command(
@@ -308,9 +297,11 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    refused = output.refusal(found[0])
-    saved = (None if refused else output.out, partial(_save, found[0], spot))
-    failure = save_files(saved, (output.plot, output.drawing(found[0]))) or refused
+    refused, first = None, found[0]
+    if output.out is not None and first.is_worse and not output.allow_worse:
+        refused = not_saved(output.out, first.technique.name, first.before, first.after)
+    saved = (None if refused else output.out, partial(_save, first, spot))
+    failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)

@@ -24,6 +24,7 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
+from subgame.errors import SubgameError
 from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
@@ -294,6 +295,14 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
             last = k == len(now.names) - 1
             shown.add_row("" if k else title(now), name, *cells, end_section=last)
     return shown
+
+
+def not_saved(out: Path, what: str, before: float, after: float) -> SubgameError:
+    """The error for a strategy that is worse than the one before, and so was not saved."""
+    return SubgameError(
+        f"{out} was not saved, because {what} made the strategy more exploitable: {before:.4g} "
+        f"before, {after:.4g} after. Give --allow-worse to save it all the same."
+    )
 
 
 # Next steps ----------------------------------------------------------------------------------
