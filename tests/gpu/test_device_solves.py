@@ -39,8 +39,8 @@ def seed() -> int:
 def random_start(tree: sg.PublicTree, schedule: str, path: Path, seed: int) -> None:
     """A checkpoint with random regrets, larger than what some iterations add to them.
 
-    What hold'em adds is weighted by hundreds of hands. Smaller regrets would soon be sums of it that
-    nearly cancel: the share of an action could then be all rounding, which devices do differently.
+    What hold'em adds is weighted by hundreds of hands. Smaller regrets would soon be sums of it
+    that nearly cancel: the share of an action could be all rounding, which differs by device.
     """
     run, rng = Run(tree, parse(schedule)), np.random.default_rng(seed)
     run.advance(10)

@@ -46,6 +46,14 @@ def test_exploitability_in_16_bits_levels_off(tree: sg.PublicTree) -> None:
     assert late < 5 * early
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
+def test_exploitability_levels_off_on_a_gpu(tree: sg.PublicTree, schedule: str) -> None:
+    early, late = curve(Run(tree, parse(schedule), device="cuda"), [25_000, 100_000])
+    assert late < 1e-6
+    assert late < 5 * early
+
+
 @pytest.mark.parametrize("gamma", [0.0, 2.0])
 def test_sums_on_a_device(gamma: float) -> None:
     """A long sum of constant numbers is in proportion to them, as plain float32 is not.
