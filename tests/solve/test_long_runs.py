@@ -36,7 +36,7 @@ def curve(run: Run, marks: list[int]) -> list[float]:
 def test_exploitability_levels_off(tree: sg.PublicTree, schedule: str) -> None:
     """It was 1e-5 to 1e-4 of the pot after so many iterations, and rose in proportion to them."""
     early, late = curve(Run(tree, parse(schedule), threads=1), [50_000, 200_000])
-    assert late < 1e-6
+    assert late < 2e-6
     assert late < 5 * early
 
 
@@ -50,7 +50,7 @@ def test_exploitability_in_16_bits_levels_off(tree: sg.PublicTree) -> None:
 @pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
 def test_exploitability_levels_off_on_a_gpu(tree: sg.PublicTree, schedule: str) -> None:
     early, late = curve(Run(tree, parse(schedule), device="cuda"), [25_000, 100_000])
-    assert late < 1e-6
+    assert late < 2e-6
     assert late < 5 * early
 
 
@@ -62,7 +62,7 @@ def test_sums_on_a_device(gamma: float) -> None:
     """
     torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
     ops = pytest.importorskip("subgame.engines.torch.torch_ops")
-    begin, count = 1_000_000, 20_000
+    begin, count = 1_000_000, 5_000
     discounts = parse(f"dcfr(gamma={gamma:g})").discounts(begin + 1, count)
     discounts[:, :2] = discounts[:, 2:]  # regrets as averages
     rates = torch.from_numpy(dithered(discounts, begin + 1).astype(np.float32))
@@ -85,7 +85,7 @@ def test_sums_on_a_device(gamma: float) -> None:
 
 def test_rates_multiply_to_the_discounts() -> None:
     """Base and fade make the factors of the schedule, up to dither; CFR+ drops regrets exactly."""
-    for name in ("dcfr", "cfr+", "lcfr", "dcfr(decay=0.6)"):
+    for name in ("cfr", "dcfr", "cfr+", "lcfr", "dcfr(decay=0.6)"):
         discounts = parse(name).discounts(1, 50)
         rates = dithered(discounts, 1)
         np.testing.assert_allclose(rates[:, 4:6] + rates[:, 6:8], discounts[:, :2], atol=1e-6)

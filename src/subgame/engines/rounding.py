@@ -59,7 +59,8 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     base = out[:, 4:6]
     np.greater_equal(discounts[:, :2], 0.5, out=base)  # smaller factors lose nothing to rounding
     out[:, 6:8] = discounts[:, :2] + base * extra[:, 1:]
-    out[:, 8] = np.minimum(discounts[:, 2], 1 - 1 / WINDOW[storage]) + extra[:, 1]
+    most = np.where(extra[:, 0] < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
+    out[:, 8] = np.minimum(discounts[:, 2], most) + extra[:, 1]
     return out
 
 
