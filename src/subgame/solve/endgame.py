@@ -184,11 +184,12 @@ def equities(
 def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
-    """An estimate of the bytes that a solve needs: the tree, regrets and averages."""
+    """An estimate of the bytes that a solve needs: the tree, regrets and averages, the strategy."""
     if storage not in BYTES:
         raise did_you_mean("storage", storage, BYTES)
     arrays = 3 if parse(schedule).predictive else 2
-    return tree.nbytes + int(BYTES[storage] * arrays * (tree.stored(0) + tree.stored(1)))
+    each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
+    return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))
 
 
 # Decisions -----------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def complete(
 ) -> Result:
     """Run up to the limits and return the result."""
     stopped = drive(run, limits, checkpoint, progress)
-    best = run.best if stopped == "stalled" else None
+    best, run.best = run.best if stopped == "stalled" else None, None
     played = run.played() if best is None else best.probs
     return Result(
         game=run.tree.game,
@@ -220,6 +220,7 @@ class Run:
         found = self.evaluate(self._weights())
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
+            self.best = None  # frees it first
             self.best = self.strategy()
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
