@@ -122,11 +122,12 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
 def human_bytes(count: float) -> str:
     """A byte count as people write it.
 
-    >>> human_bytes(1536), human_bytes(3 * 2**30)
-    ('1.5 KiB', '3.0 GiB')
+    >>> human_bytes(1536), human_bytes(3 * 2**30), human_bytes(1e30)
+    ('1.5 KiB', '3.0 GiB', '8.88e+14 PiB')
     """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    power = 0
+    while count >= 1024 and power < len(units) - 1:
+        count, power = count / 1024, power + 1
+    shown = f"{count:.3g}" if count >= 10_000 else f"{count:.{min(power, 1)}f}"
+    return f"{shown} {units[power]}"

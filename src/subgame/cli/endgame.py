@@ -363,7 +363,8 @@ class Job:
         with Meter("the endgame") as meter:
             # On a GPU hands are never merged, whatever the tree has.
             merge: Merge = False if not self.merge else True if self.device == "cpu" else "boards"
-            tree = _compile(self.game, memory_limit, self.storage, merge, meter)
+            host = self.device == "cpu"
+            tree = _compile(self.game, memory_limit, self.storage, merge, host, meter)
             needed = range_memory(tree, self.schedule, memory_limit, self.storage)
             _quote(tree, needed, meter)
             if self.device == "cpu":  # a GPU's kernels are compiled for each betting tree
@@ -387,20 +388,20 @@ class Job:
 
 
 def _compile(
-    game: Holdem, memory_limit: str, storage: str, merge: Merge, meter: Meter
+    game: Holdem, memory_limit: str, storage: str, merge: Merge, host: bool, meter: Meter
 ) -> RangeTree:
-    import subgame as sg
+    from subgame.memory import Allowance
     from subgame.solve.endgame import BYTES
-    from subgame.memory import parse_bytes
-    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.ranges.tree import compile_range_tree
 
     def dealt(boards: int) -> None:
-        meter.update("Dealing the boards", f"{boards:,} boards")
+        what = "Dealing the boards" if boards else "Counting the betting"
+        meter.update(what, f"{boards:,} boards" if boards else "")
 
-    limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
-    tree = sg.compile(game, memory_limit=limit, merge=merge, progress=dealt)
-    assert isinstance(tree, RangeTree)
-    return tree
+    allowed = Allowance.of(memory_limit, host=host)
+    return compile_range_tree(
+        game, memory_limit=allowed, number=BYTES[storage], merge=merge, progress=dealt
+    )
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
