@@ -7,11 +7,14 @@ The command line prints it on stderr and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import islice
 from os import PathLike
 
 CLOSE = 0.7
 """Similarity (`difflib`) from which on a known name is suggested for an unknown one."""
+SEARCHED = 2_000
+"""Known names among which a suggestion is searched, and of which some are listed."""
 SHORTEST = 3
 """Letters that the beginning of a name needs for the name to be suggested."""
 
@@ -89,10 +92,11 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> SubgameError:
     >>> str(did_you_mean("game", "leducc", ["kuhn", "leduc"]))
     "There is no game called 'leducc'; did you mean 'leduc'? Known: kuhn, leduc."
     """
-    names = sorted(known)
+    every = known if isinstance(known, Collection) else list(known)
+    names = sorted(islice(every, SEARCHED))
     near = nearest(name, names)
     hint = "." if near is None else f"; did you mean '{near}'?"
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+    shown = ", ".join(names[:20]) + (f" and {len(every) - 20:,} more" if len(every) > 20 else "")
     return SubgameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
 
 

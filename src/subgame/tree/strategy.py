@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.public_tree import PublicTree, Side
+from subgame.tree.public_tree import OnDemand, PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
 
 Numbers = NDArray[Any]
@@ -141,7 +141,8 @@ class Strategy:
         Where both players have an infoset of the same name, the keys are ``player 0: name`` and
         ``player 1: name``.
         """
-        shared = self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+        one, two = (side.index for side in self.tree.players)
+        shared = {name for name in one if name in two}
         return {
             f"player {p}: {name}" if name in shared else name: row for p, name, row in self.rows()
         }
@@ -202,7 +203,10 @@ def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
         seats, name = [seats[int(shape[1])]], shape[2]
     found = [(p, side.index[name]) for p, side in seats if name in side.index]
     if not found:
-        raise did_you_mean("infoset", name, (n for side in tree.players for n in side.names))
+        one, two = (side.names for side in tree.players)
+        count = len(one)
+        every = OnDemand(count + len(two), lambda i: one[i] if i < count else two[i - count])
+        raise did_you_mean("infoset", name, every)
     return found
 
 

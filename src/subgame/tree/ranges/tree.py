@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
@@ -56,6 +57,7 @@ from subgame.tree.ranges.deal import (
     padded,
 )
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
+from subgame.tree.ranges.names import InfosetIndex
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
@@ -155,7 +157,7 @@ class BoardList(Sequence[Board]):
 
 
 @dataclass(frozen=True, eq=False)
-class RangeSide:
+class RangeSide(Frozen):
     """One player's part of a `RangeTree`; names of infosets are computed on demand."""
 
     player: int
@@ -190,6 +192,10 @@ class RangeSide:
         u = int(np.searchsorted(self._infoset_at, i, side="right")) - 1
         j, h = divmod(int(i - self._infoset_at[u]), int(self._hands[u]))
         return u, j, h
+
+    def number(self, u: int, j: int, h: int) -> int:
+        """The number of an infoset by its board, decision and hand; the inverse of `locate`."""
+        return int(self._infoset_at[u]) + j * int(self._hands[u]) + h
 
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
@@ -266,9 +272,9 @@ class RangeSide:
         return OnDemand(int(self._infoset_at[-1]), self.actions_at)
 
     @cached_property
-    def index(self) -> dict[str, int]:
+    def index(self) -> InfosetIndex:
         """From an infoset's name to its number."""
-        return {name: i for i, name in enumerate(self.names)}
+        return InfosetIndex(self)
 
     @cached_property
     def origin(self) -> NDArray[np.int32]:
