@@ -34,11 +34,15 @@ def made(kind: str, device: str) -> dict[str, Any]:
     if kind == "sequence":
         small = sg.compile(sg.games.load("no-limit-kuhn", stack=4, bets="fcpa"))
         large = sg.compile(sg.games.load("no-limit-kuhn", stack=4, bets="all"))
-        tree, at, schedule = sg.compile(sg.games.load("leduc")), "after round 1", "cfr+"
+        tree, at, schedule = (
+            sg.compile(sg.games.load("liars-dice", faces=2)),
+            "after the first bid",
+            "cfr+",
+        )
     else:
         small, large = turn("all: 1x / cap 1"), turn("all: 0.5x 1x / cap 1")
         tree, at, schedule = turn("all: 1x / cap 1"), "after the river", "dcfr"
-    limit = at.replace("after the", "before the")
+    limit = at.replace("after the river", "before the river")
     solved = sg.solve(tree, schedule, **options)
     blueprint = solved.strategy
     theirs = sg.biased(blueprint, player=1)

@@ -433,8 +433,8 @@ def range_memory(
     tree: RangeTree, schedule: str, memory_limit: str, storage: str = "float32"
 ) -> int:
     """Bytes that solving a hold'em tree needs; refused if they are over the limit."""
-    from subgame.solve.endgame import memory_needed
     from subgame.memory import parse_bytes
+    from subgame.solve.endgame import memory_needed
 
     needed = memory_needed(tree, schedule, storage)
     if needed > parse_bytes(memory_limit):

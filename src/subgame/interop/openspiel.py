@@ -111,9 +111,7 @@ class OpenSpielGame(Game):
         return dict(self._parameters)
 
     def new_initial_state(self) -> OpenSpielState:
-        return OpenSpielState(
-            self.pyspiel_game.new_initial_state(), self._silent, self._perfect
-        )
+        return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent, self._perfect)
 
 
 def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:

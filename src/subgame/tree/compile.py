@@ -13,6 +13,7 @@ from subgame.tree.ranges.tree import Merge, compile_range_tree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.walk import walk
 
+
 def compile(
     game: Game,
     *,

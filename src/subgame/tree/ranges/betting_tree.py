@@ -199,8 +199,8 @@ def check_size(
                 )
             for action in actions:
                 child = state.child(action)
-                key = (child.street, child.staked, child.bets, child.player, child.folded)
-                key += (child.last_raise, child.raises, child.checked)
+                who = (child.player, child.folded, child.checked, child.raises)
+                key = (child.street, child.staked, child.bets, child.last_raise, who)
                 below[key] = child, times + (below[key][1] if key in below else 0)
         level, depth = below, depth + 1
     allowed.refuse(what, need, hint=SMALLER)

@@ -46,7 +46,10 @@ class InfosetIndex(Mapping[str, int]):
         return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
 
     def __getitem__(self, name: str) -> int:
-        held, board, betting = (str(name).split(" | ", 2) + ["", ""])[:3]
+        parts = str(name).split(" | ", 2)
+        if len(parts) != 3:
+            raise KeyError(name)
+        held, board, betting = parts
         side, u, hand = self.side, self._boards[board], self._hands[held]
         j = self._decisions[int(side.units.boards.street[u])][betting]
         at = np.flatnonzero(side.units[u].held(side.player)[0] == hand)

@@ -199,7 +199,8 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
     order = np.lexsort((entries.col, entries.row, entries.node))
-    node, row, col, value = (array[order] for array in entries)
+    node, row, col = entries.node[order], entries.row[order], entries.col[order]
+    value = entries.value[order]
     fresh = _changes(node, row, col)
     value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
     node, row, col = node[fresh], row[fresh], col[fresh]
@@ -220,14 +221,14 @@ def _group(entries: Entries) -> Terminals:
         groups.setdefault(keys[at : at + size].tobytes(), []).append(k)
     parts = []
     for lanes in map(np.array, groups.values()):
-        at = slice(starts[lanes[0]], starts[lanes[0]] + sizes[lanes[0]])
+        one = slice(starts[lanes[0]], starts[lanes[0]] + sizes[lanes[0]])
         parts.append(
             _Part(
-                rows[0][rows[1][lanes] + np.arange(local_row[at].max() + 1)[:, None]],
-                cols[0][cols[1][lanes] + np.arange(local_col[at].max() + 1)[:, None]],
+                rows[0][rows[1][lanes] + np.arange(local_row[one].max() + 1)[:, None]],
+                cols[0][cols[1][lanes] + np.arange(local_col[one].max() + 1)[:, None]],
                 scale[lanes],
                 node[starts[lanes]],
-                (local_row[at], local_col[at], matrix[at]),
+                (local_row[one], local_col[one], matrix[one]),
             )
         )
     return _flatten(parts)
