@@ -351,16 +351,21 @@ class Job:
 
 
 def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
-    import subgame as sg
-    from subgame.memory import parse_bytes
+    from subgame.memory import Allowance
     from subgame.solve.endgame import BYTES
-    from subgame.tree.ranges.tree import range_tree
+    from subgame.tree.ranges.tree import compile_range_tree
 
     def dealt(boards: int) -> None:
-        meter.update("Dealing the boards", f"{boards:,} boards")
+        what = "Dealing the boards" if boards else "Counting the betting"
+        meter.update(what, f"{boards:,} boards" if boards else "")
 
-    limit = parse_bytes(how.memory_limit) * BYTES["float32"] / BYTES[how.storage]
-    return range_tree(sg.compile(game, memory_limit=limit, merge=how.merge, progress=dealt))
+    return compile_range_tree(
+        game,
+        memory_limit=Allowance.of(how.memory_limit, host=how.device == "cpu"),
+        number=BYTES[how.storage],
+        merge=how.merge,
+        progress=dealt,
+    )
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
+from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import normalise
@@ -120,7 +121,7 @@ def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Trunk:
+class Trunk(Frozen):
     """A blueprint seen from one side: we play it, the opponent may do anything.
 
     Everything about the whole tree that subgames ask for, computed once.

@@ -12,20 +12,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SEARCHED, SubgameError, did_you_mean
+from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, State
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.kinds import kind_of
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.derived import knowledge
 from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.public_states import knowledge
 from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
@@ -40,7 +42,7 @@ At = str | int | Iterable[str | int] | Callable[[State], bool]
 
 
 @dataclass(frozen=True, eq=False)
-class Subgame(ABC):
+class Subgame(Frozen, ABC):
     """A part of `whole`, as a tree of its own. Axes: s = root infoset, q = sequence."""
 
     whole: PublicTree
@@ -240,14 +242,9 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     elif at in ("before chance", "after chance"):
         nodes = _chance_nodes(tree, before=at.startswith("before"))
     else:
-        known = [
-            *frontiers,
-            "depth 1",
-            "before chance",
-            "after chance",
-            *filter(None, tree.node_names),
-        ]
-        raise did_you_mean("frontier or public state", at, known)
+        places = [*frontiers, "depth 1", "before chance", "after chance"]
+        places += islice(filter(None, tree.node_names), SEARCHED)
+        raise did_you_mean("frontier or public state", at, places)
     if not len(nodes):
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
     return nodes

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import human_bytes
+from subgame.frozen import Frozen
 
 
 class Side(Protocol):
@@ -82,7 +83,7 @@ class OnDemand(Sequence[Any]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PublicTree(ABC):
+class PublicTree(Frozen, ABC):
     """A frozen struct of arrays; made by `subgame.compile`, read by every solver."""
 
     dtype: ClassVar[np.dtype[Any]]
@@ -136,4 +137,4 @@ class PublicTree(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields without engines, which are bound to this process and are created again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"engines": {}}
+        return super().__getstate__() | {"engines": {}}

@@ -16,7 +16,7 @@ from subgame import games
 from subgame.errors import SubgameError, UnknownNameError, did_you_mean
 from subgame.tree.compile import compile
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.public_tree import PublicTree, Side
+from subgame.tree.public_tree import OnDemand, PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
 
 Numbers = NDArray[Any]
@@ -157,7 +157,8 @@ class Strategy(Mapping[str, dict[str, float]]):
 
     def _shared(self) -> Set[str]:
         """Names that infosets of both players have."""
-        return self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+        one, two = (side.index for side in self.tree.players)
+        return {name for name in one if name in two}
 
     def _order(self) -> Iterator[tuple[int, str, int]]:
         """(player, infoset, its number), in the game's own order."""
@@ -257,7 +258,10 @@ def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
         seats, name = [seats[int(shape[1])]], shape[2]
     found = [(p, side.index[name]) for p, side in seats if name in side.index]
     if not found:
-        raise did_you_mean("infoset", name, (n for side in tree.players for n in side.names))
+        one, two = (side.names for side in tree.players)
+        count = len(one)
+        every = OnDemand(count + len(two), lambda i: one[i] if i < count else two[i - count])
+        raise did_you_mean("infoset", name, every)
     return found
 
 

@@ -14,6 +14,7 @@ from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.errors import SubgameError, did_you_mean
+from subgame.memory import Allowance
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
@@ -142,7 +143,10 @@ class NumbaRangeEngine(EngineBase):
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
-        """Zeros for player `p`."""
+        """Zeros for player `p`; an error if there is no memory for them."""
+        number = 2 + 4 / LANES if self.storage == "int16" else 4
+        need = (3 if predictive else 2) * number * self.tree.stored(p)
+        Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
         one, two = self._zeros(p), self._zeros(p)
         return Regrets(one, two, self._zeros(p) if predictive else None)
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.buckets import LONGEST
 from subgame.engines.torch.layout import SEGMENT, Frame
+from subgame.engines.torch.sums import is_dense
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import available
+from subgame.tree.sequence.tree import SequenceTree
 
 Placement = Literal["device", "host"]
 PLACEMENTS = ("device", "host")
@@ -218,3 +222,22 @@ def offloaded_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
     whole, rest = divmod(units, boards)
     total = whole * keeping.padded_bytes(kind, (actions, boards, wide))
     return total + (keeping.padded_bytes(kind, (actions, rest, wide)) if rest else 0)
+
+
+PER_SEQUENCE, PER_ENTRY, PER_LANE = 160, 56, 64
+"""Bytes on the device for a sequence (regrets, what is played, tables of sums, working arrays), an
+entry of the payoff matrix (both players' lists, padded, and one list at work) and a sequence of a
+terminal that is a matrix product."""
+
+
+def sequence_bytes(tree: SequenceTree) -> int:
+    """An estimate of the bytes that a sequence tree takes on a device, evaluation included."""
+    t = tree.terminals
+    entries = np.array(
+        [t.row_ptr[at + n] - t.row_ptr[at] for at, n in zip(t.row_ptr_at, t.rows, strict=True)]
+    )
+    cells, lanes = t.rows.astype(np.int64) * t.cols, t.lanes.astype(np.int64)
+    dense = is_dense(entries, cells, lanes)
+    ends = np.where(dense, PER_LANE * (t.rows + t.cols) * lanes + 16 * cells, 0)
+    ends += np.where(dense, 0, PER_ENTRY * entries * lanes)
+    return int(ends.sum()) + PER_SEQUENCE * sum(side.num_sequences for side in tree.players)

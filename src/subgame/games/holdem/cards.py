@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.holdem.pointing import fault
 
 RANKS = "23456789TJQKA"
@@ -37,7 +38,7 @@ _CARD = re.compile(r"(10|[^\W_])([^\W_]?)")
 
 
 @dataclass(frozen=True)
-class Deck:
+class Deck(Frozen):
     """A deck: some of the ranks 23456789TJQKA and some of the suits cdhs, in that order.
 
     >>> leduc = Deck(ranks="JQK", suits="hs")

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
@@ -57,7 +58,7 @@ _LONG = 60  # a longer text of a range is named by its digest
 
 
 @dataclass(frozen=True, repr=False)
-class Holdem(Game):
+class Holdem(Frozen, Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 
     Hands that the board blocks are removed from the ranges. Weights matter up to a factor.

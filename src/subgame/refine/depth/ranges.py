@@ -19,6 +19,7 @@ from subgame.engines.arrays import Array, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
+from subgame.frozen import Frozen
 from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import exact
@@ -43,7 +44,7 @@ Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class RangeLimit:
+class RangeLimit(Frozen):
     """The first street of a hold'em tree down to a depth limit, and the way back to the game."""
 
     __repr__ = brief

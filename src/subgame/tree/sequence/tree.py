@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.walk import Histories
 
@@ -102,7 +103,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Treeplex:
+class Treeplex(Frozen):
     """One player's part of a `SequenceTree`."""
 
     plex: Plex

@@ -23,7 +23,7 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.conformance import view_of
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand
-from subgame.tree.sequence.derived import derive_public
+from subgame.tree.sequence.public_states import derive_public
 from subgame.tree.sequence.spot_checks import check_same, check_unchanged, is_sampled
 
 Ints = NDArray[np.int32]
@@ -233,7 +233,7 @@ class _Walk:
                 f"after at most {DEEPEST:,} moves can be compiled."
             )
         self.check_memory()
-        if progress is not None and h % 16384 == 0:
+        if progress is not None:
             progress(h)
 
     # Errors ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Public states of games that do not name them: the finest that no infoset crosses."""
+"""Public states of a game that does not name them, from what its players know."""
 
 from __future__ import annotations
 
