@@ -23,10 +23,15 @@ lint: venv ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint ## everything that must hold: lint, types, imports, tests, doctests
+test: venv ## everything that must hold: lint, types, imports, tests, doctests
+	@# In a fresh clone Numba compiles its kernels, for about a minute: meanwhile, the checks.
+	@$(BIN)/python tests/compile_kernels.py ranges >/dev/null 2>&1 & compiling=$$!; \
+	$(MAKE) --no-print-directory lint && $(BIN)/python tests/compile_kernels.py sequences 2>/dev/null; \
+	checked=$$?; wait $$compiling; exit $$checked
 	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
-	@# A worker per core already: PyTorch need not start threads of its own.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	@# A worker per core already: PyTorch need not start threads of its own. A worker takes whole
+	@# files, because the tests of a file share what is slow to make.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
 demo: venv ## what subgame does, in under two minutes
 	@$(BIN)/subgame demo

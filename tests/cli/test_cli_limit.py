@@ -107,7 +107,7 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
 def test_rollouts_and_cfr(cli: Cli, folder: Path) -> None:
     base = ("limit", "kuhn", str(folder / "kuhn.safetensors"), "--at", "depth 1", "--json")
     exact = cli(*base, "--continuations", "all").json()
-    by_cfr = cli(*base, "--continuations", "all", "--schedule", "pcfr+", "--gap", "1e-4").json()
+    by_cfr = cli(*base, "--continuations", "all", "--schedule", "pcfr+", "--target", "5e-5").json()
     assert by_cfr["exploitability_after"] == pytest.approx(exact["exploitability_after"], abs=0.01)
     plays = ("--leaves", "rollout", "--rollouts", "400", "--seed")
     one, two, other = (cli(*base, *plays, seed).json() for seed in "334")
@@ -268,7 +268,10 @@ def test_without_torch_one_sentence(
         ("limit kuhn uniform --at p --schedule cfr-br", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule mccfr", "does not solve depth-limited games"),
         ("limit kuhn uniform --at p --schedule cfr+ --iterations 0", "--iterations must be"),
-        ("limit kuhn uniform --at p --schedule cfr+ --gap 0", "--gap must be a number above 0"),
+        (
+            "limit kuhn uniform --at p --schedule cfr+ --target 0",
+            "--target must be a number above 0",
+        ),
         ("limit kuhn uniform --at p --penalty -1", "--penalty must be a number of at least 0"),
         ("limit kuhn uniform --at p --player 2", "--player must be 0 or 1"),
         ("limit kuhn uniform --at p --seed -1", "--seed must be a whole number"),

@@ -9,8 +9,6 @@ import pytest
 from cli_helpers import Cli, runner
 
 import subgame as sg
-from subgame.cli import demo
-from subgame.cli.common import Meter
 from subgame.refine.gadgets import TECHNIQUES
 from subgame.tree.sequence.tree import sequence_tree
 
@@ -237,16 +235,3 @@ def test_help_teaches_by_examples(cli: Cli, command: str) -> None:
     answer = cli(command, "--help")
     assert "--json" in answer.out
     assert f"subgame {command} " in answer.out.partition("Examples")[2]
-
-
-# demo ----------------------------------------------------------------------------------------
-def test_demo_compares_the_techniques() -> None:
-    with Meter("the demo") as meter:
-        section = demo.techniques(meter)
-    rows = {line["technique"]: line for line in section.rows}
-    assert len(rows) == 9
-    for name in ("resolve", "maxmargin", "reach-resolve", "reach-maxmargin"):
-        line = rows[name]
-        assert line["margin"] > -1e-3
-        assert line["exploitability_after"] < line["exploitability_before"]
-    assert rows["unsafe"]["margin"] < 0

@@ -57,11 +57,11 @@ LINES = [
         f"refine leduc-ranks random --seed 3 {ROUND} --technique reach-resolve --no-split "
         "--player 0 --gap 0.5",
         [
-            f"refine leduc-ranks random {ROUND} --gap 0.5 --player 0 --seed 3 "
+            f"refine leduc-ranks random --seed 3 {ROUND} --gap 0.5 --player 0 "
             "--technique maxmargin",
-            f"refine leduc-ranks random {ROUND} --player 0 --seed 3 --technique all",
-            f"refine leduc-ranks random {ROUND} --technique reach-resolve --gap 0.5 --player 0 "
-            "--no-split --seed 3 --out refined.safetensors",
+            f"refine leduc-ranks random --seed 3 {ROUND} --player 0 --technique all",
+            f"refine leduc-ranks random --seed 3 {ROUND} --technique reach-resolve --no-split "
+            "--gap 0.5 --player 0 --out refined.safetensors",
         ],
     ),
     (
@@ -75,7 +75,7 @@ LINES = [
     (
         f"limit leduc-ranks random --seed 3 {ROUND} --player 0 --weaken",
         [
-            f"limit leduc-ranks random --player 0 --weaken --seed 3 {ROUND} --continuations self "
+            f"limit leduc-ranks random --seed 3 --player 0 --weaken {ROUND} --continuations self "
             "--best-below",
             f"train leduc-ranks random {ROUND} --player 0 --seed 3 --out leaves.safetensors",
         ],

@@ -208,7 +208,12 @@ def test_a_sweep_evaluates_and_responds() -> None:
 def test_sampling_is_refused() -> None:
     engine = NumbaRangeEngine(compile_range_tree(GAMES["river"]), 1)
     with pytest.raises(sg.SubgameError, match="without sampling"):
-        engine.sample()
+        engine.sample(
+            (engine.regrets(0), engine.regrets(1)),
+            np.ones((2, 3)),
+            "chance",
+            np.zeros(1, np.uint64),
+        )
 
 
 # The inside of a street ----------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from subgame.engines.torch import TorchSequenceEngine  # noqa: E402
-from subgame.engines.torch.cuda_graph import Tape  # noqa: E402
+from subgame.engines.torch.cuda_graph import RecordedGraph  # noqa: E402
 
 GAMES = ["kuhn", "leduc", "random(seed=29, ragged=true)", "a subgame of leduc"]
 SCHEDULES = [
@@ -35,6 +36,12 @@ SCHEDULES = [
     "cfr-br(responder=1)",
     "cfr-br(responder=1, predictive=true, alpha=1)",
 ]
+CASES = [
+    (game, schedule, (i + j) % 2 == 0, (i + j) % 3 - 1)
+    for i, schedule in enumerate(SCHEDULES)
+    for j, game in enumerate(GAMES)
+]
+"""Game, schedule, alternating, who has a gadget: every two of them in every combination."""
 
 
 class Anew(TorchSequenceEngine):
@@ -45,9 +52,19 @@ class Anew(TorchSequenceEngine):
         return super().sweep(*args, **kwargs)
 
 
-def operations(play: Callable[[], None]) -> list[Any]:
-    """All tensor operations of a turn, with their tensors: what a CUDA graph holds."""
-    done = []
+class Operations(list[Any]):
+    """Tensor operations with their tensors."""
+
+    def replay(self) -> None:
+        for func, args, kwargs, place in self:
+            found = func(*args, **kwargs)
+            if isinstance(place, torch.Tensor) and found.data_ptr() != place.data_ptr():
+                place.copy_(found)
+
+
+def operations(play: Callable[[], None]) -> Operations:
+    """All tensor operations of a turn: what a CUDA graph holds."""
+    done = Operations()
 
     def note(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         found = func(*args, **(kwargs or {}))
@@ -59,21 +76,15 @@ def operations(play: Callable[[], None]) -> list[Any]:
     return done
 
 
-class Graph(Tape):
+class Graph(RecordedGraph):
     """Stands for a CUDA graph: it replays operations, not the Python code that chose them."""
 
-    def run(self, play: Callable[[], None]) -> None:
-        if self.graph is None and self.warm:
-            self.graph = operations(play)
-            return
-        if not self.warm:
-            self.warm = True
-            play()
-            return
-        for func, args, kwargs, place in self.graph:
-            found = func(*args, **kwargs)
-            if isinstance(place, torch.Tensor) and found.data_ptr() != place.data_ptr():
-                place.copy_(found)
+    def run(self, turn: Callable[[Any], None], rates: Any) -> None:
+        if self.graph is None and self.warm:  # what is recorded here is also done
+            self.rates.copy_(rates)
+            self.graph = operations(partial(turn, self.rates))
+        else:
+            super().run(turn, rates)
 
 
 class Halving:
@@ -125,15 +136,12 @@ def equal(got: list[Any], want: list[Any]) -> None:
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("gadget", [-1, 0, 1])
-@pytest.mark.parametrize("alternating", [True, False])
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(("name", "schedule", "alternating", "gadget"), CASES)
 def test_reuse_changes_nothing(
     name: str, schedule: str, alternating: bool, gadget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two runs take turns on one engine, by one iteration and by several, and one is written to."""
-    monkeypatch.setattr("subgame.engines.torch.sequence.Tape", Graph)
+    monkeypatch.setattr("subgame.engines.torch.sequence.RecordedGraph", Graph)
     tree, plan, found = tree_named(name), parse(schedule), []
     for engine in (
         Anew(tree, "cpu"),

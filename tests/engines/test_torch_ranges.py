@@ -71,13 +71,15 @@ def decisions(tree: RangeTree, p: int) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", ["river", "turn", "nlfh"])
+@pytest.mark.parametrize(
+    ("name", "schedule"),
+    [*(("river", each) for each in SCHEDULES), ("turn", "dcfr"), ("nlfh", "pdcfr+")],
+)
 def test_small_games_are_solved(name: str, schedule: str) -> None:
     plan, engine = parse(schedule), TorchRangeEngine(compile_range_tree(GAMES[name]), "cpu")
     run = solver(engine, plan)
     gaps = []
-    for first, count in ((1, 11), (11, 291)):
+    for first, count in ((1, 11), (11, 191)):
         run.advance(plan.discounts(first, count), first)
         gaps.append(gap(engine, [engine.behaviour(p, run.pair[p].average) for p in (0, 1)]))
     assert -1e-6 < gaps[1] < min(0.02, gaps[0])

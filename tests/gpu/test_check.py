@@ -163,7 +163,7 @@ def test_slices() -> None:
 
 
 def test_larger_trees() -> None:
-    limit = check.turn_holdem("cpu", TURN)[0].estimate().device - 1
+    limit = measure.turn_holdem("cpu", TURN)[0].estimate().device - 1
     found = check_larger.part_larger(
         BANDWIDTH, "cpu", FLOP, TURN, limit, ("float32",), (6, 6), sample=1 << 20
     )

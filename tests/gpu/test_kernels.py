@@ -139,7 +139,7 @@ def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     numpy_triton.Kernel.corners = True
     engine = imagined(bets, storage)
     pair = engine.regrets(0), engine.regrets(1)
-    rates = torch.zeros(4)
+    rates = torch.zeros(9)
     seen = numpy_triton.Pointer.farthest = [0]
     reach = torch.zeros((1, 1, 1326), device="meta")
     for p, (mine, theirs) in enumerate((pair, pair[::-1])):

@@ -217,7 +217,7 @@ def test_other_files_and_trees_are_refused(tmp_path: Path) -> None:
     sg.Strategy.uniform(tree).save(path)
     with pytest.raises(sg.SubgameError, match="does not say which endgame"):
         load(path)
-    with pytest.raises(sg.SubgameError, match="The strategy must be one for hold'em"):
+    with pytest.raises(sg.SubgameError, match="This needs hold'em"):
         Endgame.of(sg.Strategy.uniform(tree))
     whole = sg.compile(sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"))
     with pytest.raises(sg.SubgameError, match="from the flop on"):

@@ -2,109 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.games.holdem.cards import Deck
-from subgame.papers import reproduce
+from holdem_refining import (
+    GAMES,
+    SAFE,
+    aligned,
+    board_tree,
+    dealt,
+    explicit,
+    hand,
+    inputs_of,
+    spread,
+)
 from subgame.refine.gadget_game import gadget_form
-from subgame.refine.gadgets import Gadget, GadgetInputs, technique
+from subgame.refine.gadgets import Gadget
 from subgame.refine.learners import Choice, RandomAlternative
 from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
-from subgame.refine.refine import Part
 from subgame.refine.solve_gadget import GadgetRun
-from subgame.refine.subgame import SequenceSubgame, sequence_subgames
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.tree import RangeSide, RangeTree
 from subgame.tree.sequence.form import assemble
-
-SHORT = Deck("TJQKA", "hs")
-THREE = Deck("QKA", "chs")
-GAMES = {
-    "river": sg.holdem.endgame("QsJhThKsAh", 4, 6, ("*", "AA,KK,QJ,JTs"), "all: 1x a", deck=SHORT),
-    "weights": sg.holdem.endgame(
-        "QsJhThJsAh", 4, 6, ("*:0.7,KQ", "AK,KK:0.5,QT,KQs:0.3"), "all: 1x a", deck=SHORT
-    ),
-    "turn": sg.holdem.endgame("QsJhThKs", 4, (6, 4), ("*", "AA,KJ,KTs,QJ"), "all: a", deck=SHORT),
-    "bets": sg.holdem.endgame(
-        "QsJhThKs", 4, 12, ("AA,KQ,JTs", "AA,KJ,KTs,QJ"), "turn: 1x; river: a; cap 1", deck=SHORT
-    ),
-    "flop": sg.holdem.endgame(
-        "Qs Kh As", 4, 4, ("AA,KK,KQ", "QQ,AcKc"), "all: a / cap 1", deck=THREE
-    ),
-}
-SAFE = ("resolve", "maxmargin", "reach-resolve", "reach-maxmargin")
-EVERY: list[Gadget] = [
-    *(
-        technique(name)
-        for name in (
-            *SAFE,
-            "unsafe",
-            "estimate-resolve",
-            "estimate-maxmargin",
-            "distributional",
-            "reach-estimate-distributional",
-        )
-    ),
-    sg.Distributional("respond"),
-    sg.Resolve(refined=0.1),
-    sg.Maxmargin(refined=0.1),
-]
-
-
-@cache
-def board_tree(name: str) -> RangeTree:
-    tree = sg.compile(GAMES[name])
-    assert isinstance(tree, RangeTree)
-    return tree
-
-
-@cache
-def explicit(name: str) -> sg.PublicTree:
-    return sg.compile(GAMES[name], explicit=True)
-
-
-@cache
-def dealt(name: str) -> SequenceSubgame:
-    """The explicit tree's subgame once hands are dealt: its root slots are the hands."""
-    return sequence_subgames(explicit(name), lambda state: len(state.hands) == 2)[0]
-
-
-def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
-    """A strategy of a board tree laid over the explicit tree of the same game."""
-    rows = {(p, name): row for p, name, row in strategy.rows()}
-    table = {
-        f"player {p}: {name}": rows[p, name]
-        for p, side in enumerate(onto.players)
-        for name in side.names
-    }
-    return sg.Strategy.from_table(onto, table)
-
-
-def hand(name: str) -> str:
-    return name.partition(" ")[0]
-
-
-def aligned(part: Part, oracle: Part) -> list[int]:
-    """[s] the place in `part` of each root infoset of the explicit part, by hand."""
-    place = {hand(name): s for s, name in enumerate(part.infosets)}
-    return [place[hand(name)] for name in oracle.infosets]
-
-
-def inputs_of(name: str, blueprint: sg.Strategy, player: int, gadget: Gadget) -> GadgetInputs:
-    """Of the explicit subgame."""
-    trunk = Trunk(spread(blueprint, explicit(name)), 1 - player)
-    return trunk.inputs(dealt(name), gadget)[0]
-
 
 # Units ---------------------------------------------------------------------------------------
 
@@ -346,7 +271,7 @@ class _Entry:
                 for c, q in enumerate(self.hands[name]):
                     self.run.cfr.pair[self.o].regret[q] = drawn[c, k]
         if isinstance(learner, Choice):
-            learner.ahead[...] = self.run.engine.rates(discounts, t)[0]
+            learner.ahead[...] = self.run.engine.rates(discounts, t)[0, :4]
 
     def now(self, hands: list[str]) -> tuple[Any, Any]:
         """Regrets [choice, hand] (none of a random alternative), and what is played next."""
@@ -451,88 +376,3 @@ def test_distributional_forms_agree_and_tend_to_resolve() -> None:
         np.testing.assert_allclose(ours.values, theirs.values, atol=0.02)
     for found in (after["respond", 1e-6], after["hedge", 1e-6]):
         assert found.margin > -0.02
-
-
-# What a refinement tells ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("gadget", EVERY, ids=lambda g: f"{g.name}-{g.form}-{g.refined}")
-def test_every_technique_gives_its_account(gadget: Gadget) -> None:
-    tree = board_tree("weights")
-    blueprint = sg.solve(tree, "cfr", iterations=5).strategy
-    found = sg.refine(tree, blueprint, at="root", technique=gadget, iterations=50)
-    assert [part.player for part in found.parts] == [0, 1]
-    for part in found.parts:
-        assert part.infosets == tuple(tree.players[1 - part.player].slots)
-        assert part.iterations == 50
-        assert (part.gap is None) == (gadget.entry == "random")
-        assert (part.gifts == 0).all()
-    said = json.loads(json.dumps(found.as_dict()))
-    assert len(said["margins"]) == sum(len(side.slots) for side in tree.players)
-    assert all(sum(row.values()) == pytest.approx(1) for row in said["strategy"].values())
-    name = tree.players[1].names[0]
-    assert said["strategy"][name] == pytest.approx(found.strategy[name])
-    assert "smallest margin" in found.text(limit=3)
-
-
-def test_stopping_by_gap_and_by_seconds() -> None:
-    tree = board_tree("river")
-    blueprint = sg.Strategy.random(tree, seed=0)
-    found = sg.refine(tree, blueprint, at="root", technique="maxmargin", gap=0.01)
-    assert {part.stopped for part in found.parts} == {"target"}
-    assert all(part.gap is not None and part.gap <= 0.01 for part in found.parts)
-    quick = sg.refine(tree, blueprint, at="root", technique="resolve", seconds=0.2)
-    assert {part.stopped for part in quick.parts} == {"seconds"}
-
-
-def test_boards_that_are_one_are_refined_at_the_root() -> None:
-    game = sg.holdem.endgame("Qs Ks As", 4, 4, ("AA,KK", "QQ,AK"), "all: a / cap 1", deck=THREE)
-    tree = sg.compile(game)
-    blueprint = sg.solve(tree, "cfr", iterations=3).strategy
-    for method in ("resolve", "maxmargin"):
-        found = sg.refine(tree, blueprint, at="root", technique=method, iterations=500)
-        assert found.after.mean <= found.before.mean + found.bound + 1e-6
-        assert found.margin > -1e-3
-    with pytest.raises(sg.SubgameError, match=r"differ only in suits .* refine at root"):
-        sg.cut(tree, "after the turn")
-    slots = tree.players[1].slots
-    with pytest.raises(sg.SubgameError, match="differ between hands that differ only in suits"):
-        sg.refine(
-            tree,
-            blueprint,
-            at="root",
-            technique="estimate",
-            player=0,
-            alternatives=np.arange(len(slots), dtype=float),
-        )
-
-
-def test_endgames_that_are_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SUBGAME_LIBRATUS", str(tmp_path))
-    with pytest.raises(sg.SubgameError, match=r"not part of the package.* set SUBGAME_LIBRATUS"):
-        reproduce("libratus-endgames")
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"technique": sg.Estimate(keep_safe=True)}, "cannot keep Resolve's conditions"),
-        ({"schedule": "lp"}, "no linear program for hold'em trees"),
-        ({"schedule": "mccfr"}, "solved without sampling"),
-        ({"at": "before the river"}, "cut once cards are dealt: 'after the river'"),
-        ({"at": "after the rivers"}, "after the river"),
-        ({"at": "Qs Jh Th Ks | cc"}, "no public state .* where somebody acts"),
-        ({"at": "Qs Jh Th Kh | "}, "no public state .* where somebody acts"),
-        ({"at": 3}, "is named: root, after the river"),
-        ({"at": ["root", "Qs Jh Th Ks | c"]}, "lies below another one"),
-        ({"technique": "distributional", "gap": 0.1}, "is not a finite game"),
-        ({"technique": "estimate", "alternatives": {"AsAh": 1.0}}, "root infoset"),
-    ],
-)
-def test_refusals(options: dict[str, object], says: str) -> None:
-    tree = board_tree("turn")
-    given = {"at": "root", "technique": "resolve", "iterations": 5, **options}
-    if "gap" in options:
-        given.pop("iterations")
-    with pytest.raises(sg.SubgameError, match=says):
-        sg.refine(tree, sg.Strategy.uniform(tree), **given)  # type: ignore[arg-type]

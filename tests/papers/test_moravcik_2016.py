@@ -6,6 +6,8 @@ oracle is a second LP3 that shares no code with the package (`margin_program`).
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -16,16 +18,26 @@ from margin_program import largest_margin, root_of, root_values
 from subgame.engines.factory import engine
 from subgame.refine.refine import Part
 
-SEEDS = range(40)
+SEEDS = range(0, 40, 2)
+"""`refine/test_properties` has LP3 and Theorem 1 on a hundred more."""
 EXACT = 1e-7
 
 
+@cache
 def case(seed: int) -> tuple[sg.PublicTree, sg.Strategy, list[sg.Subgame]]:
     """A random game, a random blueprint, and the subgames two or three steps down."""
     tree = tree_of(f"random(seed={seed})")
     subgames = [s for s in sg.cut(tree, f"depth {2 + seed % 2}") if s.tree.num_infosets]
     assert subgames, f"random(seed={seed}) has no subgame there"
     return tree, sg.Strategy.random(tree, seed=seed), subgames
+
+
+@cache
+def refined_by(technique: str, seed: int) -> tuple[Part, ...]:
+    """The parts of a case, refined by linear program."""
+    tree, blueprint, subgames = case(seed)
+    found = sg.refine(tree, blueprint, at=subgames, technique=technique, schedule="lp")
+    return tuple(found.parts)
 
 
 def alone(blueprint: sg.Strategy, part: Part, sigma: NDArray[np.float64]) -> sg.Strategy:
@@ -47,11 +59,10 @@ def test_theorem_1(seed: int) -> None:
 
     The refined strategies are Maxmargin's, Resolve's, and halves of either and the blueprint.
     """
-    tree, blueprint, subgames = case(seed)
+    tree, blueprint, _ = case(seed)
     before = sg.exploitability(tree, blueprint).per_seat
     for name in ("maxmargin", "resolve"):
-        refined = sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp")
-        for part in refined.parts:
+        for part in refined_by(name, seed):
             p, run = part.player, engine(part.subgame.tree)
             plans = [
                 run.plan(p, sigma) for sigma in (part.sigma, part.subgame.restrict(blueprint, p))
@@ -75,10 +86,8 @@ def test_best_responses_do_reach_subgames() -> None:
     """The second half of Theorem 1 is not empty above: margins and reach are often positive."""
     count = 0
     for seed in SEEDS:
-        tree, blueprint, subgames = case(seed)
-        refined = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", schedule="lp")
-        for part in refined.parts:
-            combined = alone(blueprint, part, part.sigma)
+        for part in refined_by("maxmargin", seed):
+            combined = alone(case(seed)[1], part, part.sigma)
             count += part.margin > 1e-3 and bool(reached(combined, part).any())
     assert count >= len(SEEDS) // 2
 
@@ -88,10 +97,10 @@ def test_lp3_is_the_margin(seed: int) -> None:
     """The gadget solved by linear program reaches LP3's optimum, and by CFR+ within its gap."""
     tree, blueprint, subgames = case(seed)
     oracle, profile = oracle_of(f"random(seed={seed})"), profile_of(blueprint)
-    exact = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", schedule="lp")
+    exact = refined_by("maxmargin", seed)
     rough = sg.refine(tree, blueprint, at=subgames, technique="maxmargin", iterations=200)
-    assert len(exact.parts) == len(rough.parts) > 0
-    for part, other in zip(exact.parts, rough.parts, strict=True):
+    assert len(exact) == len(rough.parts) > 0
+    for part, other in zip(exact, rough.parts, strict=True):
         root = root_of(oracle, part.subgame, profile, part.player)
         cbv = root_values(oracle, root, profile)
         np.testing.assert_allclose(part.cbv, [cbv[s] for s in part.infosets], atol=1e-10)
@@ -107,9 +116,8 @@ def test_lp3_is_the_margin(seed: int) -> None:
 def test_the_blueprint_solves_lp2_and_has_margin_zero() -> None:
     """LP2: "The original, unrefined strategy is a solution"."""
     for seed in SEEDS:
-        tree, blueprint, subgames = case(seed)
-        refined = sg.refine(tree, blueprint, at=subgames, technique="resolve", schedule="lp")
-        for part in refined.parts:
+        tree, blueprint, _ = case(seed)
+        for part in refined_by("resolve", seed):
             p, run = part.player, engine(part.subgame.tree)
             reach = engine(tree).plan(p, blueprint.probs[p])[sequences_above(part.subgame, p)]
             plan = run.plan(p, part.subgame.restrict(blueprint, p), reach)
@@ -122,15 +130,8 @@ def test_maxmargin_is_never_below_resolve() -> None:
     """ "Where LP2 guarantees non-negative margin, we maximize it"."""
     better = 0
     for seed in SEEDS:
-        tree, blueprint, subgames = case(seed)
         margins = [
-            [
-                part.margin
-                for part in sg.refine(
-                    tree, blueprint, at=subgames, technique=name, schedule="lp"
-                ).parts
-            ]
-            for name in ("maxmargin", "resolve")
+            [part.margin for part in refined_by(name, seed)] for name in ("maxmargin", "resolve")
         ]
         for most, some in zip(*margins, strict=True):
             assert most >= some - EXACT

@@ -20,7 +20,7 @@ from subgame.games.leduc import LeducAbstract
 from subgame.papers import KEYS, Report, reproduce
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.burch2014_fig5 import abstract_equilibrium
-from subgame.papers.report import figure, panel, row
+from subgame.papers.report import Found, figure, panel, row
 
 
 @cache
@@ -168,12 +168,23 @@ def test_fig4_more_iterations_are_better() -> None:
     assert many["200"] < 0.1
 
 
+def test_cfr_d_holds_the_trunk_and_one_subgame() -> None:
+    """Peak memory is that of the two, far below that of the whole game."""
+    for name, peaks in quick("burch2014-cfr-d").data["peak_bytes"].items():
+        assert peaks["cfr-d"] < 1.1 * (peaks["trunk"] + peaks["subgame"]), name
+        assert peaks["cfr-d"] < 0.5 * peaks["whole"], name
+
+
 def test_fig4_goes_on_from_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from subgame.papers import burch2014_fig4 as fig4
 
     kept = tmp_path / "cells"
+
+    def run(pool: ThreadPoolExecutor) -> Found:
+        return fig4.run(True, 0, lambda what, share: None, executor=pool, keep=kept)
+
     with ThreadPoolExecutor(1) as pool:
-        first = fig4.run(quick=True, executor=pool, keep=kept)
+        first = run(pool)
         lines = kept.read_text().splitlines()
         kept.write_text("\n".join(lines[1:]) + "\n")  # one line of the figure is not whole
         ran: list[int] = []
@@ -184,7 +195,7 @@ def test_fig4_goes_on_from_what_was_kept(tmp_path: Path, monkeypatch: pytest.Mon
 
         line = fig4._line
         monkeypatch.setattr(fig4, "_line", watched)
-        again = fig4.run(quick=True, executor=pool, keep=kept)
+        again = run(pool)
     assert len(lines) == first.settings["cells"] == 8
     assert ran == [json.loads(lines[0])["subgame"]]
     assert again.data["exploitability"] == first.data["exploitability"]

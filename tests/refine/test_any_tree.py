@@ -16,6 +16,8 @@ import subgame as sg
 from subgame.games.holdem.cards import Deck
 from subgame.refine.depth.continuations import biased
 from subgame.refine.gadgets import TECHNIQUES, Gadget
+from subgame.refine.nested.answer import Method
+from subgame.refine.nested.nest import Nested
 from subgame.refine.refine import Refinement
 
 DECK = Deck("9TJQKA", "hs")
@@ -23,8 +25,9 @@ BOARD = "Qs 9h Th Ks"
 RANGES = ("AA,KT,QJ,TT,J9,A9", "AK,KK,QJ,JTs,KT,A9")
 """Of weight 1: a weight is the player's reach in a range tree, and chance in a sequence tree."""
 SMALL, LARGE = "all: 0.7x / cap 1", "all: 0.4x 0.7x / cap 1"
+REFERENCE = ("sequence", "cpu")
 KINDS = [("sequence", "torch"), ("ranges", "cpu"), ("ranges", "torch")]
-"""Compared with sequence trees on the CPU."""
+"""Compared with the reference."""
 AT = [f"{BOARD} Ah | cr28c/", f"{BOARD} Qh | cc/"]
 ITERATIONS = 4
 """Few, so that rounding has not yet decided between equal actions. (A bet of the pot into a player
@@ -102,6 +105,20 @@ def test_refine(kind: str, device: str, technique: str) -> None:
     assert got.after.per_seat == pytest.approx(want.after.per_seat, abs=1e-4)
 
 
+@cache
+def nested(kind: str, device: str, technique: str, method: Method) -> Nested:
+    return sg.nest(
+        compiled(kind, LARGE),
+        blueprint(kind),
+        technique=OPTIONS[technique],
+        method=method,
+        schedule="cfr",
+        iterations=ITERATIONS,
+        player=0,
+        device=device,
+    )
+
+
 @pytest.mark.parametrize(
     ("technique", "method"),
     [
@@ -114,23 +131,9 @@ def test_refine(kind: str, device: str, technique: str) -> None:
     ],
 )
 @pytest.mark.parametrize(("kind", "device"), KINDS)
-def test_nest(kind: str, device: str, technique: str, method: str) -> None:
+def test_nest(kind: str, device: str, technique: str, method: Method) -> None:
     on(kind, device)
-    found = []
-    for each, where in (("sequence", "cpu"), (kind, device)):
-        found.append(
-            sg.nest(
-                compiled(each, LARGE),
-                blueprint(each),
-                technique=OPTIONS[technique],
-                method=method,  # type: ignore[arg-type]
-                schedule="cfr",
-                iterations=ITERATIONS,
-                player=0,
-                device=where,
-            )
-        )
-    want, got = found
+    want, got = (nested(*each, technique, method) for each in (REFERENCE, (kind, device)))
     assert got.after.per_seat[0] == pytest.approx(want.after.per_seat[0], abs=1e-4)
     assert got.bound == pytest.approx(want.bound, abs=1e-4)
 
@@ -149,46 +152,47 @@ def by_class(action: str) -> str:
     return {"f": "fold", "c": "call"}.get(action[0], "raise")
 
 
+@cache
+def limited(kind: str, device: str, p: int, technique: str | None) -> float:
+    """What player `p`'s depth-limited strategy loses to a best response."""
+    tree, rough = compiled(kind, SMALL), blueprint(kind)
+    within = None if technique is None else sg.cut(tree, f"{BOARD} | c")[0]
+    game = sg.depth_limited(
+        tree,
+        rough,
+        at="before the river",
+        player=p,
+        continuations=biased(rough, 1 - p, classes=by_class),
+        within=within,
+        device=device,
+    )
+    found = sg.solve_limited(
+        game, technique=technique, schedule="cfr", iterations=ITERATIONS, device=device
+    ).strategy
+    return sg.exploitability(found.tree, found).per_seat[p]
+
+
 @pytest.mark.parametrize("technique", [None, "unsafe", "resolve", "maxmargin"])
 @pytest.mark.parametrize("p", [0, 1])
 @pytest.mark.parametrize(("kind", "device"), KINDS)
 def test_depth_limited(kind: str, device: str, p: int, technique: str | None) -> None:
     on(kind, device)
-    found = []
-    for each, where in (("sequence", "cpu"), (kind, device)):
-        tree, rough = compiled(each, SMALL), blueprint(each)
-        within = None if technique is None else sg.cut(tree, f"{BOARD} | c")[0]
-        limited = sg.depth_limited(
-            tree,
-            rough,
-            at="before the river",
-            player=p,
-            continuations=biased(rough, 1 - p, classes=by_class),
-            within=within,
-            device=where,
-        )
-        found.append(
-            sg.solve_limited(
-                limited, technique=technique, schedule="cfr", iterations=ITERATIONS, device=where
-            )
-        )
-    want, got = (each.strategy for each in found)
-    exploited = [sg.exploitability(each.tree, each).per_seat[p] for each in (want, got)]
-    assert exploited[1] == pytest.approx(exploited[0], abs=1e-4)
+    want, got = (limited(*each, p, technique) for each in (REFERENCE, (kind, device)))
+    assert got == pytest.approx(want, abs=1e-4)
+
+
+@cache
+def decomposed(kind: str, device: str) -> tuple[float, float]:
+    tree = compiled(kind, SMALL)
+    found = sg.cfr_d(tree, at="after the river", iterations=5, subgame_iterations=4, device=device)
+    whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)  # type: ignore[arg-type]
+    return sg.exploitability(tree, whole).per_seat
 
 
 @pytest.mark.parametrize(("kind", "device"), KINDS[1:])
 def test_cfr_d(kind: str, device: str) -> None:
     on(kind, device)
-    gaps = []
-    for each, where in (("sequence", "cpu"), (kind, device)):
-        tree = compiled(each, SMALL)
-        found = sg.cfr_d(
-            tree, at="after the river", iterations=5, subgame_iterations=4, device=where
-        )
-        whole = found.whole(tree, schedule="cfr", iterations=ITERATIONS)  # type: ignore[arg-type]
-        gaps.append(sg.exploitability(tree, whole).per_seat)
-    assert gaps[1] == pytest.approx(gaps[0], rel=0.01)
+    assert decomposed(kind, device) == pytest.approx(decomposed(*REFERENCE), rel=0.01)
 
 
 @pytest.mark.parametrize(("kind", "device"), KINDS)

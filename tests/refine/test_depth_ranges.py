@@ -18,10 +18,10 @@ from subgame.games import holdem
 from subgame.games.base import TERMINAL
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.refine.depth.before_cards import BeforeCards
 from subgame.refine.depth.limit import DepthLimited
 from subgame.refine.depth.off_tree import OffTree, alike, allowances
 from subgame.refine.depth.pairs import PairTables
+from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import GadgetInputs, Maxmargin, Resolve

@@ -10,7 +10,7 @@ import pytest
 
 import subgame as sg
 from helpers import depth_limited, tree_of
-from subgame.refine.depth.leaf_network import LeafNetwork, check_training
+from subgame.refine.depth.leaf_network import LeafNetwork, Training
 from subgame.refine.subgame import sequence_subgames
 from subgame.tree.files import read_tensors, write_tensors
 
@@ -215,4 +215,4 @@ def test_functions_cannot_be_saved(tmp_path: Path) -> None:
 def test_what_nothing_can_be_trained_by(change: dict[str, object], says: str) -> None:
     usual = {"layers": (8,), "epochs": 1, "batch": 1, "rate": 1e-3, "holdout": 0.0}
     with pytest.raises(sg.SubgameError, match=says):
-        check_training(**{**usual, **change})  # type: ignore[arg-type]
+        Training(**{**usual, **change})  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pytest
 
 import subgame as sg
 from subgame.games.base import Game, State
-from subgame.papers.no_limit_leduc import against_size
+from subgame.papers.no_limit_leduc_sizes import against_size
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.nested.answer import Answer
 from subgame.refine.nested.nest import Nested, nest

@@ -12,7 +12,7 @@ import subgame as sg
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.rules import Bet
 from subgame.games.no_limit import NoLimitState
-from subgame.papers.no_limit_leduc import STACKS, TABLE_3, kuhn_table
+from subgame.papers.no_limit_leduc_sizes import STACKS, TABLE_3, kuhn_table
 from subgame.refine.nested.mappings import MAPPINGS, answer, heard, mapping
 from subgame.refine.nested.translation import translate
 from subgame.tree.sequence.tree import histories_of, sequence_tree

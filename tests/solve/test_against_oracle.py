@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -63,8 +64,9 @@ def _forced(tree: SequenceTree, p: int) -> list[int]:
     return [int(side.first[i]) for i, actions in enumerate(side.actions) if len(actions) == 1]
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", SMALL + RANDOM)
+@pytest.mark.parametrize(
+    ("name", "rule"), [*product(SMALL, RULES), *zip(RANDOM, cycle(RULES), strict=False)]
+)
 def test_first_ten_iterations(name: str, rule: str) -> None:
     """Regrets, current and average strategy after each of ten iterations."""
     tree, oracle = tree_of(name), oracle_of(name)

@@ -24,7 +24,7 @@ from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.tree import Merge, RangeTree
+from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -68,9 +68,7 @@ class Spot:
 
     def tree(self) -> RangeTree:
         game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
-        tree = sg.compile(game, memory_limit="12GiB", merge=self.merge)
-        assert isinstance(tree, RangeTree)
-        return tree
+        return range_tree(sg.compile(game, memory_limit="12GiB", merge=self.merge))
 
 
 THREE, TWO = "all: 0.5x 1x a", "all: 0.5x a"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from subgame.cli.common import JsonOption, emit, stderr, stdout
+from subgame.cli.common import JsonOption, emit, option, stderr, stdout
 from subgame.errors import did_you_mean
 
 
@@ -16,12 +16,9 @@ def bench_command(
         str,
         typer.Argument(metavar="[games|holdem]", help="Small games or hold'em endgames."),
     ] = "games",
-    only: Annotated[
-        str | None,
-        typer.Option("--only", metavar="NAME", help="Run only this benchmark."),
-    ] = None,
+    only: Annotated[str | None, option("NAME", "Run only this benchmark.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Use smaller games and shorter runs.")
+        bool, option(None, "Use smaller games and shorter runs.", name="--quick")
     ] = False,
     json: JsonOption = False,
 ) -> None:

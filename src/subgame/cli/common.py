@@ -53,6 +53,19 @@ GAME_HELP = (
 )
 
 
+def option(
+    metavar: str | None,
+    help: str,
+    shown: str | bool = True,
+    *,
+    name: str | None = None,
+    **more: Any,
+) -> Any:
+    """An option of Typer's; its name is that of the parameter unless one is given."""
+    names = [] if name is None else [name]
+    return typer.Option(*names, metavar=metavar, help=help, show_default=shown, **more)
+
+
 def complete_game(incomplete: str) -> list[str]:
     """For the shell."""
     from subgame import games
@@ -75,15 +88,10 @@ StrategyArgument = Annotated[
         show_default=False,
     ),
 ]
-BlueprintOption = Annotated[
-    str | None,
-    typer.Option("--blueprint", metavar="NAME", help="Use a strategy that comes with the game."),
-]
-SecondsOption = Annotated[
-    float | None, typer.Option("--seconds", metavar="S", help="Stop after S seconds in total.")
-]
+BlueprintOption = Annotated[str | None, option("NAME", "Use a strategy that comes with the game.")]
+SecondsOption = Annotated[float | None, option("S", "Stop after S seconds in total.")]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of tables.")
+    bool, option(None, "Print one JSON object instead of tables.", name="--json")
 ]
 DEVICE_HELP = (
     "cpu, cuda (cuda:1 is the second GPU) or torch, which runs the GPU code on the CPU. A GPU is "
@@ -96,16 +104,8 @@ def complete_device(incomplete: str) -> list[str]:
     return [name for name in ("cpu", "cuda", "torch") if name.startswith(incomplete)]
 
 
-DeviceOption = Annotated[
-    str,
-    typer.Option("--device", metavar="NAME", help=DEVICE_HELP, autocompletion=complete_device),
-]
-MemoryOption = Annotated[
-    str,
-    typer.Option(
-        "--memory-limit", metavar="BYTES", help="Refuse games that need more, such as 500MB."
-    ),
-]
+DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
+MemoryOption = Annotated[str, option("BYTES", "Refuse games that need more, such as 500MB.")]
 
 
 # Output --------------------------------------------------------------------------------------
@@ -446,8 +446,8 @@ def range_memory(
     tree: RangeTree, schedule: str, memory_limit: str, storage: str = "float32"
 ) -> int:
     """Bytes that solving a hold'em tree needs; refused if they are over the limit."""
+    from subgame.memory import parse_bytes
     from subgame.solve.endgame import memory_needed
-    from subgame.tree.compile import parse_bytes
 
     needed = memory_needed(tree, schedule, storage)
     if needed > parse_bytes(memory_limit):

@@ -21,12 +21,14 @@ from subgame.cli.common import (
     complete_device,
     emit,
     iterations_text,
+    option,
     range_memory,
     stdout,
     warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
+from subgame.cli.options import grouped, written
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.solve.results import Step
     from subgame.tree.ranges.tree import Merge, RangeTree
-    from subgame.tree.strategy import Strategy
 
 T = TypeVar("T")
 BETS = "0.5x 1x a"
@@ -46,23 +47,12 @@ def _complete_schedule(incomplete: str) -> list[str]:
     return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
 
 
-def _spot(name: str, metavar: str, help: str, show_default: str | bool = False) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, show_default=show_default)
+def _run(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
+    return option(metavar, help, shown, rich_help_panel="Solving", **more)
 
 
-def _run(name: str, metavar: str, help: str, show_default: str | bool = False, **more: Any) -> Any:
-    return typer.Option(
-        name,
-        metavar=metavar,
-        help=help,
-        show_default=show_default,
-        rich_help_panel="Solving",
-        **more,
-    )
-
-
-def _show(name: str, metavar: str | None, help: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, rich_help_panel="Output")
+def _show(metavar: str | None, help: str, **more: Any) -> Any:
+    return option(metavar, help, rich_help_panel="Output", **more)
 
 
 FileArgument = Annotated[
@@ -74,102 +64,136 @@ FileArgument = Annotated[
         "saved by --out, which is shown without solving it again.",
     ),
 ]
-BoardOption = Annotated[
-    str | None, _spot("--board", "CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.")
-]
-PotOption = Annotated[
-    int | None, _spot("--pot", "CHIPS", "Chips in the pot, half from each player.")
-]
-StackOption = Annotated[
-    str | None, _spot("--stack", "CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.")
-]
-OopOption = Annotated[
-    str | None, _spot("--oop", "RANGE", "Range of the player out of position.", "random")
-]
-IpOption = Annotated[
-    str | None, _spot("--ip", "RANGE", "Range of the player in position.", "random")
-]
-BetsOption = Annotated[
-    str | None, _spot("--bets", "SIZES", "Sizes of bets and raises; see above.", BETS)
-]
-MinBetOption = Annotated[
-    int | None, _spot("--min-bet", "CHIPS", "The smallest bet: the big blind.", "1")
-]
-TargetOption = Annotated[
-    str | None,
-    _run("--target", "E", "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).", TARGET),
-]
-IterationsOption = Annotated[int | None, _run("--iterations", "N", "Stop after N iterations.")]
-TimeOption = Annotated[float | None, _run("--seconds", "S", "Stop after S seconds.")]
-ScheduleOption = Annotated[
-    str,
-    _run(
-        "--schedule",
-        "NAME",
-        "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
-        True,
-        autocompletion=_complete_schedule,
-    ),
-]
-StorageOption = Annotated[
-    str,
-    _run(
-        "--storage",
-        "KIND",
-        "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
-        True,
-    ),
-]
-NoMergeOption = Annotated[
-    bool,
-    _run(
-        "--no-merge",
-        "",
-        "Do not merge hands and boards that differ only by suit. Slower, but a saved solution can "
-        "then be refined board by board.",
-    ),
-]
-OldNoMergeOption = Annotated[bool, _run("--apart", "", "The old name of --no-merge.", hidden=True)]
-ThreadsOption = Annotated[int | None, _run("--threads", "N", "Number of CPU threads.", "all")]
-SolvedOn = Annotated[
-    str, _run("--device", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
-]
-LimitOption = Annotated[
-    str, _run("--memory-limit", "BYTES", "Refuse spots that need more, such as 500MB.", True)
-]
-LineOption = Annotated[
-    str | None,
-    _show("--line", "ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
-]
-OutOption = Annotated[
-    Path | None, _show("--out", "FILE", "Save the spot and its strategy as FILE.safetensors.")
-]
-PrintJson = Annotated[bool, _show("--json", None, "Print one JSON object instead of tables.")]
 
 
+@dataclass(frozen=True)
+class Spot:
+    """A hold'em spot."""
+
+    board: Annotated[
+        str | None, option("CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
+    ] = None
+    pot: Annotated[
+        int | None, option("CHIPS", "Chips in the pot, half from each player.", False)
+    ] = None
+    stack: Annotated[
+        str | None, option("CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
+    ] = None
+    oop: Annotated[
+        str | None, option("RANGE", "Range of the player out of position.", "random")
+    ] = None
+    ip: Annotated[str | None, option("RANGE", "Range of the player in position.", "random")] = None
+    bets: Annotated[str | None, option("SIZES", "Sizes of bets and raises; see above.", BETS)] = (
+        None
+    )
+    min_bet: Annotated[int | None, option("CHIPS", "The smallest bet: the big blind.", "1")] = None
+
+    def game(self, file: Path | None) -> Holdem:
+        """The spot that the options or a file describe."""
+        import subgame as sg
+
+        bets = BETS if self.bets is None else self.bets
+        sizes = _read("--bets", sg.holdem.BetSizes.parse, bets, "postflop")
+        if file is not None:
+            return sg.holdem.libratus.read(file, sizes)
+        if self.board is None or self.pot is None or self.stack is None:
+            missing = next(key for key in ("board", "pot", "stack") if getattr(self, key) is None)
+            raise SubgameError(
+                f"--{missing} is missing. Give --board, --pot and --stack, or a file."
+            )
+        check_least("min_bet", self.min_bet)
+        ranges = [
+            _read(f"--{seat}", sg.holdem.Range.parse, "random" if text is None else text)
+            for seat, text in (("oop", self.oop), ("ip", self.ip))
+        ]
+        stacks = _stacks(self.stack)
+        return sg.holdem.endgame(
+            self.board, self.pot, stacks, ranges, sizes, big_blind=self.min_bet or 1
+        )
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How a spot is solved."""
+
+    target: Annotated[
+        str | None,
+        _run(
+            "E",
+            "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).",
+            TARGET,
+        ),
+    ] = None
+    iterations: Annotated[int | None, _run("N", "Stop after N iterations.")] = None
+    seconds: Annotated[float | None, _run("S", "Stop after S seconds.")] = None
+    schedule: Annotated[
+        str,
+        _run(
+            "NAME",
+            "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
+            True,
+            autocompletion=_complete_schedule,
+        ),
+    ] = "hs-dcfr"
+    threads: Annotated[int | None, _run("N", "Number of CPU threads.", "all")] = None
+    device: Annotated[str, _run("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = "cpu"
+    storage: Annotated[
+        str,
+        _run(
+            "KIND",
+            "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
+            True,
+        ),
+    ] = "float32"
+    no_merge: Annotated[
+        bool,
+        _run(
+            "",
+            name="--no-merge",
+            help="Do not merge hands and boards that differ only by suit. Slower, but a saved "
+            "solution can then be refined board by board.",
+        ),
+    ] = False
+    apart: Annotated[
+        bool, _run("", name="--apart", help="The old name of --no-merge.", hidden=True)
+    ] = False
+    memory_limit: Annotated[
+        str, _run("BYTES", "Refuse spots that need more, such as 500MB.", True)
+    ] = "8GiB"
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """When to stop, as it was given."""
+        return {name: getattr(self, name) for name in ("target", "iterations", "seconds")}
+
+    @property
+    def apart_given(self) -> bool | None:
+        """Whether merging was refused, under either name."""
+        return self.no_merge or self.apart or None
+
+    @property
+    def merge(self) -> Merge:
+        """Which hands and boards that differ only by suit are merged; on a GPU never hands."""
+        return False if self.apart_given else True if self.device == "cpu" else "boards"
+
+
+@grouped
 def endgame_command(
+    *,
     context: typer.Context,
     file: FileArgument = None,
-    board: BoardOption = None,
-    pot: PotOption = None,
-    stack: StackOption = None,
-    oop: OopOption = None,
-    ip: IpOption = None,
-    bets: BetsOption = None,
-    min_bet: MinBetOption = None,
-    target: TargetOption = None,
-    iterations: IterationsOption = None,
-    seconds: TimeOption = None,
-    schedule: ScheduleOption = "hs-dcfr",
-    threads: ThreadsOption = None,
-    device: SolvedOn = "cpu",
-    storage: StorageOption = "float32",
-    no_merge: NoMergeOption = False,
-    apart: OldNoMergeOption = False,
-    memory_limit: LimitOption = "8GiB",
-    line: LineOption = None,
-    out: OutOption = None,
-    json: PrintJson = False,
+    spot: Spot,
+    solving: Solving,
+    line: Annotated[
+        str | None,
+        _show("ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
+    ] = None,
+    out: Annotated[
+        Path | None, _show("FILE", "Save the spot and its strategy as FILE.safetensors.")
+    ] = None,
+    json: Annotated[
+        bool, _show(None, "Print one JSON object instead of tables.", name="--json")
+    ] = False,
 ) -> None:
     """Solve a hold'em spot on the flop, turn or river, hand by hand.
 
@@ -204,32 +228,18 @@ def endgame_command(
 
     subgame endgame spot.safetensors --line 'c r250' --json
     """
-    given = {
-        "--board": board,
-        "--pot": pot,
-        "--stack": stack,
-        "--oop": oop,
-        "--ip": ip,
-        "--min-bet": min_bet,
-    }
-    limits = {"--target": target, "--iterations": iterations, "--seconds": seconds}
+    described = vars(spot) | {"bets": None}
     if file is not None:
-        _refuse(f"The file {file} defines the spot", given)
+        _refuse(f"The file {file} defines the spot", described)
     check_saved("--out", out)
-    check_device(device, threads)
+    check_device(solving.device, solving.threads)
     if file is not None and file.suffix == SAVED:
-        _refuse(
-            f"The file {file} is already solved",
-            {"--bets": bets, **limits, "--out": out, "--no-merge": no_merge or apart or None},
-        )
-        shown = _saved(file, memory_limit, threads, device, line)
+        more = {"out": out, "no_merge": solving.apart_given}
+        _refuse(f"The file {file} is already solved", {"bets": spot.bets} | solving.limits | more)
+        shown = _saved(file, solving, line)
     else:
-        game = _game(file, given, BETS if bets is None else bets)
-        merge = not (no_merge or apart)
-        job = Job.checked(
-            game, line, schedule, target, iterations, seconds, threads, device, storage, merge
-        )
-        shown = job.run(memory_limit, out)
+        job = Job.checked(spot.game(file), line, solving)
+        shown = job.run(out)
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
@@ -242,34 +252,10 @@ def endgame_command(
 
 # Reading the command line --------------------------------------------------------------------
 def _refuse(why: str, given: dict[str, Any]) -> None:
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
-            raise SubgameError(f"{why}, so {option} cannot be given with it.")
-
-
-def _game(file: Path | None, given: dict[str, Any], bets: str) -> Holdem:
-    """The spot that the options or a file describe."""
-    import subgame as sg
-
-    sizes = _read("--bets", sg.holdem.BetSizes.parse, bets, "postflop")
-    if file is not None:
-        return sg.holdem.libratus.read(file, sizes)
-    for option in ("--board", "--pot", "--stack"):
-        if given[option] is None:
-            raise SubgameError(f"{option} is missing. Give --board, --pot and --stack, or a file.")
-    check_least("min_bet", given["--min-bet"])
-    ranges = [
-        _read(option, sg.holdem.Range.parse, "random" if given[option] is None else given[option])
-        for option in ("--oop", "--ip")
-    ]
-    return sg.holdem.endgame(
-        given["--board"],
-        given["--pot"],
-        _stacks(given["--stack"]),
-        ranges,
-        sizes,
-        big_blind=given["--min-bet"] or 1,
-    )
+            option = name.replace("_", "-")
+            raise SubgameError(f"{why}, so --{option} cannot be given with it.")
 
 
 def _read(option: str, parse: Callable[..., T], *text: str) -> T:
@@ -315,92 +301,67 @@ class Job:
 
     game: Holdem
     line: str | None
-    schedule: str
+    solving: Solving
     target: float | None  # in chips
-    iterations: int | None
-    seconds: float | None
-    threads: int | None
-    device: str
-    storage: str
-    merge: bool
-    """Whether hands and boards that differ only by suit are merged."""
 
     @classmethod
-    def checked(
-        cls,
-        game: Holdem,
-        line: str | None,
-        schedule: str,
-        target: str | None,
-        iterations: int | None,
-        seconds: float | None,
-        threads: int | None,
-        device: str,
-        storage: str,
-        merge: bool,
-    ) -> Self:
+    def checked(cls, game: Holdem, line: str | None, solving: Solving) -> Self:
         """Check everything before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
         from subgame.solve.solver import Limits
 
         follow_line(game, line or "")
-        if storage not in BYTES:
-            raise did_you_mean("storage", storage, BYTES)
-        check_range_schedule(schedule)
-        check_least("threads", threads)
-        wanted = TARGET if target is None and iterations is None and seconds is None else target
+        if solving.storage not in BYTES:
+            raise did_you_mean("storage", solving.storage, BYTES)
+        check_range_schedule(solving.schedule)
+        check_least("threads", solving.threads)
+        limited = any(value is not None for value in solving.limits.values())
+        wanted = solving.target if limited else TARGET
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
-        Limits(iterations, seconds, chips)
-        return cls(
-            game, line, schedule, chips, iterations, seconds, threads, device, storage, merge
-        )
+        Limits(solving.iterations, solving.seconds, chips)
+        return cls(game, line, solving, chips)
 
-    def run(self, memory_limit: str, out: Path | None) -> Shown:
+    def run(self, out: Path | None) -> Shown:
         """Solve; Ctrl-C keeps the result so far."""
         import subgame as sg
-        from subgame.solve.endgame import Endgame
+        from subgame.solve.endgame import Endgame, save
 
+        how = self.solving
         with Meter("the endgame") as meter:
-            # On a GPU hands are never merged, whatever the tree has.
-            merge: Merge = False if not self.merge else True if self.device == "cpu" else "boards"
-            tree = _compile(self.game, memory_limit, self.storage, merge, meter)
-            needed = range_memory(tree, self.schedule, memory_limit, self.storage)
+            tree = _compile(self.game, how, meter)
+            needed = range_memory(tree, how.schedule, how.memory_limit, how.storage)
             _quote(tree, needed, meter)
-            if self.device == "cpu":  # a GPU's kernels are compiled for each betting tree
-                warm_up_ranges(meter, self.schedule, self.storage)
+            if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
+                warm_up_ranges(meter, how.schedule, how.storage)
             meter.update("Solving the endgame")
             result = sg.solve(
                 tree,
-                self.schedule,
+                how.schedule,
                 target=self.target,
-                iterations=self.iterations,
-                seconds=self.seconds,
-                threads=self.threads,
-                device=self.device,
-                storage=self.storage,
+                iterations=how.iterations,
+                seconds=how.seconds,
+                threads=how.threads,
+                device=how.device,
+                storage=how.storage,
                 progress=_progress(meter, tree),
             )
-            failure = _write(result.strategy, out)
+            failure = written((out, lambda path: save(result.strategy, path)))
             meter.update("Computing EV and equity")
-            solved = Endgame.of(result.strategy, self.threads, self.device)
+            solved = Endgame.of(result.strategy, how.threads, how.device)
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
-def _compile(
-    game: Holdem, memory_limit: str, storage: str, merge: Merge, meter: Meter
-) -> RangeTree:
+def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
     import subgame as sg
+    from subgame.memory import parse_bytes
     from subgame.solve.endgame import BYTES
-    from subgame.tree.compile import parse_bytes
-    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.ranges.tree import range_tree
 
     def dealt(boards: int) -> None:
         meter.update("Dealing the boards", f"{boards:,} boards")
 
-    limit = parse_bytes(memory_limit) * BYTES["float32"] / BYTES[storage]
-    tree = sg.compile(game, memory_limit=limit, merge=merge, progress=dealt)
-    assert isinstance(tree, RangeTree)
-    return tree
+    limit = parse_bytes(how.memory_limit) * BYTES["float32"] / BYTES[how.storage]
+    return range_tree(sg.compile(game, memory_limit=limit, merge=how.merge, progress=dealt))
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
@@ -421,31 +382,15 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
     return step
 
 
-def _write(strategy: Strategy, out: Path | None) -> SubgameError | None:
-    """Save; an error is returned and shown after the result, which must not be lost."""
-    from subgame.solve.endgame import save
-
-    if out is not None:
-        try:
-            save(strategy, out)
-        except SubgameError as error:
-            return error
-        except OSError as error:
-            return SubgameError(f"{out} could not be written: {error}.")
-    return None
-
-
-def _saved(
-    file: Path, memory_limit: str, threads: int | None, device: str, line: str | None
-) -> Shown:
+def _saved(file: Path, how: Solving, line: str | None) -> Shown:
     """A saved solution."""
     import subgame as sg
     from subgame.solve.endgame import Endgame, load, memory_needed
 
     with Meter("the endgame"):
-        strategy = load(file, memory_limit=memory_limit)
-        solved = Endgame.of(strategy, threads, device)
-        gap = sg.exploitability(solved.tree, strategy, device=device)
+        strategy = load(file, memory_limit=how.memory_limit)
+        solved = Endgame.of(strategy, how.threads, how.device)
+        gap = sg.exploitability(solved.tree, strategy, device=how.device)
     made = strategy.notes
     iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
     name = made.get("schedule", "dcfr")

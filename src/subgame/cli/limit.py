@@ -15,13 +15,9 @@ import typer
 
 from subgame.cli.common import (
     SAVED,
-    BlueprintOption,
     GameArgument,
-    JsonOption,
     MemoryOption,
     Meter,
-    SecondsOption,
-    StrategyArgument,
     check_least,
     check_player,
     check_readable,
@@ -29,13 +25,22 @@ from subgame.cli.common import (
     compile_game,
     emit,
     load_game,
+    option,
     stdout,
     warm_up,
 )
-from subgame.cli.exploit import check_one, named_strategy
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
-from subgame.cli.refine import where
+from subgame.cli.options import (
+    Given,
+    Output,
+    PlayerOption,
+    Stop,
+    check_exact,
+    grouped,
+    written,
+)
+from subgame.cli.refine import places
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
@@ -56,123 +61,129 @@ LEAST_ROLLOUTS = 2
 SELF = 10
 """Default number of continuations from self-play, as in the paper's Fig. 2."""
 
-AtOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--at",
-        metavar="WHERE",
-        help="The limit: a frontier of the game ('after round 1' in leduc), a public state, "
-        "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
-        show_default=False,
-    ),
-]
-WayOption = Annotated[
-    str | None,
-    typer.Option(
-        "--continuations",
-        metavar="KIND",
-        help="The strategies that the opponent may choose from at the limit. bias: the blueprint "
-        "biased towards each action. self: best responses found by self-play. all: every pure "
-        "strategy. none: only the blueprint.",
-        show_default="bias",
-    ),
-]
-CountOption = Annotated[
-    int | None,
-    typer.Option(
-        "--count",
-        metavar="K",
-        help="Offer at most K continuations, including the blueprint.",
-        show_default=f"bias: all, self: {SELF}",
-    ),
-]
-PlayerOption = Annotated[
-    int | None,
-    typer.Option("--player", metavar="0|1", help="Only this player; by default both."),
-]
+
+@dataclass(frozen=True)
+class Where:
+    """A depth limit, and what the opponent may choose from there."""
+
+    at: Annotated[
+        list[str] | None,
+        option(
+            "WHERE",
+            "The limit: a frontier of the game ('after round 1' in leduc), a public state, "
+            "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
+            False,
+        ),
+    ] = None
+    continuations: Annotated[
+        str | None,
+        option(
+            "KIND",
+            "The strategies that the opponent may choose from at the limit. bias: the "
+            "blueprint biased towards each action. self: best responses found by self-play. all: "
+            "every pure strategy. none: only the blueprint.",
+            "bias",
+        ),
+    ] = None
+    count: Annotated[
+        int | None,
+        option(
+            "K",
+            "Offer at most K continuations, including the blueprint.",
+            f"bias: all, self: {SELF}",
+        ),
+    ] = None
+    player: PlayerOption = None
+
+    def check(self) -> None:
+        """Refuse unknown kinds of continuations and players."""
+        if self.continuations is not None and self.continuations not in WAYS:
+            raise did_you_mean("kind of continuations", self.continuations, WAYS)
+        check_least("count", self.count)
+        if self.count is not None and self.continuations in ("all", "none"):
+            raise SubgameError(f"--count does not apply to --continuations {self.continuations}.")
+        check_player(self.player)
 
 
-def limit_command(
-    context: typer.Context,
-    game: GameArgument,
-    strategy: StrategyArgument = None,
-    blueprint: BlueprintOption = None,
-    at: AtOption = None,
+@dataclass(frozen=True)
+class Leaves:
+    """The values at a depth limit."""
+
     leaves: Annotated[
         str,
-        typer.Option(
-            "--leaves",
-            metavar="KIND",
-            help="The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
+        option(
+            "KIND",
+            "The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
             "saved by subgame train, which also contains the limit and the continuations.",
         ),
-    ] = "exact",
-    continuations: WayOption = None,
-    count: CountOption = None,
+    ] = "exact"
     rollouts: Annotated[
         int | None,
-        typer.Option(
-            "--rollouts",
-            metavar="N",
-            help="With --leaves rollout: rollouts per history and pair of continuations.",
-            show_default="1000",
+        option(
+            "N", "With --leaves rollout: rollouts per history and pair of continuations.", "1000"
         ),
-    ] = None,
-    player: PlayerOption = None,
+    ] = None
     weaken: Annotated[
         bool,
-        typer.Option(
-            "--weaken",
-            help="Lower the values of continuations that do better than the blueprint to the "
+        option(
+            None,
+            "Lower the values of continuations that do better than the blueprint to the "
             "blueprint's value.",
+            name="--weaken",
         ),
-    ] = False,
+    ] = False
     penalty: Annotated[
-        float,
-        typer.Option(
-            "--penalty",
-            metavar="X",
-            help="Subtract X from the value of every continuation but the blueprint.",
-        ),
-    ] = 0.0,
+        float, option("X", "Subtract X from the value of every continuation but the blueprint.")
+    ] = 0.0
+
+    @property
+    def network(self) -> Path | None:
+        """The file of networks."""
+        return Path(self.leaves) if self.leaves.endswith(SAVED) else None
+
+    def check(self, where: Where) -> None:
+        """Refuse what does not fit together."""
+        if self.network is None and self.leaves not in LEAVES:
+            raise did_you_mean("kind of leaf values", self.leaves, [*LEAVES, "FILE.safetensors"])
+        if self.network is not None:
+            check_readable("--leaves", self.network, SAVED_NETWORKS)
+            for option in ("continuations", "count"):
+                if getattr(where, option) is not None:
+                    raise SubgameError(
+                        f"The file {self.network} contains its continuations, so --{option} cannot "
+                        "be given with it."
+                    )
+        if self.rollouts is not None and self.leaves != "rollout":
+            raise SubgameError("--rollouts only applies to --leaves rollout.")
+        check_least("rollouts", self.rollouts, LEAST_ROLLOUTS)
+        if not 0 <= self.penalty < math.inf:
+            raise ArgumentError("penalty", f"must be a number of at least 0, not {self.penalty:g}.")
+
+
+@grouped
+def limit_command(
+    *,
+    context: typer.Context,
+    game: GameArgument,
+    given: Given,
+    where: Where,
+    leaves: Leaves,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}.",
-        ),
+        option("NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."),
     ] = "lp",
-    iterations: Annotated[
-        int | None, typer.Option("--iterations", metavar="N", help="Stop after N iterations.")
-    ] = None,
-    seconds: SecondsOption = None,
-    gap: Annotated[
-        float | None,
-        typer.Option(
-            "--gap",
-            metavar="E",
-            help="Stop when the NashConv of the depth-limited game is at most E.",
-        ),
-    ] = None,
+    stop: Stop,
     best_below: Annotated[
         bool,
-        typer.Option(
-            "--best-below",
-            help="Also evaluate the solution with best play below the limit instead of the "
+        option(
+            None,
+            "Also evaluate the solution with best play below the limit instead of the "
             "blueprint. This solves a linear program of the whole game.",
+            name="--best-below",
         ),
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="N", help="Seed of rollouts and of the random strategy."),
-    ] = 0,
     memory_limit: MemoryOption = "8GiB",
-    json: JsonOption = False,
+    output: Output,
 ) -> None:
     """Solve a game down to a depth limit.
 
@@ -195,32 +206,30 @@ def limit_command(
 
     subgame limit leduc rough.safetensors --leaves leaves.safetensors
     """
-    check_one(strategy, blueprint)
-    network = Path(leaves) if leaves.endswith(SAVED) else None
-    _check(leaves, network, continuations, count, rollouts, schedule, iterations, seconds, gap)
-    check_player(player)
-    check_least("seed", seed, 0)
-    if not 0 <= penalty < math.inf:
-        raise ArgumentError("penalty", f"must be a number of at least 0, not {penalty:g}.")
-    check_saved("--out", out)
+    given.check()
+    where.check()
+    leaves.check(where)
+    _check_schedule(schedule, stop)
+    check_least("seed", given.seed, 0)
+    check_saved("--out", output.out)
 
     import subgame as sg
     from subgame.solve.solver import whole_solves
 
-    began = time.perf_counter()
+    began, network = time.perf_counter(), leaves.network
     rules = load_game(game)
     refuse_holdem(rules)
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = named_strategy(rules, tree, strategy, blueprint, seed)
+        rough = given.read(rules, tree)
         warm_up(meter, schedule)
         if network is not None:
-            limit = Limit.trained(network, tree, rough, at, player)
+            limit = Limit.trained(network, tree, rough, where)
         else:
             values: Evaluator = sg.exact
-            if leaves == "rollout":
-                values = sg.Rollouts(1000 if rollouts is None else rollouts, seed)
-            limit = Limit.made(tree, rough, at, player, values, continuations, count, meter)
+            if leaves.leaves == "rollout":
+                values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
+            limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {rules} down to the depth limit")
         several = whole_solves() if len(limit.players) > 1 else nullcontext()
         with several:
@@ -233,22 +242,21 @@ def limit_command(
                         player=p,
                         continuations=limit.offered[p],
                         values=limit.values[p],
-                        weaken=weaken,
-                        penalty=penalty,
+                        weaken=leaves.weaken,
+                        penalty=leaves.penalty,
                     ),
                     schedule=schedule,
-                    iterations=iterations,
-                    seconds=seconds,
-                    gap=gap,
+                    **vars(stop),
                 )
                 for p in limit.players
             ]
         found = Found.of(limit, solved, best_below, meter, began)
-    failure = _write(found, out)
-    if json:
-        emit(found.as_dict(leaves) | ({"out": str(out)} if out is not None and not failure else {}))
+    out, failure = output.out, written((output.out, found.strategy.save))
+    if output.json:
+        saved = {"out": str(out)} if out is not None and not failure else {}
+        emit(found.as_dict(leaves.leaves) | saved)
     else:
-        show(stdout(), found, Line.of(context), leaves, out)
+        show(stdout(), found, Line.of(context), leaves.leaves, out)
     if failure:
         raise failure
     if any(each.result.stopped == "interrupted" for each in solved):
@@ -256,15 +264,6 @@ def limit_command(
 
 
 # Before --------------------------------------------------------------------------------------
-def check_way(way: str | None, count: int | None) -> None:
-    """Refuse unknown kinds of continuations."""
-    if way is not None and way not in WAYS:
-        raise did_you_mean("kind of continuations", way, WAYS)
-    check_least("count", count)
-    if count is not None and way in ("all", "none"):
-        raise SubgameError(f"--count does not apply to --continuations {way}.")
-
-
 def refuse_holdem(rules: Game) -> None:
     """Refuse hold'em, whose trees are too large for the tables of this command."""
     import subgame as sg
@@ -276,46 +275,17 @@ def refuse_holdem(rules: Game) -> None:
         )
 
 
-def _check(
-    leaves: str,
-    network: Path | None,
-    way: str | None,
-    count: int | None,
-    rollouts: int | None,
-    schedule: str,
-    iterations: int | None,
-    seconds: float | None,
-    gap: float | None,
-) -> None:
-    """Check everything before the game is compiled, which may take a while."""
+def _check_schedule(schedule: str, stop: Stop) -> None:
+    """Check how to solve before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits
 
-    if network is None and leaves not in LEAVES:
-        raise did_you_mean("kind of leaf values", leaves, [*LEAVES, "FILE.safetensors"])
-    check_way(way, count)
-    if network is not None:
-        check_readable("--leaves", network, SAVED_NETWORKS)
-        for option, given in (("--continuations", way), ("--count", count)):
-            if given is not None:
-                raise SubgameError(
-                    f"The file {network} contains its continuations, so {option} cannot be given "
-                    "with it."
-                )
-    if rollouts is not None and leaves != "rollout":
-        raise SubgameError("--rollouts only applies to --leaves rollout.")
-    check_least("rollouts", rollouts, LEAST_ROLLOUTS)
-    limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
-    if schedule.strip().lower() != "lp":
-        plan = parse(schedule)
-        if plan.responder >= 0 or plan.sampling not in ("none", "public"):
-            raise SubgameError(f"The schedule {schedule} does not solve depth-limited games.")
-        Limits.to_gap(iterations, seconds, gap)
+    if schedule.strip().lower() == "lp":
+        check_exact(vars(stop))
         return
-    for name, value in limits.items():
-        if value is not None:
-            raise SubgameError(
-                f"--{name} does not apply to the schedule lp, which solves a game exactly."
-            )
+    plan = parse(schedule)
+    if plan.responder >= 0 or plan.sampling not in ("none", "public"):
+        raise SubgameError(f"The schedule {schedule} does not solve depth-limited games.")
+    Limits(**vars(stop))
 
 
 @dataclass(frozen=True)
@@ -342,18 +312,15 @@ class Limit:
         cls,
         tree: PublicTree,
         blueprint: Strategy,
-        at: Sequence[str] | None,
-        player: int | None,
+        where: Where,
         values: Evaluator,
-        way: str | None,
-        count: int | None,
         meter: Meter,
     ) -> Self:
         """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg
 
-        subgames = sg.cut(tree, where(tree, at))
-        players = (0, 1) if player is None else (player,)
+        subgames, way = sg.cut(tree, places(tree, where.at)), where.continuations
+        players = (0, 1) if where.player is None else (where.player,)
         offered: dict[int, Continuations | None] = {}
         for p in players:
             meter.update(f"Computing continuations of player {1 - p}")
@@ -363,24 +330,19 @@ class Limit:
                 offered[p] = sg.all_pure(tree, at=subgames, player=1 - p)
             elif way == "self":
                 offered[p] = sg.self_generated(
-                    tree, blueprint, at=subgames, player=p, count=count or SELF
+                    tree, blueprint, at=subgames, player=p, count=where.count or SELF
                 )
             else:
-                offered[p] = sg.biased(blueprint, 1 - p)[:count]
-        return cls(tree, blueprint, subgames, dict.fromkeys(players, values), offered, at or ())
+                offered[p] = sg.biased(blueprint, 1 - p)[: where.count]
+        each = dict.fromkeys(players, values)
+        return cls(tree, blueprint, subgames, each, offered, where.at or ())
 
     @classmethod
-    def trained(
-        cls,
-        path: Path,
-        tree: PublicTree,
-        blueprint: Strategy,
-        at: Sequence[str] | None,
-        player: int | None,
-    ) -> Self:
+    def trained(cls, path: Path, tree: PublicTree, blueprint: Strategy, where: Where) -> Self:
         """The limit that a file of networks was trained for."""
         import subgame as sg
 
+        at, player = where.at, where.player
         networks = sg.load_leaf_networks(path, tree)
         learned_at = jsonlib.loads(next(iter(networks.values())).notes.get("at", "[]"))
         if at and list(at) != learned_at:
@@ -394,7 +356,7 @@ class Limit:
         return cls(
             tree,
             blueprint,
-            sg.cut(tree, where(tree, learned_at)),
+            sg.cut(tree, places(tree, learned_at)),
             {p: networks[p] for p in players},
             {p: networks[p].continuations for p in players},
             learned_at,
@@ -403,16 +365,3 @@ class Limit:
 
 def _places(at: Sequence[str]) -> str:
     return "at " + " and ".join(f"'{name}'" for name in at)
-
-
-# After ---------------------------------------------------------------------------------------
-def _write(found: Found, out: Path | None) -> SubgameError | None:
-    """Save; an error is returned and shown after the result, which must not be lost."""
-    try:
-        if out is not None:
-            found.strategy.save(out)
-    except SubgameError as error:
-        return error
-    except OSError as error:
-        return SubgameError(f"{out} could not be written: {error}.")
-    return None

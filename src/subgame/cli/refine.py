@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from subgame.cli.common import (
     GAME_HELP,
     SAVED,
-    BlueprintOption,
-    DeviceOption,
-    JsonOption,
-    MemoryOption,
     Meter,
     SecondsOption,
-    StrategyArgument,
     check_device,
     check_least,
     check_player,
     check_range_schedule,
-    check_saved,
-    check_writable,
     compile_game,
     complete_game,
     emit,
     load_game,
+    option,
     range_memory,
     stdout,
     warm_up,
     warm_up_ranges,
 )
-from subgame.cli.exploit import check_one, named_strategy, read_strategy
+from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
+from subgame.cli.options import (
+    Given,
+    PlayerOption,
+    Plotted,
+    ThreadedPlace,
+    check_exact,
+    grouped,
+    written,
+)
 from subgame.cli.refine_view import show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
@@ -50,8 +54,6 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
-ROOT = "root"
-"""Where a hold'em tree is refined by default."""
 
 
 GameOrSpot = Annotated[
@@ -70,120 +72,130 @@ def _complete_technique(incomplete: str) -> list[str]:
     return [name for name in TECHNIQUES if name.startswith(incomplete)]
 
 
-def refine_command(
-    context: typer.Context,
-    game: GameOrSpot,
-    strategy: StrategyArgument = None,
-    blueprint: BlueprintOption = None,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="WHERE",
-            help="Where subgames start: a frontier of the game ('after round 1' in leduc), a "
-            "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
-            "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
-            "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
-            show_default="root in hold'em",
-        ),
-    ] = None,
-    technique_name: Annotated[
+@dataclass(frozen=True)
+class Techniques:
+    """The techniques that are compared, and their options."""
+
+    technique: Annotated[
         str,
-        typer.Option(
-            "--technique",
-            metavar="NAME",
-            help=f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
+        option(
+            "NAME",
+            f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
             "compared in a table.",
             autocompletion=_complete_technique,
         ),
-    ] = "resolve",
-    schedule: Annotated[
-        str | None,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
-            show_default="pdcfr+; distributional: cfr+; hold'em: dcfr",
-        ),
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", metavar="N", help="Stop each subgame after N iterations."),
-    ] = None,
-    seconds: SecondsOption = None,
-    gap: Annotated[
-        float | None,
-        typer.Option(
-            "--gap",
-            metavar="E",
-            help="Stop each subgame when the NashConv of its gadget game is at most E.",
-        ),
-    ] = None,
-    player: Annotated[
-        int | None,
-        typer.Option("--player", metavar="0|1", help="Refine only this player's strategy."),
-    ] = None,
+    ] = "resolve"
     split: Annotated[
         bool | None,
-        typer.Option(
-            "--split/--no-split",
-            help="Reach techniques: split gifts among subgames (safe) or not.",
-            show_default="split",
+        option(
+            None,
+            "Reach techniques: split gifts among subgames (safe) or not.",
+            "split",
+            name="--split/--no-split",
         ),
-    ] = None,
+    ] = None
     scale: Annotated[
-        float | None,
-        typer.Option(
-            "--scale",
-            metavar="X",
-            help="Reach techniques: multiply gifts by X (safe up to 1).",
-            show_default="1",
-        ),
-    ] = None,
+        float | None, option("X", "Reach techniques: multiply gifts by X (safe up to 1).", "1")
+    ] = None
     refined: Annotated[
         float | None,
-        typer.Option(
-            "--refined",
-            metavar="EPS",
-            help="The opponent makes every choice at the root with at least this probability, so "
+        option(
+            "EPS",
+            "The opponent makes every choice at the root with at least this probability, so "
             "that the answer to mistakes is good too.",
         ),
-    ] = None,
+    ] = None
     form: Annotated[
         str | None,
-        typer.Option(
-            "--form",
-            metavar="FORM",
-            help="Distributional techniques: how the opponent enters, respond or hedge.",
-            show_default="hedge",
+        option(
+            "FORM", "Distributional techniques: how the opponent enters, respond or hedge.", "hedge"
         ),
-    ] = None,
+    ] = None
     keep_safe: Annotated[
         bool,
-        typer.Option(
-            "--keep-safe",
-            help="Estimate techniques: also keep the safety conditions of resolve.",
+        option(
+            None,
+            "Estimate techniques: also keep the safety conditions of resolve.",
+            name="--keep-safe",
         ),
-    ] = False,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads", metavar="N", help="Number of CPU threads in hold'em.", show_default="all"
+    ] = False
+
+    def gadgets(self) -> list[Gadget]:
+        """The gadgets that are asked for, each once."""
+        text = self.technique
+        names = [name.strip().lower().replace("_", "-") for name in text.split(",") if name.strip()]
+        if names == ["all"]:  # estimate is the same as estimate-resolve
+            names = [name for name in TECHNIQUES if name != "estimate"]
+        if not names:
+            raise SubgameError("--technique is empty; give a technique such as resolve.")
+        return [self._gadget(name) for name in dict.fromkeys(names)]
+
+    def _gadget(self, name: str) -> Gadget:
+        """A gadget with its options; options that would have no effect are refused."""
+        made = technique(name)
+        known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
+        gifts = [key for key, each in known.items() if each.gifts != "none"]
+        random = [key for key, each in known.items() if each.entry == "random"]
+        guessed = [key for key, each in known.items() if each.estimate and each.entry != "random"]
+        options: dict[str, Any] = vars(self) | {"keep_safe": self.keep_safe or None}
+        del options["technique"]
+        given = {key: value for key, value in options.items() if value is not None}
+        fits = {"split": gifts, "scale": gifts, "form": random, "keep_safe": guessed}
+        for key, value in given.items():
+            if name not in fits.get(key, [name]):
+                option = "no-split" if value is False else key.replace("_", "-")
+                raise SubgameError(
+                    f"--{option} does not apply to {made.name}, only to {', '.join(fits[key])}."
+                )
+        return replace(made, **given)
+
+
+@dataclass(frozen=True)
+class GadgetStop:
+    """When the solve of each gadget game stops."""
+
+    iterations: Annotated[int | None, option("N", "Stop each subgame after N iterations.")] = None
+    seconds: SecondsOption = None
+    gap: Annotated[
+        float | None,
+        option(
+            "E",
+            "Stop each subgame when the certified gap of its gadget game, its NashConv, is at "
+            "most E.",
+        ),
+    ] = None
+
+
+@grouped
+def refine_command(
+    *,
+    context: typer.Context,
+    game: GameOrSpot,
+    given: Given,
+    at: Annotated[
+        list[str] | None,
+        option(
+            "WHERE",
+            "Where subgames start: a frontier of the game ('after round 1' in leduc), a "
+            "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
+            "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
+            "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
+            "root in hold'em",
         ),
     ] = None,
-    device: DeviceOption = "cpu",
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
+    techniques: Techniques,
+    schedule: Annotated[
+        str | None,
+        option(
+            "NAME",
+            f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
+            "pdcfr+; distributional: cfr+; hold'em: dcfr",
+        ),
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the margins as FILE.png.")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of the random strategy.")
-    ] = 0,
-    memory_limit: MemoryOption = "8GiB",
-    json: JsonOption = False,
+    stop: GadgetStop,
+    player: PlayerOption = None,
+    place: ThreadedPlace,
+    output: Plotted,
 ) -> None:
     """Improve a strategy by solving its subgames again.
 
@@ -216,36 +228,36 @@ def refine_command(
     """
     spot = Path(game) if game.endswith(SAVED) else None
     if spot is None:
-        check_one(strategy, blueprint)
-    elif blueprint is not None:
+        given.check()
+    elif given.blueprint is not None:
         raise SubgameError(
             f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
         )
-    gadgets = [
-        _gadget(name, split, scale, refined, form, keep_safe) for name in _names(technique_name)
-    ]
+    gadgets = techniques.gadgets()
+    check_player(player)
     for gadget in gadgets:
-        _check(gadget, schedule, iterations, seconds, gap, player)
-    _check_files(out, plot, len(gadgets))
-    check_least("threads", threads)
-    check_device(device, threads)
+        _check(gadget, schedule, stop)
+    if len(gadgets) > 1 and (output.out is not None or output.plot is not None):
+        option = "--plot" if output.out is None else "--out"
+        raise SubgameError(f"{option} needs a single technique, not several.")
+    output.check()
+    check_least("threads", place.threads)
+    check_device(place.device, place.threads)
 
     import subgame as sg
 
     with Meter(str(spot or game)) as meter:
         if spot is not None:
             _check_holdem(gadgets, schedule)
-            rough = _read_spot(spot, strategy, seed, memory_limit)
+            rough = _read_spot(spot, given, place.memory_limit)
         else:
             rules = load_game(game)
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
-            tree = compile_game(rules, memory_limit, meter)
-            rough = named_strategy(rules, tree, strategy, blueprint, seed)
-        subgames = sg.cut(rough.tree, where(rough.tree, at))
-        hows = (schedule, memory_limit, threads, device)
-        _prepare(rough.tree, subgames, gadgets, *hows, meter)
+            rough = given.read(rules, compile_game(rules, place.memory_limit, meter))
+        subgames = sg.cut(rough.tree, places(rough.tree, at))
+        _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []
         for gadget in gadgets:
             found.append(
@@ -256,11 +268,9 @@ def refine_command(
                     technique=gadget,
                     schedule=schedule,
                     player=player,
-                    iterations=iterations,
-                    seconds=seconds,
-                    gap=gap,
-                    device=device,
+                    device=place.device,
                     progress=_progress(meter, gadget),
+                    **vars(stop),
                 )
             )
             if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -269,12 +279,13 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    failure = _write(found[0], spot, out, plot)
-    if json:
+    save = partial(_save, found[0], spot)
+    failure = written((output.out, save), (output.plot, lambda path: output.draw(path, found[0])))
+    if output.json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Line.of(context), out, spot)
+        show(stdout(), found, rough, Line.of(context), output.out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -282,68 +293,12 @@ def refine_command(
 
 
 # Before --------------------------------------------------------------------------------------
-def _names(text: str) -> list[str]:
-    """The techniques that --technique names, each once."""
-    names = [name.strip().lower().replace("_", "-") for name in text.split(",") if name.strip()]
-    if names == ["all"]:
-        names = [name for name in TECHNIQUES if name != "estimate"]  # the same as estimate-resolve
-    if not names:
-        raise SubgameError("--technique is empty; give a technique such as resolve.")
-    return list(dict.fromkeys(names))
-
-
-def _gadget(
-    name: str,
-    split: bool | None,
-    scale: float | None,
-    refined: float | None,
-    form: str | None,
-    keep_safe: bool,
-) -> Gadget:
-    """The technique with its options; options that would have no effect are refused."""
-    made = technique(name)
-    known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
-    gifts = [key for key, each in known.items() if each.gifts != "none"]
-    random = [key for key, each in known.items() if each.entry == "random"]
-    guessed = [key for key, each in known.items() if each.estimate and each.entry != "random"]
-    for option, value, fits in (
-        ("--split", split, gifts),
-        ("--scale", scale, gifts),
-        ("--form", form, random),
-        ("--keep-safe", keep_safe or None, guessed),
-    ):
-        if value is not None and name not in fits:
-            given = "--no-split" if option == "--split" and not value else option
-            raise SubgameError(f"{given} does not apply to {made.name}, only to {', '.join(fits)}.")
-    return replace(
-        made,
-        split=made.split if split is None else split,
-        scale=made.scale if scale is None else scale,
-        refined=made.refined if refined is None else refined,
-        form=made.form if form is None else form,  # type: ignore[arg-type]
-        keep_safe=keep_safe,
-    )
-
-
-def _check(
-    gadget: Gadget,
-    schedule: str | None,
-    iterations: int | None,
-    seconds: float | None,
-    gap: float | None,
-    player: int | None,
-) -> None:
+def _check(gadget: Gadget, schedule: str | None, stop: GadgetStop) -> None:
     """Check everything before the game is compiled, which may take a while."""
     from subgame.solve.solver import Limits
 
-    limits = {"iterations": iterations, "seconds": seconds, "gap": gap}
-    check_player(player)
     if schedule is not None and schedule.strip().lower() == "lp":
-        for name, value in limits.items():
-            if value is not None:
-                raise SubgameError(
-                    f"--{name} does not apply to the schedule lp, which solves a game exactly."
-                )
+        check_exact(vars(stop))
         if gadget.entry == "random":
             raise SubgameError(
                 f"{gadget.name} has no linear program, because its gadget game is not finite; "
@@ -355,12 +310,12 @@ def _check(
             "The schedule cfr-br only computes one player's strategy, so it cannot refine; use "
             "another schedule."
         )
-    if gap is not None and gadget.entry == "random":
+    if stop.gap is not None and gadget.entry == "random":
         raise SubgameError(
             f"--gap does not apply to {gadget.name}, whose gadget game is not finite; use "
             "--iterations or --seconds."
         )
-    Limits.to_gap(iterations, seconds, gap)
+    Limits.to_gap(**vars(stop))
 
 
 def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
@@ -375,24 +330,7 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
             )
 
 
-def _check_files(out: Path | None, plot: Path | None, techniques: int) -> None:
-    check_saved("--out", out)
-    check_writable("--plot", plot)
-    if techniques > 1 and (out is not None or plot is not None):
-        option = "--plot" if out is None else "--out"
-        raise SubgameError(f"{option} needs a single technique, not several.")
-    if out is not None and plot is not None and out.absolute() == plot.absolute():
-        raise SubgameError(f"--out and --plot name the same file, {out}; give two different files.")
-    if plot is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        if plot.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-            raise SubgameError(
-                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
-            )
-
-
-def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -> Strategy:
+def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
     from subgame.solve.endgame import SAVED, load
     from subgame.tree.files import read_tensors
@@ -404,30 +342,16 @@ def _read_spot(spot: Path, strategy: str | None, seed: int, memory_limit: str) -
             f"subgame refine {shlex.quote(said['game'])} {spot}."
         )
     saved = load(spot, memory_limit=memory_limit)
-    return saved if strategy is None else read_strategy(saved.tree, strategy, seed)
+    text = given.strategy
+    return saved if text is None else read_strategy(saved.tree, text, given.seed)
 
 
-def where(tree: PublicTree, at: Sequence[str] | None) -> str | int | list[str | int]:
-    """The argument of `subgame.cut`: names, or numbers of public states."""
-    from subgame.tree.ranges.tree import RangeTree
-    from subgame.tree.sequence.tree import SequenceTree, histories_of
+def places(tree: PublicTree, at: Sequence[str] | None) -> str | list[str]:
+    """The argument of `subgame.cut`; without one, where the kind of tree is cut by default."""
+    from subgame.refine.kinds import kind_of
 
-    if not at and isinstance(tree, RangeTree):
-        return ROOT
-    if not at:
-        histories = histories_of(tree)
-        frontiers = [] if histories is None else list(histories.game.frontiers())
-        known = [*frontiers, "depth 1", "after chance"]
-        raise SubgameError(
-            f"--at is missing. Say where the subgames of {tree.game} start: "
-            f"{', '.join(repr(name) for name in known)} or a public state."
-        )
-    numbers = isinstance(tree, SequenceTree)
-    names = set(tree.node_names) if isinstance(tree, SequenceTree) else set()
-    places = [
-        int(name) if numbers and name.isdecimal() and name not in names else name for name in at
-    ]
-    return places[0] if len(places) == 1 else places
+    found = list(at or [kind_of(tree).frontier])
+    return found[0] if len(found) == 1 else found
 
 
 def _prepare(
@@ -435,9 +359,7 @@ def _prepare(
     subgames: Sequence[Subgame],
     gadgets: Sequence[Gadget],
     schedule: str | None,
-    memory_limit: str,
-    threads: int | None,
-    device: str,
+    place: ThreadedPlace,
     meter: Meter,
 ) -> None:
     """Load the kernels, set the number of threads and check the memory."""
@@ -448,14 +370,14 @@ def _prepare(
     if not isinstance(tree, RangeTree):
         chosen = (schedule or default_schedule(gadget, tree) for gadget in gadgets)
         for name in dict.fromkeys(chosen):
-            warm_up(meter, name, device)
+            warm_up(meter, name, place.device)
         return
-    range_memory(tree, schedule or "dcfr", memory_limit)
-    if device == "cpu":  # a GPU's kernels are compiled for each betting tree
+    range_memory(tree, schedule or "dcfr", place.memory_limit)
+    if place.device == "cpu":  # a GPU's kernels are compiled for each betting tree
         warm_up_ranges(meter, schedule or "dcfr", technique=gadgets[0].name)
-    if threads is not None:
+    if place.threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
-            engine(each, threads, device)
+            engine(each, place.threads, place.device)
 
 
 def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
@@ -467,33 +389,15 @@ def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
 
 
 # After ---------------------------------------------------------------------------------------
-def _write(
-    found: Refinement, spot: Path | None, out: Path | None, plot: Path | None
-) -> SubgameError | None:
-    """Write the files; an error is returned and shown after the result, which must not be lost."""
-    from safetensors import SafetensorError
-
+def _save(found: Refinement, spot: Path | None, path: Path) -> None:
+    """Save the strategy; that of a hold'em spot with its spot."""
     from subgame.solve.endgame import save
 
-    path = out
-    try:
-        if out is not None:
-            strategy = replace(found.strategy, notes=_notes(found))
-            if spot is None:
-                strategy.save(out)
-            else:
-                save(strategy, out)
-        if plot is not None:
-            from matplotlib.figure import Figure
-
-            path, figure = plot, Figure(figsize=(8, 4.5))
-            found.plot(figure.subplots())
-            figure.savefig(plot, dpi=150)
-    except SubgameError as error:
-        return error
-    except (OSError, SafetensorError) as error:
-        return SubgameError(f"{path} could not be written: {error}.")
-    return None
+    strategy = replace(found.strategy, notes=_notes(found))
+    if spot is None:
+        strategy.save(path)
+    else:
+        save(strategy, path)
 
 
 def _notes(found: Refinement) -> dict[str, str]:

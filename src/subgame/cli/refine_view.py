@@ -63,10 +63,12 @@ def show(
     """Show one technique in full, or a line for each of several; `spot` is a saved spot."""
     from subgame.tree.ranges.tree import RangeTree
 
-    first = founds[0]
+    first, tree = founds[0], rough.tree
+    start = tree.holdem.start() if isinstance(tree, RangeTree) else None
+    pot = start.pot if start is not None and start.street else 0  # before the flop no measure
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined with {len(founds)} techniques", style="bold"))
-        console.print(_by_technique(founds), end="")
+        console.print(_by_technique(founds, pot), end="")
         told = (
             "Exploitability: what a best response wins, mean of both seats.\n"
             "  Margin: how much less the opponent can win at a root infoset than before. Safe "
@@ -75,8 +77,8 @@ def show(
         console.print(Text(f"  {told}", style="dim"))
     else:
         console.print(Text(f"{first.game}, refined with {first.technique.name}", style="bold"))
-        console.print(_summary(first))
-        if isinstance(rough.tree, RangeTree):
+        console.print(_summary(first, pot))
+        if start is not None:
             _hands(console, first, rough)
         else:
             _infosets(console, first)
@@ -84,21 +86,11 @@ def show(
 
 
 # Exploitability ------------------------------------------------------------------------------
-def _pot(found: Refinement) -> int:
-    """The pot of a hold'em spot; 0 in other games and before the flop, where it is no measure."""
-    from subgame.tree.ranges.tree import RangeTree
-
-    tree = found.strategy.tree
-    if not isinstance(tree, RangeTree) or tree.holdem.start().street == 0:
-        return 0
-    return tree.holdem.start().pot
-
-
 def _share(value: float, pot: int) -> str:
     return f"{100 * value / pot:.3g} % of the pot" if pot else ""
 
 
-def _summary(found: Refinement) -> Table:
+def _summary(found: Refinement, pot: int) -> Table:
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify)
@@ -106,7 +98,7 @@ def _summary(found: Refinement) -> Table:
     def add(name: str, value: str, *notes: str) -> None:
         grid.add_row(f"  {name}", Text(value, "bold"), Text("; ".join(filter(None, notes)), "dim"))
 
-    before, after, pot = max(found.before.mean, 0.0), max(found.after.mean, 0.0), _pot(found)
+    before, after = max(found.before.mean, 0.0), max(found.after.mean, 0.0)
     change = found.after - found.before
     word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
     add(
@@ -126,9 +118,8 @@ def _summary(found: Refinement) -> Table:
     return grid
 
 
-def _by_technique(founds: Sequence[Refinement]) -> Table:
+def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
     """A line for the strategy before, and one for each technique."""
-    pot = _pot(founds[0])
     share = ["% of pot"] if pot else []
     numbers = ["exploitability", *share, "smallest margin", "median", "time"]
     shown = table("technique", *numbers, numbers=numbers)

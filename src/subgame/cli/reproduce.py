@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, Meter, emit, next_steps, stderr, stdout, table, warm_up
+from subgame.cli.common import (
+    JsonOption,
+    Meter,
+    emit,
+    next_steps,
+    option,
+    stderr,
+    stdout,
+    table,
+    warm_up,
+)
 from subgame.errors import SubgameError, did_you_mean
 
 
@@ -30,30 +40,19 @@ def reproduce_command(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Run a smaller version, which takes less than a minute.")
+        bool, option(None, "Run a smaller version, which takes less than a minute.", name="--quick")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", metavar="FOLDER", help="Write KEY.json, KEY.png and KEY.svg to FOLDER."
-        ),
+        Path | None, option("FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of random choices.")] = 0,
+    seed: Annotated[int, option("N", "Seed of random choices.")] = 0,
     budget: Annotated[
         float | None,
-        typer.Option(
-            "--budget",
-            metavar="S",
-            help="CPU seconds for an experiment too large to run in full (burch2014-fig4).",
-        ),
+        option("S", "CPU seconds for an experiment too large to run in full (burch2014-fig4)."),
     ] = None,
     keep: Annotated[
         Path | None,
-        typer.Option(
-            "--keep",
-            metavar="FILE",
-            help="Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4).",
-        ),
+        option("FILE", "Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4)."),
     ] = None,
     json: JsonOption = False,
 ) -> None:

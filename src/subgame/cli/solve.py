@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from itertools import combinations
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,21 +15,16 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
-    DeviceOption,
     GameArgument,
-    JsonOption,
-    MemoryOption,
     Meter,
-    SecondsOption,
     check_device,
-    check_readable,
-    check_writable,
     compile_game,
     emit,
     load_game,
     next_steps,
     number_text,
     one_line,
+    option,
     row_text,
     seconds_text,
     stdout,
@@ -37,7 +32,15 @@ from subgame.cli.common import (
     warm_up,
 )
 from subgame.cli.line import PLACE, Line
-from subgame.errors import SubgameError
+from subgame.cli.options import (
+    Place,
+    Plotted,
+    SeedOption,
+    Stop,
+    check_exact,
+    grouped,
+    written,
+)
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -52,6 +55,7 @@ STOPPED = {
     "seconds": "time limit reached",
     "target": "target reached",
     "interrupted": "interrupted by Ctrl-C",
+    "stalled": "no longer improving: the numbers have no more digits",
     "optimal": "solved exactly",
 }
 LIMITS = ("--iterations", "--seconds", "--target")
@@ -63,54 +67,38 @@ def _complete_schedule(incomplete: str) -> list[str]:
     return [name for name in (*NAMED, "lp") if name.startswith(incomplete)]
 
 
+@dataclass(frozen=True)
+class Saving:
+    """The state of a run, and where it continues."""
+
+    checkpoint: Annotated[
+        Path | None,
+        option("FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."),
+    ] = None
+    resume: Annotated[Path | None, option("FILE", "Continue from a checkpoint, bit for bit.")] = (
+        None
+    )
+
+
+@grouped
 def solve_command(
+    *,
     context: typer.Context,
     game: GameArgument,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="NAME",
-            help=f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
+        option(
+            "NAME",
+            f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
             "linear program, which is exact but only for small games.",
             autocompletion=_complete_schedule,
         ),
     ] = "cfr+",
-    iterations: Annotated[
-        int | None,
-        typer.Option("--iterations", metavar="N", help="Stop after N iterations in total."),
-    ] = None,
-    seconds: SecondsOption = None,
-    target: Annotated[
-        float | None,
-        typer.Option("--target", metavar="E", help="Stop when exploitability is at most E."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Save the strategy as FILE.safetensors."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Save the state of the run every 30 s, at the end and on Ctrl-C.",
-        ),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="FILE", help="Continue from a checkpoint, bit for bit."),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of schedules that sample.")
-    ] = 0,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", help="Draw the exploitability curve as FILE.png."),
-    ] = None,
-    device: DeviceOption = "cpu",
-    memory_limit: MemoryOption = "8GiB",
-    json: JsonOption = False,
+    stop: Stop,
+    saving: Saving,
+    seed: SeedOption = 0,
+    place: Place,
+    output: Plotted,
 ) -> None:
     """Solve a game and measure how exploitable the strategy is.
 
@@ -136,117 +124,48 @@ def solve_command(
     """
     exact = schedule.strip().lower() == "lp"
     if exact:
-        _check_exact(
-            {
-                "iterations": iterations,
-                "seconds": seconds,
-                "target": target,
-                "resume": resume,
-                "checkpoint": checkpoint,
-                "plot": plot,
-                "seed": seed or None,
-            }
-        )
+        rest = {"plot": output.plot, "seed": seed or None}
+        check_exact(vars(stop) | vars(saving) | rest)
     else:
-        _check_run(schedule, iterations, seconds, target, seed)
-    _check_files({"--out": out, "--checkpoint": checkpoint, "--plot": plot}, resume)
-    check_device(device)
+        from subgame.solve.solver import Limits, check_seed
+
+        parse(schedule)  # everything is checked before the game is compiled
+        Limits(**vars(stop))
+        check_seed(seed)
+    output.check(saving.checkpoint, saving.resume)
+    check_device(place.device)
 
     import subgame as sg
 
     rules = load_game(game)
     with Meter(str(rules)) as meter:
-        tree = compile_game(rules, memory_limit, meter)
-        warm_up(meter, "lp" if exact else schedule, device)
+        tree = compile_game(rules, place.memory_limit, meter)
+        warm_up(meter, "lp" if exact else schedule, place.device)
         meter.update(f"Solving {rules}")
         if exact:
-            result = sg.solve_lp(tree, device=device)
+            result = sg.solve_lp(tree, device=place.device)
         else:
             result = sg.solve(
                 tree,
                 schedule,
-                iterations=iterations,
-                seconds=seconds,
-                target=target,
                 seed=seed,
-                device=device,
-                checkpoint=checkpoint,
-                resume=resume,
+                device=place.device,
                 progress=meter.step,
+                **vars(stop),
+                **vars(saving),
             )
-    failure = _write(result, out, plot)
-    if json:
+    out = output.out
+    failure = written(
+        (out, result.strategy.save), (output.plot, lambda path: output.draw(path, result))
+    )
+    if output.json:
         emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
     else:
-        _show(result, Line.of(context), checkpoint, out)
+        _show(result, Line.of(context), saving.checkpoint, out)
     if failure:
         raise failure
     if result.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
-
-
-# Before and after ----------------------------------------------------------------------------
-def _check_exact(given: dict[str, object]) -> None:
-    """Refuse options that do not apply to a linear program."""
-    for name, value in given.items():
-        if value is not None:
-            raise SubgameError(
-                f"--{name} does not apply to the schedule lp, which solves a game exactly."
-            )
-
-
-def _check_run(
-    schedule: str, iterations: int | None, seconds: float | None, target: float | None, seed: int
-) -> None:
-    """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits, check_seed
-
-    parse(schedule)
-    Limits(iterations, seconds, target)
-    check_seed(seed)
-
-
-def _check_files(files: dict[str, Path | None], resume: Path | None) -> None:
-    for option, path in files.items():
-        check_writable(option, path)
-    check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
-    for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
-        if (one, two) == ("--checkpoint", "--resume"):
-            continue  # a run may continue in its own file
-        if a is not None and b is not None and a.absolute() == b.absolute():
-            raise SubgameError(
-                f"{one} and {two} name the same file, {a}; give two different files."
-            )
-    out, plot = files["--out"], files["--plot"]
-    if out is not None and out.suffix != ".safetensors":
-        raise SubgameError(f"--out needs a file name that ends in .safetensors, not {out.name}.")
-    if plot is not None:
-        from matplotlib.backend_bases import FigureCanvasBase
-
-        kinds = FigureCanvasBase.get_supported_filetypes()
-        if plot.suffix[1:].lower() not in kinds:
-            raise SubgameError(
-                f"--plot needs a file name that ends in .png, .svg or .pdf, not {plot.name}."
-            )
-
-
-def _write(result: Result, out: Path | None, plot: Path | None) -> SubgameError | None:
-    """Write the files; an error is returned and shown after the result, which must not be lost."""
-    from safetensors import SafetensorError
-
-    path = out
-    try:
-        if out is not None:
-            result.strategy.save(out)
-        if plot is not None:
-            from matplotlib.figure import Figure
-
-            path, figure = plot, Figure(figsize=(7, 4.5), layout="constrained")
-            result.plot(figure.subplots())
-            figure.savefig(plot, dpi=150)
-    except (OSError, SafetensorError) as error:
-        return SubgameError(f"{path} could not be written: {error}.")
-    return None
 
 
 # Output --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import math
 import shlex
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,36 +16,25 @@ from rich.console import Console
 from rich.text import Text
 
 from subgame.cli.common import (
-    BlueprintOption,
     GameArgument,
     JsonOption,
     MemoryOption,
     Meter,
-    StrategyArgument,
     check_least,
-    check_player,
     check_saved,
     compile_game,
     emit,
     load_game,
     next_steps,
+    option,
     seconds_text,
     stdout,
     table,
     warm_up,
 )
-from subgame.cli.exploit import check_one, named_strategy
-from subgame.cli.limit import (
-    LEAST_ROLLOUTS,
-    AtOption,
-    CountOption,
-    Limit,
-    PlayerOption,
-    WayOption,
-    check_way,
-    refuse_holdem,
-)
+from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
 from subgame.cli.line import Line
+from subgame.cli.options import Given, grouped
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -60,53 +50,34 @@ MEANING = (
 )
 
 
-def train_command(
-    context: typer.Context,
-    game: GameArgument,
-    strategy: StrategyArgument = None,
-    blueprint: BlueprintOption = None,
-    at: AtOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Save the networks as FILE.safetensors.",
-            show_default=False,
-        ),
-    ] = None,
-    continuations: WayOption = None,
-    count: CountOption = None,
-    rollouts: Annotated[
-        int,
-        typer.Option(
-            "--rollouts", metavar="N", help="Rollouts per history and pair of continuations."
-        ),
-    ] = 1000,
-    epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Passes through the data.")
-    ] = 500,
-    layers: Annotated[
-        str, typer.Option("--layers", metavar="N,N,...", help="Sizes of the hidden layers.")
-    ] = LAYERS,
-    batch: Annotated[
-        int, typer.Option("--batch", metavar="N", help="Histories per training step.")
-    ] = 32,
-    rate: Annotated[
-        float, typer.Option("--rate", metavar="X", help="Initial learning rate.")
-    ] = 1e-3,
+@dataclass(frozen=True)
+class Learning:
+    """How the networks are trained."""
+
+    epochs: Annotated[int, option("N", "Passes through the data.")] = 500
+    layers: Annotated[str, option("N,N,...", "Sizes of the hidden layers.")] = LAYERS
+    batch: Annotated[int, option("N", "Histories per training step.")] = 32
+    rate: Annotated[float, option("X", "Initial learning rate.")] = 1e-3
     holdout: Annotated[
         float,
-        typer.Option(
-            "--holdout",
-            metavar="X",
-            help="Share of the histories that are not trained on, to measure the error on them.",
+        option(
+            "X", "Share of the histories that are not trained on, to measure the error on them."
         ),
-    ] = 0.0,
-    player: PlayerOption = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of rollouts, weights and batches.")
-    ] = 0,
+    ] = 0.0
+
+
+@grouped
+def train_command(
+    *,
+    context: typer.Context,
+    game: GameArgument,
+    given: Given,
+    where: Where,
+    out: Annotated[
+        Path | None, option("FILE", "Save the networks as FILE.safetensors.", False)
+    ] = None,
+    rollouts: Annotated[int, option("N", "Rollouts per history and pair of continuations.")] = 1000,
+    learning: Learning,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:
@@ -127,10 +98,9 @@ def train_command(
 
     subgame train kuhn uniform --at 'depth 1' --out kuhn.safetensors --layers 32,32
     """
-    check_one(strategy, blueprint)
-    way = continuations or "bias"
-    check_way(continuations, count)
-    check_player(player)
+    given.check()
+    where.check()
+    seed, way = given.seed, where.continuations or "bias"
     check_least("seed", seed, 0)
     check_least("rollouts", rollouts, LEAST_ROLLOUTS)
     if out is None:
@@ -138,12 +108,12 @@ def train_command(
             "--out is missing. Say where to save the networks: --out FILE.safetensors."
         )
     check_saved("--out", out)
-    hidden = _layers(layers)
+    hidden = _layers(learning.layers)
 
     import subgame as sg
-    from subgame.refine.depth.leaf_network import check_training, torch
+    from subgame.refine.depth.leaf_network import Training, torch
 
-    check_training(hidden, epochs, batch, rate, holdout)
+    training = Training(**vars(learning) | {"layers": hidden, "seed": seed})
     data = sg.Rollouts(rollouts, seed)
     torch()
 
@@ -152,9 +122,9 @@ def train_command(
     refuse_holdem(rules)
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = named_strategy(rules, tree, strategy, blueprint, seed)
+        rough = given.read(rules, tree)
         warm_up(meter, "lp")
-        limit = Limit.made(tree, rough, at, player, data, way, count, meter)
+        limit = Limit.made(tree, rough, where, data, meter)
         networks = [
             sg.train_leaf_network(
                 tree,
@@ -163,23 +133,18 @@ def train_command(
                 player=p,
                 continuations=limit.offered[p],
                 data=data,
-                layers=hidden,
-                epochs=epochs,
-                batch=batch,
-                rate=rate,
-                holdout=holdout,
-                seed=seed,
                 progress=_progress(meter, p),
+                **vars(training),
             )
             for p in limit.players
         ]
         notes = {
-            "at": jsonlib.dumps(list(at or [])),
+            "at": jsonlib.dumps(list(where.at or [])),
             "continuations": way,
             "seed": str(seed),
             "rollouts": str(rollouts),
-            "epochs": str(epochs),
-            "layers": layers,
+            "epochs": str(training.epochs),
+            "layers": learning.layers,
         }
         sg.save_leaf_networks(networks, out, notes)
     took = time.perf_counter() - began
@@ -191,7 +156,7 @@ def train_command(
                 "seed": seed,
                 "continuations": way,
                 "rollouts": rollouts,
-                "epochs": epochs,
+                "epochs": training.epochs,
                 "layers": hidden,
                 "networks": [_told(each) for each in networks],
                 "seconds": took,

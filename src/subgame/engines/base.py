@@ -1,10 +1,13 @@
-"""What all engines share: types and the names of devices."""
+"""What all engines share: the operations that most of them have alike, and the names of devices."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.contract import Array, Engine, Numbers, Regrets
 from subgame.errors import SubgameError
 
 Floats = NDArray[np.float64]
@@ -17,3 +20,48 @@ def no_device(name: str) -> SubgameError:
         f"There is no device '{name}'; the device must be cpu, cuda (a GPU; cuda:1 is the second) "
         "or torch (the GPU's code, run on the CPU)."
     )
+
+
+class EngineBase:
+    """The operations of `contract.Engine` that most engines have alike."""
+
+    fused: bool = False
+    resolution: float = 0.0
+
+    def prepare(self, reach: tuple[Array, Array], entering: int = -1) -> None:
+        """Nothing, where no hands share a bucket."""
+
+    def iterate(
+        self,
+        pair: tuple[Regrets, Regrets],
+        discounts: Floats,
+        reach: tuple[Array, Array],
+        *,
+        alternating: bool,
+        responder: int,
+        begin: int,
+    ) -> None:
+        """An error: only `fused` engines have it."""
+        raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
+
+    def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
+        """``turn(rates[t : t + 2])`` for every t but the last."""
+        for t in range(len(rates) - 1):
+            turn(rates[t : t + 2])
+
+    def sample(
+        self,
+        pair: tuple[Regrets, Regrets],
+        discounts: Floats,
+        kind: str,
+        random: NDArray[np.uint64],
+    ) -> None:
+        """An error: only the CPU engine of sequence trees has it."""
+        raise SubgameError(
+            "Schedules that sample run on the device cpu only, and hold'em trees are solved "
+            "without sampling; choose another schedule."
+        )
+
+    def weights(self: Engine, p: int, average: Numbers) -> Numbers:
+        """The probabilities of the average."""
+        return self.behaviour(p, average)

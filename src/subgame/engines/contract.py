@@ -72,7 +72,20 @@ class Engine(Protocol):
     def fused(self) -> bool:
         """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
 
+    @property
+    def resolution(self) -> float:
+        """The least exploitability that the stored numbers can hold, as a share of the pot.
+
+        A solve cannot be expected to get below it; 0 where numbers are float64.
+        """
+
     # Learning --------------------------------------------------------------------------------
+    def prepare(self, reach: tuple[Array, Array], entering: int = -1) -> None:
+        """Take the reach at the roots before some iterations, `entering` through a gadget or -1.
+
+        Engines whose hands share buckets weight the hands by it; others do nothing.
+        """
+
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         """Regrets and average of player `p`, all zero, on the engine's device."""
 
@@ -89,7 +102,8 @@ class Engine(Protocol):
         """[t, 4] the rates that `sweep` takes: (positive, negative, kept, earlier iterations).
 
         `discounts` ``[t, 3]`` are the schedule's, the first of them for iteration `begin`, which
-        counts from 1. The last column seeds the stochastic rounding of 16-bit numbers.
+        counts from 1. The last column seeds the stochastic rounding of 16-bit numbers. Range
+        engines have more columns, which say how their kernels round (see `engines.rounding`).
         """
 
     def sweep(
@@ -138,6 +152,13 @@ class Engine(Protocol):
 
     def behaviour(self, p: int, average: Numbers | None) -> Numbers:
         """The probabilities of an average (or of any realisation plan): its behaviour strategy."""
+
+    def weights(self, p: int, average: Numbers) -> Numbers:
+        """What `plan` and `values` may be given for the behaviour strategy of an average.
+
+        Engines that play in proportion to any numbers return the average itself, so that measuring
+        a solve takes no memory for probabilities.
+        """
 
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> Any:

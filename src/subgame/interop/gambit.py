@@ -18,17 +18,17 @@ to them). The sum of decimal probabilities may differ from one by their rounding
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.interop.efg_scanner import Scanner
 
 __all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
 
@@ -110,6 +110,37 @@ class GambitGame(Game):
     def new_initial_state(self) -> GambitState:
         return self._root
 
+    def __getstate__(self) -> dict[str, object]:
+        """The fields, with the nodes in prefix order: a tree may be deeper than pickle recurses."""
+        nodes, stack = [], [self._root]
+        while stack:
+            node = stack.pop()
+            nodes.append((node.label, node._infoset, node._paid))
+            stack += reversed(node._children)
+        return {**self.__dict__, "_root": nodes}
+
+    def __setstate__(self, fields: dict[str, Any]) -> None:
+        nodes = iter(fields["_root"])
+        self.__dict__.update(fields, _root=_linked(lambda _: GambitState(*next(nodes))))
+
+
+def _linked(make: Callable[[GambitState | None], GambitState]) -> GambitState:
+    """A tree from its nodes in prefix order; `make` makes the next node below a given one.
+
+    A loop, because recursion limits the depth.
+    """
+    root = make(None)
+    path = [root]  # the nodes that still lack children, each below the one before
+    while path:
+        node = path[-1]
+        if len(node._children) == len(node.legal_actions()):
+            path.pop()
+            continue
+        child = make(node)
+        node._children.append(child)
+        path.append(child)
+    return root
+
 
 def load(path: str | os.PathLike[str]) -> GambitGame:
     """The game in a file; it is named after the file."""
@@ -135,7 +166,7 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
 
 def loads(text: str, name: str = "") -> GambitGame:
     """The game in a text. `name` is the game's name, also in error messages."""
-    scan = _Scanner(text, name or "efg text")
+    scan = Scanner(text, name or "efg text")
     title, players, comment = _prologue(scan)
     reader = _TreeReader(scan, len(players))
     root = reader.tree()
@@ -176,111 +207,8 @@ def dumps(game: Game) -> str:
 
 # -- reading ---------------------------------------------------------------------------------
 
-_TOKEN = re.compile(
-    r'\s*(?:(?P<quoted>"[^"\\]*(?:\\.[^"\\]*)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+)|(?P<end>\Z))',
-    re.DOTALL,
-)
-_INTEGER = re.compile(r"[0-9]{1,18}")
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,400}/[0-9]{1,400}|"
-    r"(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?)"
-)
-_LARGEST = Fraction(10) ** 300  # so that no sum of payoffs overflows a float
-_fraction = lru_cache(maxsize=4096)(Fraction)  # files restate the same few numbers
 
-
-class _Token(NamedTuple):
-    kind: str  # "quoted", "mark", "word" or "end"
-    text: str  # without quotes and escapes
-    start: int
-
-
-class _Scanner:
-    """The tokens of a text, with one token of lookahead, and errors with line and column."""
-
-    def __init__(self, text: str, name: str) -> None:
-        self._text = text
-        self._name = name
-        self._position = 0
-        self.token = self._read()
-
-    def _read(self) -> _Token:
-        match = _TOKEN.match(self._text, self._position)
-        if match is None or match.lastgroup is None:
-            start = self._text.index('"', self._position)
-            raise self.wrong(start, "a closing quote", "the end of the file")
-        self._position = match.end()
-        kind = match.lastgroup
-        text = match[kind]
-        if kind == "quoted":
-            text = text[1:-1]
-            if "\\" in text:
-                text = re.sub(r'\\(["\\])', r"\1", text)
-        return _Token(kind, text, match.start(kind))
-
-    def wrong(self, start: int, expected: str, found: object) -> SubgameError:
-        line = self._text.count("\n", 0, start) + 1
-        column = start - self._text.rfind("\n", 0, start)
-        where = f"{self._name}, line {line}, column {column}"
-        return SubgameError(f"{where}: expected {expected}, found {found}.")
-
-    def expected(self, what: str, token: _Token | None = None) -> SubgameError:
-        token = token or self.token
-        shown = " ".join(token.text[:31].split())  # a message is one line
-        shown = shown if len(token.text) <= 30 else shown[:30] + "..."
-        found = {"end": "the end of the file", "quoted": f'"{shown}"'}.get(token.kind, f"'{shown}'")
-        return self.wrong(token.start, what, found)
-
-    def next(self) -> _Token:
-        token = self.token
-        if token.kind != "end":
-            self.token = self._read()
-        return token
-
-    def is_mark(self, mark: str) -> bool:
-        return self.token.kind == "mark" and self.token.text == mark
-
-    def quoted(self, what: str) -> str:
-        if self.token.kind != "quoted":
-            raise self.expected(what)
-        return self.next().text
-
-    def optional(self) -> str:
-        return self.next().text if self.token.kind == "quoted" else ""
-
-    def integer(self, what: str) -> int:
-        if self.token.kind != "word" or not _INTEGER.fullmatch(self.token.text):
-            raise self.expected(what)
-        return int(self.next().text)
-
-    def number(self, token: _Token, what: str) -> Fraction:
-        if token.kind == "word" and _NUMBER.fullmatch(token.text):
-            try:
-                value = _fraction(token.text)
-            except ZeroDivisionError:
-                raise self.expected("a denominator other than zero", token) from None
-            if abs(value) > _LARGEST:
-                raise self.expected("a number below 1e300", token)
-            return value
-        raise self.expected(what, token)
-
-    def braces(self, what: str) -> list[_Token]:
-        """The items between braces, without commas."""
-        if not self.is_mark("{"):
-            raise self.expected(what)
-        self.next()
-        items = []
-        while not self.is_mark("}"):
-            if self.token.kind == "end" or self.is_mark("{"):
-                raise self.expected("'}' at the end of the list")
-            token = self.next()
-            if token.kind != "mark":
-                items.append(token)
-        self.next()
-        return items
-
-
-def _prologue(scan: _Scanner) -> tuple[str, list[str], str]:
+def _prologue(scan: Scanner) -> tuple[str, list[str], str]:
     """Title, players and comment."""
     # Early files held either decimals (D) or rationals (R).
     for accepted in (["EFG"], ["2"], ["R", "D"]):
@@ -300,24 +228,15 @@ def _prologue(scan: _Scanner) -> tuple[str, list[str], str]:
 class _TreeReader:
     """Builds the nodes; keeps the infosets and outcomes declared so far."""
 
-    def __init__(self, scan: _Scanner, num_players: int) -> None:
+    def __init__(self, scan: Scanner, num_players: int) -> None:
         self._scan = scan
         self._nothing = (Fraction(0),) * num_players
         self._infosets: dict[tuple[int, int], _Infoset] = {}
         self._outcomes: dict[int, tuple[Fraction, ...]] = {}
 
     def tree(self) -> GambitState:
-        """Read the whole tree and return its root. A loop, because recursion limits the depth."""
-        root = self._node(self._nothing)
-        path = [root]  # the nodes that still lack children, each below the one before
-        while path:
-            node = path[-1]
-            if len(node._children) == len(node.legal_actions()):
-                path.pop()
-                continue
-            child = self._node(node._paid)
-            node._children.append(child)
-            path.append(child)
+        """Read the whole tree and return its root."""
+        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
         if self._scan.token.kind != "end":
             raise self._scan.expected("the end of the file after the last node of the tree")
         return root

@@ -40,15 +40,16 @@ ONLY_ACTING = re.compile(r"(?<=\()\s*only_acting\s*=\s*True\s*,?|,\s*only_acting
 class OpenSpielState(State):
     """A pyspiel state that is never changed; children are clones."""
 
-    __slots__ = ("_actions", "_ids", "_player", "_silent", "pyspiel_state")
+    __slots__ = ("_actions", "_ids", "_name", "_perfect", "_player", "_silent", "pyspiel_state")
 
-    def __init__(self, pyspiel_state: Any, silent: set[int]) -> None:
+    def __init__(self, pyspiel_state: Any, silent: set[int], perfect: bool = False) -> None:
         self.pyspiel_state = pyspiel_state
         # CHANCE and TERMINAL are the same numbers as OpenSpiel's.
         self._player: int = pyspiel_state.current_player()
-        self._silent = silent
-        self._ids: list[int] = []
+        self._silent, self._perfect = silent, perfect
         self._actions: tuple[str, ...] | None = None
+        self._ids: list[int]
+        self._name: str | None = None
 
     def current_player(self) -> int:
         return self._player
@@ -75,27 +76,33 @@ class OpenSpielState(State):
         return [(name, chances[i]) for name, i in zip(names, self._ids, strict=True)]
 
     def child(self, action: str) -> Self:
-        names = self.legal_actions()
+        names = self._actions or self.legal_actions()
         try:
             chosen = self._ids[names.index(action)]
         except ValueError:
             raise did_you_mean("action", action, names) from None
-        return type(self)(self.pyspiel_state.child(chosen), self._silent)
+        return type(self)(self.pyspiel_state.child(chosen), self._silent, self._perfect)
 
     def returns(self) -> tuple[float, float]:
         return cast("tuple[float, float]", tuple(self.pyspiel_state.returns()))
 
     def information_state(self, player: int) -> str | None:
-        if self._player == player:
-            return str(self.pyspiel_state.information_state_string(player))
-        if self._player in self._silent:
+        acting, silent = self._player, self._silent
+        if acting != player and acting in silent:
             return None
+        if self._name is not None:
+            return self._name
         try:
-            return str(self.pyspiel_state.information_state_string(player))
+            name: str = self.pyspiel_state.information_state_string(player)
         except RuntimeError:  # pyspiel.SpielError
+            if acting == player:
+                raise
             # OpenSpiel reports each of these on stderr too, so a game is asked only once.
-            self._silent.add(self._player)
+            silent.add(acting)
             return None
+        if self._perfect:  # both players know the same
+            self._name = name
+        return name
 
 
 class OpenSpielGame(Game):
@@ -107,6 +114,8 @@ class OpenSpielGame(Game):
         self.pyspiel_game = pyspiel_game
         self.name = name
         self._parameters = parameters | ({"only_acting": True} if only_acting else {})
+        kind = pyspiel_game.get_type()
+        self._perfect: bool = kind.information == type(kind).Information.PERFECT_INFORMATION
         # Acting players (or CHANCE, TERMINAL) at whose histories the others' strings are missing.
         self._silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
 
@@ -118,7 +127,7 @@ class OpenSpielGame(Game):
         return f"openspiel:{_text({'name': self.name, **self._parameters}).removesuffix('()')}"
 
     def new_initial_state(self) -> OpenSpielState:
-        return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent)
+        return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent, self._perfect)
 
 
 def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:

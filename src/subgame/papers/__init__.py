@@ -11,14 +11,14 @@ A quick run takes seconds; a full one is what `docs/results` holds.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.papers.report import Report
-from subgame.papers.settings import Progress
+from subgame.papers.report import Found, Progress, Report, command
 from subgame.solve.solver import whole_solves
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
@@ -27,6 +27,12 @@ BROWN = "Brown & Sandholm 2017"
 DEPTH = "Brown, Sandholm & Amos 2018"
 BURCH = "Burch, Johanson & Bowling 2014"
 KUBICEK = "Kubíček, Lisý & Sandholm 2026"
+TITLES = {
+    BROWN: "Safe and Nested Subgame Solving for Imperfect-Information Games",
+    DEPTH: "Depth-Limited Solving for Imperfect-Information Games",
+    BURCH: "Solving Imperfect Information Games Using Decomposition",
+    KUBICEK: "Equilibrium Refinements Improve Subgame Solving in Imperfect-Information Games",
+}
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,13 @@ class Reproduction:
     """An experiment of a paper that can be run again."""
 
     key: str
+    """Its name; the module of the same name has the experiment, `run`, and `NOTES` on it."""
     paper: str
-    what: str
     takes: str
     """How long a full run takes."""
-    module: str
+    what: str
+    besides: str = ""
+    """What to cite besides the paper's title."""
     needs_torch: bool = False
     """Whether it runs on PyTorch, the optional extra."""
     budgeted: bool = False
@@ -73,101 +81,88 @@ class Reproduction:
             if not self.budgeted:
                 raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
-        module = import_module(self.module)  # imported only now, because it is slow
+        began = time.perf_counter()
+        name = self.key.replace("-", "_")
+        module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
+        tell = progress or (lambda what, share: None)
         with whole_solves():
-            report: Report = module.run(quick, seed, progress, **options)
-        return report
+            found: Found = module.run(quick, seed, tell, **options)
+        return Report(
+            key=self.key,
+            paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",
+            what=self.what,
+            rows=found.rows,
+            data=found.data,
+            command=command(self.key, quick, seed, budget),
+            seed=seed,
+            settings={**found.settings, "quick": quick},
+            notes=module.NOTES,
+            seconds=time.perf_counter() - began,
+        )
 
 
-KEYS: dict[str, Reproduction] = {
-    made.key: made
-    for made in (
-        Reproduction(
-            "coin-toss", BROWN, "every number of Coin Toss", "a second", "subgame.papers.coin_toss"
-        ),
-        Reproduction(
-            "burch2014-fig3",
-            BURCH,
-            "Leduc re-solved from kept values, safe and unsafe",
-            "15 minutes",
-            "subgame.papers.burch2014_fig3",
-        ),
-        Reproduction(
-            "burch2014-fig4",
-            BURCH,
-            "Leduc solved by CFR-D",
-            "45 minutes for half of it, three CPU hours for all (--budget, --keep)",
-            "subgame.papers.burch2014_fig4",
-            budgeted=True,
-        ),
-        Reproduction(
-            "burch2014-cfr-d",
-            BURCH,
-            "CFR-D to 0.001 chips on Leduc, and its memory",
-            "6 minutes",
-            "subgame.papers.burch2014_cfrd",
-        ),
-        Reproduction(
-            "burch2014-fig5",
-            BURCH,
-            "an abstract strategy of Leduc, re-solved",
-            "3 minutes",
-            "subgame.papers.burch2014_fig5",
-        ),
-        Reproduction(
-            "brown2017-table2",
-            BROWN,
-            "off-tree bets in flop hold'em, on a GPU",
-            "8 minutes",
-            "subgame.papers.brown2017_table2",
-            needs_torch=True,
-        ),
-        Reproduction(
-            "no-limit-leduc-sizes",
-            BROWN,
-            "every bet size answered, nested and translated",
-            "4 minutes",
-            "subgame.papers.no_limit_leduc",
-        ),
-        Reproduction(
-            "kubicek2026-refined",
-            KUBICEK,
-            "refined equilibria of gadget games",
-            "2 minutes",
-            "subgame.papers.kubicek2026",
-        ),
-        Reproduction(
-            "brown2018-rps-plus",
-            DEPTH,
-            "RPS+ to depth one, one value and several",
-            "10 seconds",
-            "subgame.papers.brown2018",
-        ),
-        Reproduction(
-            "brown2018-fig2",
-            DEPTH,
-            "an off-tree bet answered to a depth limit, on a GPU",
-            "4 minutes",
-            "subgame.papers.brown2018_fig2",
-            needs_torch=True,
-        ),
-        Reproduction(
-            "brown2018-fig2-one-bet",
-            DEPTH,
-            "the same with one bet before the flop",
-            "3 minutes",
-            "subgame.papers.brown2018_fig2_one_bet",
-            needs_torch=True,
-        ),
-        Reproduction(
-            "libratus-endgames",
-            BROWN,
-            "every technique on two endgames of Libratus",
-            "8 minutes",
-            "subgame.papers.libratus_endgames",
-        ),
-    )
-}
+EXPERIMENTS = (
+    Reproduction("coin-toss", BROWN, "a second", "every number of Coin Toss"),
+    Reproduction(
+        "burch2014-fig3", BURCH, "15 minutes", "Leduc re-solved from kept values, safe and unsafe"
+    ),
+    Reproduction(
+        "burch2014-fig4",
+        BURCH,
+        "45 minutes for half of it, three CPU hours for all (--budget, --keep)",
+        "Leduc solved by CFR-D",
+        budgeted=True,
+    ),
+    Reproduction(
+        "burch2014-cfr-d", BURCH, "6 minutes", "CFR-D to 0.001 chips on Leduc, and its memory"
+    ),
+    Reproduction("burch2014-fig5", BURCH, "3 minutes", "an abstract strategy of Leduc, re-solved"),
+    Reproduction(
+        "brown2017-table2",
+        BROWN,
+        "8 minutes",
+        "off-tree bets in flop hold'em, on a GPU",
+        needs_torch=True,
+    ),
+    Reproduction(
+        "no-limit-leduc-sizes",
+        BROWN,
+        "4 minutes",
+        "every bet size answered, nested and translated",
+        ", Sec. 6; Ganzfried & Sandholm 2013, Action Translation in Extensive-Form Games with "
+        "Large Action Spaces",
+    ),
+    Reproduction("kubicek2026-refined", KUBICEK, "2 minutes", "refined equilibria of gadget games"),
+    Reproduction(
+        "brown2018-rps-plus",
+        DEPTH,
+        "10 seconds",
+        "RPS+ to depth one, one value and several",
+        ", Sections 2 and 4",
+    ),
+    Reproduction(
+        "brown2018-fig2",
+        DEPTH,
+        "4 minutes",
+        "an off-tree bet answered to a depth limit, on a GPU",
+        needs_torch=True,
+    ),
+    Reproduction(
+        "brown2018-fig2-one-bet",
+        DEPTH,
+        "3 minutes",
+        "the same with one bet before the flop",
+        needs_torch=True,
+    ),
+    Reproduction(
+        "libratus-endgames",
+        BROWN,
+        "8 minutes",
+        "every technique on two endgames of Libratus",
+        "; endgames from github.com/Sandholm-Lab/LibratusEndgames",
+    ),
+)
+KEYS = {experiment.key: experiment for experiment in EXPERIMENTS}
 """Key -> what can be run again."""
 
 

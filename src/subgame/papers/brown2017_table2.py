@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import subgame as sg
 from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import count_boards, nlfh
 from subgame.games.holdem.wider import widened
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command, device, mbb
+from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
 from subgame.refine.nested.answer import Method
 
-KEY = "brown2017-table2"
-PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
-WHAT = "answering a bet of 3/4 of the pot in flop hold'em"
 KNOWN = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 3"
 LARGER = "preflop: 0.5x 0.75x 1x / cap 1; flop: 0.5x 0.75x 1x / cap 3"
 TRANSLATION = "randomized pseudo-harmonic mapping"
@@ -56,17 +51,15 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
-    where = "torch" if quick else device(KEY, quick)
+    where = "torch" if quick else device(quick)
     steps = 2 + 2 * (1 + len(ROWS))
     known, larger = (
         (bets.replace("cap 3", "cap 1") if quick else bets) for bets in (KNOWN, LARGER)
     )
     game = nlfh(bets=known, ranks="JQKA", suits="hs") if quick else nlfh(bets=known)
-    first, iterations = (200, 60) if quick else ITERATIONS
+    first, iterations = (100, 20) if quick else ITERATIONS
     tell("Building the game", 0.0)
     small = _compiled(game)
     tell(f"Solving the blueprint, {first:,} iterations", 1 / steps)
@@ -92,10 +85,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         for name, seats in found.items()
     }
     within = mbb(blueprint.exploitability.mean)
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(means, found, within),
         data={
             "panels": [_panel(means)],
@@ -105,8 +95,6 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "value of the larger game for the big blind, mbb/h": value,
             "peak GiB on the device": 0.0 if quick else _peak(),
         },
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={
             "game": str(game),
             "larger": larger,
@@ -114,11 +102,8 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "schedule": blueprint.schedule,
             "iterations of the blueprint": first,
             "of subgames": iterations,
-            "quick": quick,
             "device": "cpu" if quick else load_torch().cuda.get_device_name(),
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -186,38 +171,17 @@ def _rows(
     rows = [row(TRANSLATION, 1465.0, means[TRANSLATION], note(TRANSLATION))]
     rows += [row(name, paper, means[name], note(name)) for name, (_, _, paper) in ROWS.items()]
     nested = max(means[name] for name in ROWS)
-    rows.append(
-        row(
-            "translation against the worst nested row",
-            1465 / 150.2,
-            means[TRANSLATION] / nested,
-            "times",
-        )
-    )
-    rows.append(row("the blueprint in the smaller game", None, within))
-    return rows
+    worst = "translation against the worst nested row"
+    return [
+        *rows,
+        row(worst, 1465 / 150.2, means[TRANSLATION] / nested, "times"),
+        row("the blueprint in the smaller game", None, within),
+    ]
 
 
 def _panel(means: dict[str, float]) -> dict[str, Any]:
     names = [TRANSLATION, *ROWS]
     paper = [1465.0, *(figure for _, _, figure in ROWS.values())]
-    places = list(range(len(names)))
-    series = [
-        {"label": "paper", "x": places, "y": paper, "line": "", "marker": "o", "size": 7},
-        {
-            "label": "ours",
-            "x": places,
-            "y": [means[name] for name in names],
-            "line": "",
-            "marker": "D",
-            "size": 7,
-        },
-    ]
-    return panel(
-        "Table 2: exploitability against bets of 3/4 pot",
-        "mbb/h",
-        "",
-        series,
-        scale="semilog",
-        names=names,
-    )
+    curves = [marks("paper", paper), marks("ours", [means[name] for name in names], "D")]
+    title = "Table 2: exploitability against bets of 3/4 pot"
+    return panel(title, "mbb/h", "", curves, scale="semilog", names=names)

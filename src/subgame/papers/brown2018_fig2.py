@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,11 +16,10 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command, device, mbb
-from subgame.refine.depth.before_cards import BeforeCards
+from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
 from subgame.refine.depth.limit import depth_limited
 from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
+from subgame.refine.depth.play_ranges import BeforeCards
 from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.solve import self_generated
 from subgame.refine.depth.street import LeafTable, StreetEngine
@@ -37,9 +35,6 @@ from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
 
 Numbers = NDArray[np.float32]
-KEY = "brown2018-fig2"
-PAPER = "Brown, Sandholm & Amos 2018, Depth-Limited Solving for Imperfect-Information Games"
-WHAT = "flop hold'em: a first bet of 3/4 of the pot answered by solving to the end of the round"
 KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
 OPENING = 0.75
 US, OPPONENT = 0, 1
@@ -89,17 +84,9 @@ FULL = Effort(1_000, 200, 400, VALUES)
 QUICK = Effort(120, 60, 120, (1, 2, 4, 8))
 
 
-def run(
-    quick: bool = False,
-    seed: int = 0,
-    progress: Progress | None = None,
-    key: str = KEY,
-    bets: str = KNOWN,
-) -> Report:
+def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, on the CPU."""
-    began = time.perf_counter()
-    torch, tell = load_torch(), progress or (lambda what, share: None)
-    where = device(key, quick)
+    torch, where = load_torch(), device(quick)
     effort, plan = (QUICK if quick else FULL), parse("dcfr")
     few = f"{bets.rpartition(' ')[0]} 1"  # on the flop, the last clause
     game = nlfh(bets=few, ranks="JQKA", suits="hs") if quick else nlfh(bets=bets)
@@ -130,10 +117,7 @@ def run(
             for name, gap in off.limited(leaves.first(k), kind).items():
                 curves[name][k] = mbb(gap - value)
     within = float(exploitability(tree, blueprint, device=where))
-    return Report(
-        key=key,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(curves, lines, off.sizes(most)),
         data={
             "panels": [_panel(curves, lines)],
@@ -147,19 +131,14 @@ def run(
             "table of state values, bytes": values[OWN].values.nbytes,
             "peak GiB on the device": 0.0 if quick else torch.cuda.max_memory_allocated() / 2**30,
         },
-        command=command(key, quick, seed),
-        seed=seed,
         settings={
             "game": str(game),
             "schedule": str(plan),
             "iterations of the blueprint": effort.blueprint,
             "per generated state value": effort.generation,
             "of the subgame": effort.subgame,
-            "quick": quick,
             "device": "cpu" if quick else torch.cuda.get_device_name(),
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -371,44 +350,23 @@ def _rows(
     ]
     best = min(curve[many] for curve in curves.values())
     gap = lines["translation"] - lines["in the abstraction"]
-    rows.append(
-        row(
-            f"{many} values above the bet in the abstraction, mbb/h",
-            "little",
-            best - lines["in the abstraction"],
-        )
-    )
-    rows.append(
-        row(
-            f"of translation's gap to it, {many} values close",
-            "nearly all",
-            (lines["translation"] - best) / gap,
-        )
-    )
-    rows.append(
-        row("the subgame to the end is larger", "about 10,000 times", sizes["times"], "times")
-    )
-    return rows
+    above, closed = best - lines["in the abstraction"], (lines["translation"] - best) / gap
+    return [
+        *rows,
+        row(f"{many} values above the bet in the abstraction, mbb/h", "little", above),
+        row(f"of translation's gap to it, {many} values close", "nearly all", closed),
+        row("the subgame to the end is larger", "about 10,000 times", sizes["times"], "times"),
+    ]
 
 
 def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict[str, Any]:
-    series = [
-        {
-            "label": name,
-            "x": list(curve),
-            "y": list(curve.values()),
-            "line": "-" if WAYS[name][0] == OWN else ":",
-        }
+    shown = [
+        series(name, curve, line="-" if WAYS[name][0] == OWN else ":")
         for name, curve in curves.items()
     ]
     marks = [
         {"label": name, "y": gap, "side": "left" if name == "solved to the end" else "right"}
         for name, gap in lines.items()
     ]
-    return panel(
-        "Fig. 2: exploitability against a first bet of 3/4 pot",
-        "state values",
-        "exploitability (mbb/h)",
-        series,
-        lines=marks,
-    )
+    title = "Fig. 2: exploitability against a first bet of 3/4 pot"
+    return panel(title, "state values", "exploitability (mbb/h)", shown, lines=marks)

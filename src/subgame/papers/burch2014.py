@@ -24,7 +24,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble
 
 Ints = NDArray[np.int64]
-PAPER = "Burch, Johanson & Bowling 2014, Solving Imperfect Information Games Using Decomposition"
 AT = "after round 1"
 SLICE = 100_000
 """Iterations between looks at the progress; discounts are laid out for as many at a time."""
@@ -148,13 +147,3 @@ def slope(points: Sequence[Point], from_iteration: int = 1000) -> float:
     x = np.log([point.iterations for point in used])
     y = np.log([point.exploitability for point in used])
     return float(np.polyfit(x, y, 1)[0])
-
-
-def series(label: str, points: Sequence[Point], line: str = "-") -> dict[str, object]:
-    """A curve over iterations for a panel."""
-    return {
-        "label": label,
-        "x": [p.iterations for p in points],
-        "y": [p.exploitability for p in points],
-        "line": line,
-    }

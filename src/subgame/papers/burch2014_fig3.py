@@ -3,17 +3,13 @@ re-solved from the values that were kept."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import subgame as sg
-from subgame.papers.burch2014 import AT, PAPER, Point, Resolving, doubling, series, slope
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
+from subgame.papers.report import Found, Progress, panel, row, series
 
-KEY = "burch2014-fig3"
-WHAT = "Leduc re-solved below its trunk: safe re-solving beside unsafe"
 SCHEDULES = {"PCS": "pcs", "CFR": "cfr", "CFR+": "cfr+"}
 """Public chance sampling is the paper's; plain CFR and CFR+ go over all six board cards."""
 NOTES = (
@@ -30,10 +26,8 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: 6.4 million iterations of PCS and plain CFR; quick: 12,800."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     tree = sg.compile(sg.games.load("leduc"))
     tell("Solving Leduc", 0.0)
     target = 1e-9 if quick else 1e-11
@@ -71,17 +65,18 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "iterations of each re-solving game",
             "exploitability (chips per hand)",
             [
-                series(label, points, "--" if label.startswith("un") else "-")
+                series(
+                    label,
+                    {point.iterations: point.exploitability for point in points},
+                    line="--" if label.startswith("un") else "-",
+                )
                 for label, points in curves.items()
             ],
             scale="log",
             lines=[{"label": "paper, unsafe: 0.080", "y": 0.08}],
         )
     ]
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(solved, kept, curves, levels, pace, quick),
         data={
             "panels": panels,
@@ -90,16 +85,11 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "seconds_per_iteration": pace,
             "unsafe_levels": levels,
         },
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={
             "equilibrium": f"pdcfr+ to {target:g}",
             "frontier": AT,
             "iterations": {"PCS": last, "CFR": last, "CFR+": last_plus},
-            "quick": quick,
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 

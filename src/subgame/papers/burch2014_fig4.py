@@ -14,14 +14,11 @@ from typing import Any
 import subgame as sg
 from subgame.errors import read_text, unreadable
 from subgame.games.leduc import LeducRanks
-from subgame.papers.burch2014 import AT, PAPER, Resolving, doubling
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.burch2014 import AT, Resolving, doubling
+from subgame.papers.report import Found, Progress, panel, row, series
 
-KEY = "burch2014-fig4"
 KEPT = "results kept by --keep"
 GAME = LeducRanks()
-WHAT = "Leduc by CFR-D: trunk iterations beside subgame iterations"
 TRUNK = (500, 2_000, 8_000, 32_000)
 SUBGAME = tuple(doubling(100, 12_800))
 RESOLVE = 200_000
@@ -44,21 +41,19 @@ NOTES = (
 
 
 def run(
-    quick: bool = False,
-    seed: int = 0,
-    progress: Progress | None = None,
+    quick: bool,
+    seed: int,
+    tell: Progress,
     *,
     budget: float = BUDGET,
     executor: Executor | None = None,
     keep: Path | None = None,
-) -> Report:
+) -> Found:
     """As many cells of the grid as fit into `budget` CPU seconds; quick: a small corner of it.
 
     `executor` runs the lines, by default one process per core. A line's cells are added to the
     file `keep` as soon as they are found; lines found there whole are not run again.
     """
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     trunk, inner = (TRUNK, SUBGAME) if not quick else ((25, 100), (25, 50, 100, 200))
     resolve = 1_000 if quick else RESOLVE
     most = trunk[-1] * inner[-1]
@@ -86,14 +81,9 @@ def run(
         t: {n: found.get((t, n)) for n in inner} for t in trunk if any(t == at for at, _ in found)
     }
     spent = dict(sorted(spent.items()))
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(lines),
         data=_data(lines, spent),
-        command=command(KEY, quick, seed, None if quick or budget == BUDGET else budget),
-        seed=seed,
         settings={
             "trunk iterations": list(trunk),
             "subgame iterations": list(inner),
@@ -102,11 +92,8 @@ def run(
             "schedule": "cfr",
             "cells": len(found),
             "of": len(trunk) * len(inner),
-            "quick": quick,
             **({} if quick else {"budget in CPU seconds": budget}),
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -231,16 +218,10 @@ def _rows(lines: dict[int, dict[int, float | None]]) -> list[dict[str, Any]]:
 
 
 def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) -> dict[str, Any]:
-    curves = []
-    for t, line in lines.items():
-        known = [(n, gap) for n, gap in line.items() if gap is not None]
-        curves.append(
-            {
-                "label": f"{t:,} trunk iterations",
-                "x": [n for n, _ in known],
-                "y": [gap for _, gap in known],
-            }
-        )
+    curves = [
+        series(f"{t:,} trunk iterations", {n: gap for n, gap in line.items() if gap is not None})
+        for t, line in lines.items()
+    ]
     shown = panel(
         "Fig. 4: CFR-D",
         "subgame iterations per trunk iteration",

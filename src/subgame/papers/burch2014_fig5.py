@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +11,11 @@ import numpy as np
 import subgame as sg
 from subgame.abstraction.lift import abstract_best_response, lift
 from subgame.games.leduc import LeducAbstract
-from subgame.papers.burch2014 import AT, PAPER, Resolving, doubling
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.burch2014 import AT, Resolving, doubling
+from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
 
-KEY = "burch2014-fig5"
-WHAT = "an abstract strategy of Leduc improved by re-solving its subgames without abstraction"
 WAYS = ("pcfr+", "cfr+", "dcfr", "pdcfr+", "lp")
 """How abstract equilibria are found, besides from random regrets."""
 GAP = 1e-6
@@ -52,10 +48,8 @@ class Trial:
     head_to_head: dict[str, list[float]]  # what it wins from the original strategy
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: 20 abstract equilibria and 25,000 iterations; quick: three and 6,250."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     coarse, tree = sg.compile(LeducAbstract()), sg.compile(sg.games.load("leduc"))
     subgames = sg.cut(tree, AT)
     counts = [*doubling(25, 3_200), 6_250]
@@ -86,10 +80,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             lines=[{"label": "paper, the abstract strategy: 0.382", "y": 0.382}],
         ),
     ]
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(trials, counts, others),
         data={
             "panels": panels,
@@ -97,18 +88,13 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "trials": [vars(trial) for trial in trials],
             "others": others,
         },
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={
             "abstract equilibria": len(trials),
             "found by": list(ways),
             "gap": gap,
             "iterations": counts[-1],
             "schedule": "cfr",
-            "quick": quick,
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -163,15 +149,9 @@ def _curves(
     out = []
     for name in ("safe", "unsafe"):
         values = np.array([of(trial)[name] for trial in trials])
-        out.append(
-            {
-                "label": f"{name} re-solving",
-                "x": counts,
-                "y": np.median(values, axis=0).tolist(),
-                "low": values.min(axis=0).tolist(),
-                "high": values.max(axis=0).tolist(),
-            }
-        )
+        middle = dict(zip(counts, np.median(values, axis=0).tolist(), strict=True))
+        low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
+        out.append(series(f"{name} re-solving", middle, low=low, high=high))
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,14 +10,10 @@ import numpy as np
 import subgame as sg
 from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.report import Found, Progress, compared, marks, panel, row
 from subgame.refine.refine import Refinement
 from subgame.tree.sequence.tree import histories_of
 
-KEY = "coin-toss"
-PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
-WHAT = "the numbers of Coin Toss, Sections 2, 4, 5 and Appendix A"
 Rows = list[dict[str, Any]]
 NOTES = (
     "All games and gadget games are solved by linear programs, so equal means equal up to "
@@ -53,38 +48,21 @@ class _Mirrored(CoinToss):
         return _MirroredState()
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Everything is exact and takes a moment, `quick` or not."""
-    began = time.perf_counter()
     rows = [*_section_2(), *_blueprint(), *_techniques(), *_two_subgames()]
-    both = [line for line in rows if isinstance(line["paper"], float | int)]
-    series = [
-        {
-            "label": who,
-            "x": list(range(len(both))),
-            "y": [line[key] for line in both],
-            "line": "",
-            "marker": mark,
-            "size": size,
-        }
-        for who, key, mark, size in (("paper", "paper", "s", 8), ("ours", "ours", "x", 5))
+    both, worst = compared(rows)
+    curves = [
+        marks(who, [line[who] for line in both], mark, size)
+        for who, mark, size in (("paper", "s", 8), ("ours", "x", 5))
     ]
     names = [line["quantity"] for line in both]
-    panels = [panel("Coin Toss", "probability, or value to P1", "", series, names=names)]
-    worst = max(abs(line["paper"] - line["ours"]) for line in both)
-    if progress is not None:
-        progress("Coin Toss", 1.0)
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    panels = [panel("Coin Toss", "probability, or value to P1", "", curves, names=names)]
+    tell("Coin Toss", 1.0)
+    return Found(
         rows=rows,
         data={"panels": panels, "largest_difference": worst},
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={"schedule": "lp"},
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 

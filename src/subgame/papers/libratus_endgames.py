@@ -7,22 +7,14 @@ variable SUBGAME_LIBRATUS names, then in ``libratus_endgames`` and ``../shared/d
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import subgame as sg
 from subgame.games.holdem import Holdem, endgame, libratus
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.refine.gadgets import Gadget, technique
 
-KEY = "libratus-endgames"
-PAPER = (
-    "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games; "
-    "endgames from github.com/Sandholm-Lab/LibratusEndgames"
-)
-WHAT = "every technique on two endgames of Libratus, exact within the endgame"
 FOLDERS = ("libratus_endgames", "../shared/data/libratus_endgames")
 VARIABLE = "SUBGAME_LIBRATUS"
 SPOTS = {
@@ -61,10 +53,8 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
     weak, threads = (
         (10, 1) if quick else (BLUEPRINT, None)
@@ -80,17 +70,10 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
                 {"spot": name, "technique": form, "iterations": iterations}
                 | _measure(tree, blueprint, gadget, iterations, game)
             )
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=_rows(found, spots),
         data={"panels": [_panel(found, name) for name in spots], "found": found},
-        command=command(KEY, quick, seed),
-        seed=seed,
-        settings={"schedule": SCHEDULE, "blueprint": weak, "refined": REFINED, "quick": quick},
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
+        settings={"schedule": SCHEDULE, "blueprint": weak, "refined": REFINED},
     )
 
 
@@ -143,15 +126,8 @@ def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, 
     out = []
     for spot in spots:
         cases = [case for case in found if case["spot"] == spot]
-        before = cases[0]
-        out.append(
-            row(
-                f"{spot}: blueprint, mbb/h",
-                None,
-                before["before_mbb"],
-                f"{before['before']:.4g} chips",
-            )
-        )
+        chips = f"{cases[0]['before']:.4g} chips"
+        out.append(row(f"{spot}: blueprint, mbb/h", None, cases[0]["before_mbb"], chips))
         for case in cases:
             gap = "" if case["gap"] is None else f", gap {case['gap']:.3g}"
             note = (
@@ -162,35 +138,16 @@ def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, 
         safe = [case for case in cases if case["technique"] in SAFE]
         for slack, up in (("", 0.0), (", up to the gap", 1.0)):
             kept = sum(case["after"] <= case["before"] + up * case["gap"] for case in safe)
-            out.append(
-                row(
-                    f"{spot}: safe techniques no worse than the blueprint{slack}",
-                    "all",
-                    f"{kept} of {len(safe)}",
-                )
-            )
+            what = f"{spot}: safe techniques no worse than the blueprint{slack}"
+            out.append(row(what, "all", f"{kept} of {len(safe)}"))
     return out
 
 
 def _panel(found: list[dict[str, Any]], spot: str) -> dict[str, Any]:
     cases = [case for case in found if case["spot"] == spot]
-    x = list(range(len(cases)))
-    series = [
-        {
-            "label": "refined",
-            "x": x,
-            "y": [c["after_mbb"] for c in cases],
-            "line": "none",
-            "size": 7,
-        },
-        {
-            "label": "blueprint",
-            "x": x,
-            "y": [c["before_mbb"] for c in cases],
-            "line": "none",
-            "marker": "|",
-            "size": 12,
-        },
+    curves = [
+        marks("refined", [case["after_mbb"] for case in cases]),
+        marks("blueprint", [case["before_mbb"] for case in cases], "|", 12),
     ]
     names = [case["technique"] for case in cases]
-    return panel(spot, "exploitability within the endgame, mbb/h", "", series, names=names)
+    return panel(spot, "exploitability within the endgame, mbb/h", "", curves, names=names)

@@ -1,4 +1,7 @@
-"""`Report`: what a reproduction found beside what the paper says, as text, picture and file."""
+"""`Report`: what a reproduction found beside what the paper says, as text, picture and file.
+
+And what reproductions share: the command that repeats one, where it runs, and its unit.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,20 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from subgame.errors import brief
+from subgame.engines.torch.runtime import load_torch
+from subgame.errors import SubgameError, brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Progress = Callable[[str, float], None]
+"""Called with the current step and the share of the work done (0 to 1)."""
 VERSIONS = ("subgame", "numpy", "numba", "scipy")
 COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
 
@@ -27,17 +33,42 @@ def row(quantity: str, paper: Any, ours: Any, note: str = "") -> dict[str, Any]:
     return {"quantity": quantity, "paper": paper, "ours": ours, "note": note}
 
 
-def panel(
-    title: str, xlabel: str, ylabel: str, series: Sequence[dict[str, Any]], **options: Any
-) -> dict[str, Any]:
-    """A picture as data; each of `series` has a label, x and y, and perhaps low and high,
+def compared(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], float]:
+    """The rows in which the paper gives a number, and the largest difference of ours."""
+    both = [line for line in rows if isinstance(line["paper"], float | int)]
+    return both, max(abs(line["paper"] - line["ours"]) for line in both)
+
+
+def series(label: str, values: Mapping[Any, Any], **style: Any) -> dict[str, Any]:
+    """A line of a picture as data, its y by x. `style` may have the lines `low` and `high`, and
     a `line` and a `marker` (as Matplotlib calls them) and its `size`.
+    """
+    return {"label": label, "x": list(values), "y": list(values.values()), **style}
+
+
+def marks(label: str, values: Sequence[Any], marker: str = "o", size: int = 7) -> dict[str, Any]:
+    """A mark for each of a panel's `names`."""
+    return series(label, dict(enumerate(values)), line="", marker=marker, size=size)
+
+
+def panel(
+    title: str, xlabel: str, ylabel: str, curves: Sequence[dict[str, Any]], **options: Any
+) -> dict[str, Any]:
+    """A picture as data, of `series` and `marks`.
 
     `options`: `scale` ("linear", "log", or "semilog": logarithmic in x only), `lines` (levels to
     mark: label, y and perhaps the `side` of the label) and `names` (of the numbers x, which are
     then listed from top to bottom).
     """
-    return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(series), **options}
+    return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(curves), **options}
+
+
+class Found(NamedTuple):
+    """What the `run` of an experiment returns; the rest of a `Report` is the same for all."""
+
+    rows: list[dict[str, Any]]
+    data: dict[str, Any]
+    settings: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -228,3 +259,33 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
+    """The command that repeats a run.
+
+    >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
+    'subgame reproduce burch2014-fig4 --seed 1 --budget 60'
+    """
+    words = ["subgame reproduce", key]
+    words += ["--quick"] if quick else []
+    words += [f"--seed {seed}"] if seed else []
+    words += [f"--budget {budget:g}"] if budget is not None else []
+    return " ".join(words)
+
+
+def device(quick: bool) -> str:
+    """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
+    if quick:
+        return "cpu"
+    if not load_torch().cuda.is_available():
+        raise SubgameError(
+            "Whole flop hold'em is solved on a GPU, but PyTorch finds none here; --quick does the "
+            "same with a small deck."
+        )
+    return "cuda"
+
+
+def mbb(chips: float, big_blind: int = 100) -> float:
+    """Thousandths of a big blind."""
+    return chips / big_blind * 1000

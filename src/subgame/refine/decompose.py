@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,28 +23,28 @@ from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.games.base import Game, State
-from subgame.refine.decompose_ranges import RangeCompact, cfr_d_ranges
-from subgame.refine.depth.ranges import check_limit
+from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
+from subgame.refine.kinds import kind_of
 from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
-from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import Strategy
 
+if TYPE_CHECKING:
+    from subgame.refine.decompose_ranges import RangeCompact
+
 Floats = NDArray[np.float64]
 FORMAT = "subgame-compact-1"
-TRACE = 1e-12
 
 
 def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
@@ -223,6 +223,31 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     return Compact(trunk, out.strategy, tuple(values), notes)
 
 
+@dataclass(frozen=True, eq=False)
+class CfrD:
+    """CFR-D, as `cfr_d` was asked for it."""
+
+    at: str | Callable[[State], bool]
+    iterations: int
+    subgame_iterations: int
+    schedule: Schedule
+    subgame_schedule: Schedule
+    keep_subgames: bool
+    device: str | None
+    progress: Callable[[int, int], None] | None
+    watch: Callable[[int, Callable[[], Compact]], None] | None
+
+    def notes(self, iterations: int, began: float) -> dict[str, Any]:
+        """How a result was made after so many iterations."""
+        return {
+            "schedule": str(self.schedule),
+            "iterations": iterations,
+            "subgame_schedule": str(self.subgame_schedule),
+            "subgame_iterations": self.subgame_iterations,
+            "seconds": time.perf_counter() - began,
+        }
+
+
 @whole_solves()
 def cfr_d(
     game: Game | PublicTree,
@@ -249,34 +274,16 @@ def cfr_d(
     The trunk of a hold'em tree is its first street, so `at` is such as ``"after the turn"``. All
     boards and ways out of it are solved together, on any `device`.
     """
-    plan = parse(schedule) if schedule is not None else CFR()
-    inner = parse(subgame_schedule) if subgame_schedule is not None else CFR()
-    if isinstance(game, RangeTree):
-        check_limit(game, at, "after")
-        return cfr_d_ranges(game, iterations, subgame_iterations, plan, inner, device, progress)
-    if isinstance(game, PublicTree):
-        histories = histories_of(game)
-        if histories is None:
-            raise SubgameError(f"{game!r} keeps no histories, so it cannot be cut.")
-        game = histories.game
-    trunk = trunk_of(game, at)
-    counts, told = (iterations, subgame_iterations), (progress, watch)
-    return _cfr_d(trunk, counts, plan, inner, keep_subgames, told)
+    plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
+    how = CfrD(
+        at, iterations, subgame_iterations, plan, inner, keep_subgames, device, progress, watch
+    )
+    return cfr_d_histories(game, how) if isinstance(game, Game) else kind_of(game).decomposed(how)
 
 
-def _cfr_d(
-    trunk: SequenceTree,
-    counts: tuple[int, int],
-    plan: Schedule,
-    inner: Schedule,
-    keep_subgames: bool,
-    told: tuple[
-        Callable[[int, int], None] | None,
-        Callable[[int, Callable[[], Compact]], None] | None,
-    ],
-) -> Compact:
-    """CFR-D on a sequence tree."""
-    (progress, watch), (iterations, subgame_iterations) = told, counts
+def cfr_d_histories(game: Game, how: CfrD) -> Compact:
+    """CFR-D on the histories of a game, one subgame at a time."""
+    trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
     roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
     pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
     kept: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))] * len(roots.names)
@@ -288,16 +295,9 @@ def _cfr_d(
         probs = [run.behaviour(p, regrets.average) for p, regrets in enumerate(pair)]
         total = _total_weight(plan, t)
         values = tuple((a / total, b / total) for a, b in kept)
-        notes = {
-            "schedule": str(plan),
-            "iterations": t,
-            "subgame_schedule": str(inner),
-            "subgame_iterations": subgame_iterations,
-            "seconds": time.perf_counter() - began,
-        }
-        return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, notes)
+        return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, how.notes(t, began))
 
-    for t in range(1, iterations + 1):
+    for t in range(1, how.iterations + 1):
         rates = run.rates(plan.discounts(t, 2), t)
         plans = [run.plan(p, run.current(p, pair[p], rates[0])) for p in (0, 1)]
         paid = [np.zeros(side.num_sequences) for side in trunk.players]
@@ -305,8 +305,11 @@ def _cfr_d(
             subgame = store.get(k) or cut_at_histories(trunk, top, name)
             if keep_subgames:
                 store[k] = subgame
-            reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
-            values = _solve_subgame(subgame, reach, inner, subgame_iterations)
+            reach = [plans[p][subgame.sequence[p]][None] for p in (0, 1)]
+            found = fresh_values(
+                engine(subgame.tree), reach, how.subgame_schedule, how.subgame_iterations
+            )
+            values = [each.ravel() for each in found]
             past = kept[k] if t > 1 else (np.zeros(len(values[0])), np.zeros(len(values[1])))
             for p in (0, 1):
                 np.add.at(paid[p], subgame.sequence[p], values[p])
@@ -317,11 +320,11 @@ def _cfr_d(
         before = run.snapshot(pair[0])  # both players learn against what was played
         for p, theirs in enumerate((pair[1], before)):
             run.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], at_root, paid[p])
-        if watch is not None:
-            watch(t, partial(result, t))
-        if progress is not None:
-            progress(t, iterations)
-    return result(iterations)
+        if how.watch is not None:
+            how.watch(t, partial(result, t))
+        if how.progress is not None:
+            how.progress(t, how.iterations)
+    return result(how.iterations)
 
 
 def _total_weight(schedule: Schedule, t: int) -> float:
@@ -330,21 +333,3 @@ def _total_weight(schedule: Schedule, t: int) -> float:
     for kept in schedule.discounts(1, t)[:, 2]:
         total = total * kept + 1
     return total
-
-
-def _solve_subgame(
-    subgame: SequenceSubgame, reach: list[Floats], schedule: Schedule, iterations: int
-) -> tuple[Floats, Floats]:
-    """Root values [s] of both players in a fresh solution of a subgame."""
-    run = engine(subgame.tree)
-    # Averages are weighted by own reach; where the trunk never comes a trace of it keeps the
-    # average a counterfactual best response there too, as CFR-D requires.
-    one, two = (np.maximum(each, TRACE)[None] for each in reach)
-    cfr = Cfr(
-        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
-    )
-    cfr.advance(schedule.discounts(1, iterations + 1), 1)
-    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
-    first, second = (run.values(p, sigma[p], plans[1 - p]).roots.ravel() for p in (0, 1))
-    return first, second

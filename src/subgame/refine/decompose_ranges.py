@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy
-from subgame.engines.contract import Mode, RangeEngine
+from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
+from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.learners import normalise
+from subgame.refine.nested.ranges import flat
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
@@ -24,6 +26,9 @@ from subgame.solve.solver import Limits, complete, whole_solves
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.refine.decompose import CfrD
 
 Floats = NDArray[np.float64]
 TRACE = 1e-12
@@ -72,7 +77,7 @@ class RangeCompact:
         for p in (0, 1):
             weight = as_numpy(batch.opposing(1 - p, entry[p], 0))
             kept = normalise(self.values[1 - p], weight)
-            ours, theirs, weight, kept = (_flat(e) for e in (entry[p], entry[1 - p], weight, kept))
+            ours, theirs, weight, kept = (flat(e) for e in (entry[p], entry[1 - p], weight, kept))
             inputs = GadgetInputs(1 - p, ours, theirs, weight, kept, kept)
             solve = GadgetRun(batch.tree, how.schedule, how.gadget, inputs, on=batch)
             complete(solve, how.limits)
@@ -81,18 +86,10 @@ class RangeCompact:
         return Strategy(tree, (probs[0], probs[1]))
 
 
-def cfr_d_ranges(
-    tree: RangeTree,
-    iterations: int,
-    subgame_iterations: int,
-    plan: Schedule,
-    inner: Schedule,
-    device: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> RangeCompact:
+def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
     """CFR-D (Burch et al. 2014) with the first street as trunk; see `decompose.cfr_d`."""
-    if len(tree.streets) < 2:
-        raise SubgameError(f"{tree!r} has one street, so there is nothing to decompose.")
+    check_limit(tree, how.at, "after")
+    plan, device = how.schedule, how.device
     tree, began = unmerged(tree).tree, time.perf_counter()
     run = cast(RangeEngine, engine(tree, device=device))
     batch, leaves = run.stage(tree.streets[1:]), GivenLeaves()
@@ -101,10 +98,13 @@ def cfr_d_ranges(
     pair = (one, two)
     reach, total = (street.roots(0), street.roots(1)), 0.0
     kept: list[Any] = [0.0, 0.0]
-    for t in range(1, iterations + 1):
+    held = [as_numpy(batch.roots(p)) for p in (0, 1)]
+    inner, count = how.subgame_schedule, how.subgame_iterations
+    for t in range(1, how.iterations + 1):
         rates = street.rates(plan.discounts(t, 2), t)
         entry = [_entry(run, street, p, street.current(p, pair[p], rates[0])) for p in (0, 1)]
-        values = _solved(batch, entry, inner, subgame_iterations)
+        found = fresh_values(batch, list(map(flat, entry)), inner, count, held)
+        values = [each.reshape(entry[p].shape) for p, each in enumerate(found)]
         keep = float(plan.discounts(t, 1)[0, 2])
         total = total * keep + 1
         for p in (0, 1):
@@ -114,18 +114,13 @@ def cfr_d_ranges(
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
             street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
-        if progress is not None:
-            progress(t, iterations)
+        if how.progress is not None:
+            how.progress(t, how.iterations)
     trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]
-    notes = {
-        "schedule": str(plan),
-        "iterations": iterations,
-        "subgame_schedule": str(inner),
-        "subgame_iterations": subgame_iterations,
-        "seconds": time.perf_counter() - began,
-    }
     first, second = (np.asarray(each / total) for each in kept)
-    return RangeCompact(tree, (trunk[0], trunk[1]), (first, second), notes, device)
+    return RangeCompact(
+        tree, (trunk[0], trunk[1]), (first, second), how.notes(how.iterations, began), device
+    )
 
 
 def _entry(run: RangeEngine, street: StreetEngine, p: int, sigma: Any) -> Floats:
@@ -134,23 +129,24 @@ def _entry(run: RangeEngine, street: StreetEngine, p: int, sigma: Any) -> Floats
     return as_numpy(run.enter(p, rows[:, None], 1))
 
 
-def _flat(values: Floats) -> Floats:
-    return values.reshape(-1, values.shape[2])
-
-
-def _solved(
-    batch: RangeEngine, entry: list[Floats], schedule: Schedule, iterations: int
+def fresh_values(
+    run: Engine,
+    reach: Sequence[Floats],
+    schedule: Schedule,
+    iterations: int,
+    held: Sequence[Floats] | tuple[float, float] = (1.0, 1.0),
 ) -> tuple[Floats, Floats]:
-    """[way, board, hand] both players' values in fresh solutions of all subgames."""
-    held = [as_numpy(batch.roots(p)) for p in (0, 1)]
-    one, two = (np.maximum(_flat(entry[p]), TRACE) * held[p] for p in (0, 1))
+    """[root, infoset] both players' values in a fresh solution, from their reach at the roots.
+
+    Averages are weighted by own reach; where the trunk never comes a trace of it keeps the average
+    a counterfactual best response there too, as CFR-D requires. `held` is 0 where there is no hand.
+    """
+    one, two = (np.maximum(reach[p], TRACE) * held[p] for p in (0, 1))
     cfr = Cfr(
-        batch, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
+        run, predictive=schedule.predictive, alternating=schedule.alternating, reach=(one, two)
     )
     cfr.advance(schedule.discounts(1, iterations + 1), 1)
-    sigma = [batch.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    plans = [batch.plan(p, sigma[p], _flat(entry[p])) for p in (0, 1)]
-    first, second = (
-        batch.values(p, sigma[p], plans[1 - p]).roots.reshape(entry[p].shape) for p in (0, 1)
-    )
+    sigma = [run.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
+    plans = [run.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+    first, second = (run.values(p, sigma[p], plans[1 - p]).roots for p in (0, 1))
     return first, second

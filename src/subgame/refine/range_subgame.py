@@ -148,6 +148,9 @@ class RangeSubgame(Subgame):
         found: Floats = received_gift(carried, weight, gadget)
         return found
 
+    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> None:
+        return None
+
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         if gadget.keep_safe:
             raise SubgameError(

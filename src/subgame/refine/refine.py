@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,10 @@ from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk, Vector, vector
-from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, solve_gadget
 from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
-from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits
+from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import histories_of
 from subgame.tree.strategy import Strategy
@@ -166,39 +165,35 @@ class Refinement:
         )
 
 
+@with_options(RefineOptions)
 def refine(
     tree: PublicTree,
     blueprint: Strategy,
     *,
     at: At | Sequence[Subgame],
     technique: Gadget | str = "resolve",
-    schedule: Schedule | str | None = None,
     player: int | None = None,
-    iterations: int | None = None,
-    seconds: float | None = None,
-    gap: float | None = None,
     estimate: Strategy | None = None,
     alternatives: Mapping[str, Vector] | Vector | None = None,
     uncertainty: Mapping[str, Vector] | Vector | float | None = None,
-    device: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[RefineOptions],
 ) -> Refinement:
     """Re-solve the subgames of a blueprint, each on its own, and put the results together.
 
     `at` is a frontier (see `subgame.cut`) or the subgames that `cut` gave. For each of them and
-    for each player (or `player` alone) the technique's gadget game is solved by `schedule` (or
-    ``"lp"``; by default the one that suits the technique) until `iterations` per gadget, `seconds`
-    in all, or a NashConv of `gap`; 1,000 iterations if none is given. Each subgame is solved as if
-    it were the only one: playing the result is playing whatever subgame is reached. Ctrl-C keeps
-    the blueprint in what is not solved yet.
+    for each player (or `player` alone) the technique's gadget game is solved by `schedule` until
+    `iterations` per gadget, `seconds` in all, or a certified `gap`; 1,000 iterations if none is
+    given. `RefineOptions` explains these and `device`. Each subgame is solved as if it were the
+    only one: playing the result is playing whatever subgame is reached. Ctrl-C keeps the blueprint
+    in what is not solved yet.
 
     Estimates come from `estimate`, a strategy whose opponent's value in the subgame is taken (a
     best response found in an abstraction, or the last CFR iterate; by default the blueprint
     itself), or from `alternatives`, numbers per root infoset of the opponent in the paper's
     normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
     standard deviation of the distributional techniques, by default the distance between the
-    estimate and the blueprint's CBV. `device` is where all of it is solved and evaluated, as in
-    `solve`; a linear program runs on the CPU.
+    estimate and the blueprint's CBV.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
@@ -208,15 +203,12 @@ def refine(
     {'Heads': 0.625, 'Tails': 0.375, 'Forfeit': 0.0}
     """
     began = time.perf_counter()
-    gadget = technique_named(technique)
+    check_options(refine, options)
+    gadget, solving = technique_named(technique), made_of(Solving, options)
+    device = solving.device
     before = exploitability(tree, blueprint, device=device)
     if player is not None and player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if gap is not None and not gadget.is_finite:
-        raise SubgameError(
-            f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
-            "iterations or seconds instead."
-        )
     if estimate is not None:
         expected_value(tree, estimate, device=device)  # refuses a strategy of another tree
     subgames = subgames_at(tree, at)
@@ -226,8 +218,7 @@ def refine(
         for subgame in subgames
         if subgame.tree.players[p].names
     ]
-    each = seconds / max(len(jobs), 1) if seconds is not None else None
-    how = Technique.of(gadget, tree, schedule, Limits.to_gap(iterations, each, gap))
+    how = solving.technique(gadget, tree, len(jobs))
     trunks: dict[int, Trunk] = {}
     parts = []
     for done, (subgame, p) in enumerate(jobs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine
 from subgame.errors import SubgameError
-from subgame.refine.gadget_game import gadget_form, least_entry
+from subgame.refine.gadget_game import least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.refine.kinds import kind_of
 from subgame.refine.learners import Choice
-from subgame.refine.subgame import SequenceSubgame, Subgame
+from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
@@ -23,8 +24,6 @@ from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.parts import places, restrict
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.form import assemble
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -38,9 +37,7 @@ def default_schedule(gadget: Gadget, tree: PublicTree) -> str:
     sequence trees; CFR+ where the gadget never settles (random and custom entries), for there
     predictions fail.
     """
-    if isinstance(tree, RangeTree):
-        return "dcfr"
-    return "pdcfr+" if gadget.is_finite else "cfr+"
+    return kind_of(tree).schedule(gadget)
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,50 @@ class Technique:
         """What the user asked for; without a schedule, the default one."""
         chosen = default_schedule(gadget, tree) if schedule is None else schedule
         return cls(gadget, LP if chosen == LP else parse(chosen), limits)
+
+
+class GadgetOptions(TypedDict, total=False):
+    """How gadget games are solved: until a limit is reached; 1,000 iterations if none is given."""
+
+    schedule: Schedule | str | None
+    """A CFR schedule, or ``"lp"``; by default the one that suits the gadget and the tree."""
+    iterations: int | None
+    """So many iterations of each gadget game."""
+    gap: float | None
+    """A certified gap of each gadget game of at most this: its NashConv, twice its exploitability.
+    Only a gadget that is a finite game has one."""
+    device: str | None
+    """Where they are solved and results are evaluated, as in `solve`; a linear program runs on the
+    CPU."""
+
+
+class RefineOptions(GadgetOptions, total=False):
+    """How gadget games are solved, with a time limit."""
+
+    seconds: float | None
+    """So many seconds for all gadget games together; each has the same share."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How gadget games are solved; see `RefineOptions`."""
+
+    schedule: Schedule | str | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    gap: float | None = None
+    device: str | None = None
+
+    def technique(self, gadget: Gadget, tree: PublicTree, games: int = 1) -> Technique:
+        """A gadget with how it is solved, in a tree with so many gadget games."""
+        if self.gap is not None and not gadget.is_finite:
+            raise SubgameError(
+                f"{gadget.name} is not a finite game, so it has no gap to reach. Give a number of "
+                "iterations or seconds instead."
+            )
+        each = None if self.seconds is None else self.seconds / max(games, 1)
+        limits = Limits.to_gap(self.iterations, each, self.gap)
+        return Technique.of(gadget, tree, self.schedule, limits)
 
 
 class Solved(NamedTuple):
@@ -83,8 +124,8 @@ def solve_gadget(
         return _by_program(gadget, subgame, inputs, device)
     if not gadget.is_finite and solver.sampling != "none":
         raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
-    if isinstance(subgame, SequenceSubgame) and gadget.is_finite and not gadget.refined:
-        tree = assemble(gadget_form(gadget, subgame.form, inputs))
+    finite = gadget.is_finite and not gadget.refined
+    if finite and (tree := subgame.gadget_game(gadget, inputs)) is not None:
         found = complete(Run(tree, solver, device=device), how.limits)
         return Solved(found, _inside(found.strategy, subgame.tree))
     found = complete(GadgetRun(subgame.tree, solver, gadget, inputs, device), how.limits)
@@ -94,17 +135,17 @@ def solve_gadget(
 def _by_program(
     gadget: Gadget, subgame: Subgame, inputs: GadgetInputs, device: str | None
 ) -> Solved:
-    if not isinstance(subgame, SequenceSubgame):
-        raise SubgameError(
-            "There is no linear program for hold'em trees. Solve the gadget game by a CFR "
-            "schedule, or compile a small deck with explicit=True."
-        )
     if not gadget.is_finite:
         raise SubgameError(
             f"{gadget.name} is not a finite game, so there is no linear program for it. Solve it "
             "by a CFR schedule."
         )
-    tree, o = assemble(gadget_form(gadget, subgame.form, inputs)), inputs.opponent
+    tree, o = subgame.gadget_game(gadget, inputs), inputs.opponent
+    if tree is None:
+        raise SubgameError(
+            "There is no linear program for hold'em trees. Solve the gadget game by a CFR "
+            "schedule, or compile a small deck with explicit=True."
+        )
     least = least_entry(gadget, tree.players[o])
     found = solve_lp(tree, tremble=(o, least) if least else None, device=device)
     return Solved(found, _inside(found.strategy, subgame.tree))

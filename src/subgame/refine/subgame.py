@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, State
+from subgame.refine.gadget_game import gadget_form
+from subgame.refine.kinds import kind_of
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.form import Form, assemble, form_of
-from subgame.tree.sequence.tree import SequenceTree, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
 from subgame.tree.strategy import Strategy
 
@@ -72,6 +73,10 @@ class Subgame(ABC):
     @abstractmethod
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
+
+    @abstractmethod
+    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree | None:
+        """The tree of a finite gadget on top of the subgame; None where nothing can be on top."""
 
     @abstractmethod
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
@@ -133,6 +138,9 @@ class SequenceSubgame(Subgame):
             for name in self.tree.players[p].names
         }
 
+    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree:
+        return assemble(gadget_form(gadget, self.form, inputs))
+
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         pass
 
@@ -142,7 +150,7 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
 
     `at` is one of
 
-    * a public state, by name or number, or several of them;
+    * a public state, by name or number (``7`` or ``"7"``), or several of them;
     * a frontier the game names, such as ``"after round 1"`` of Leduc;
     * ``"depth 2"``: the public states two steps from the root; ``"before chance"`` and
       ``"after chance"``: right before, or right after, the first public chance event on each path;
@@ -152,11 +160,11 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
     Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
     public states by name.
     """
-    if isinstance(tree, RangeTree):
-        from subgame.refine.range_subgame import cut_range_tree
+    return list(kind_of(tree).cut(at))
 
-        return list(cut_range_tree(tree, at))
-    tree = sequence_tree(tree)
+
+def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
+    """The subgames of a sequence tree at a frontier; see `cut`."""
     histories = _histories(tree)
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
@@ -220,6 +228,8 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     named = [n for n, name in enumerate(tree.node_names) if name == at]
     if named:
         return np.array(named)
+    if at.isdecimal():
+        return _nodes(tree, int(at))
     depth = re.fullmatch(r"depth (\d+)", at)
     frontiers = _histories(tree).game.frontiers()
     if depth:

@@ -71,9 +71,7 @@ class Cfr:
         if len(discounts) < 2:
             return
         rates = engine.rates(discounts, begin)
-        prepare = getattr(engine, "prepare", None)
-        if prepare is not None:  # buckets weight hands by reach, unless a gadget chooses it
-            prepare(self.reach, -1 if learner is None else learner.player)
+        engine.prepare(self.reach, -1 if learner is None else learner.player)
         if learner is not None:
             self.reach[learner.player][...] = learner.enter()
         if self.responder == 1:  # responds to player 0's first strategy before the loop

@@ -36,7 +36,7 @@ from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile
 from subgame.tree.files import read_tensors
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.tree import Merge, RangeSide, RangeTree
+from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class Endgame:
         cls, strategy: Strategy, threads: int | None = None, device: str | None = None
     ) -> Endgame:
         """Evaluate a strategy exactly; `device` is as in `subgame.solve`."""
-        tree = _board_tree(strategy)
+        tree = range_tree(strategy.tree)
         met = meetings(tree)
         first, second = (side.reach * m for side, m in zip(tree.players, met, strict=True))
         start = tree.holdem.start()
@@ -90,7 +90,7 @@ class Endgame:
     @property
     def tree(self) -> RangeTree:
         """The tree of the strategy."""
-        return _board_tree(self.strategy)
+        return range_tree(self.strategy.tree)
 
     @property
     def pot(self) -> int:
@@ -116,12 +116,6 @@ class Endgame:
             for name, weight, ev, equity in rows
             if weight > 0
         }
-
-
-def _board_tree(strategy: Strategy) -> RangeTree:
-    if not isinstance(strategy.tree, RangeTree):
-        raise SubgameError(f"The strategy must be one for hold'em, not for {strategy.tree.game}.")
-    return strategy.tree
 
 
 # Values --------------------------------------------------------------------------------------
@@ -177,8 +171,7 @@ def equities(
     # Other devices than the CPU need every hand for itself.
     merge: Merge = True if device in (None, "cpu") else "boards"
     calm = replace(game, rules=rules, bets=BetSizes(), first=None)
-    quiet = compile(calm, memory_limit=None, merge=merge)
-    assert isinstance(quiet, RangeTree)
+    quiet = range_tree(compile(calm, memory_limit=None, merge=merge))
     totals, hands, met = [], [], meetings(quiet)
     for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
         totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
@@ -261,7 +254,7 @@ def follow_line(game: Holdem, line: str) -> list[tuple[Betting, str]]:
 
 def decision(strategy: Strategy, line: str = "") -> Decision:
     """The decision on the first street after a line such as ``c r50``; spaces are free."""
-    tree = _board_tree(strategy)
+    tree = range_tree(strategy.tree)
     reach = [side.reach for side in tree.players]
     *past, (here, _) = follow_line(tree.holdem, line)
     for state, action in past:
@@ -282,11 +275,9 @@ def decision(strategy: Strategy, line: str = "") -> Decision:
 
 def _probs(strategy: Strategy, here: Betting) -> Floats:
     """[h, action] the acting player's probabilities; uniform where they are all 0."""
-    tree, p = _board_tree(strategy), here.player
+    tree, p = range_tree(strategy.tree), here.player
     places = [state.history for state in tree.streets[0].states[p]]
-    side = tree.players[p]
-    assert isinstance(side, RangeSide)
-    cells = side.cells(0, places.index(here.history))
+    cells = tree.players[p].cells(0, places.index(here.history))
     weights = np.maximum(strategy.probs[p][cells].astype(np.float64), 0)
     total = weights.sum(1, keepdims=True)
     out = np.full(weights.shape, 1 / weights.shape[1])
@@ -338,7 +329,7 @@ def notes(game: Holdem) -> dict[str, str]:
 
 def save(strategy: Strategy, path: str | Path) -> None:
     """Save a strategy with the parameters of its endgame, so that `load` needs only the file."""
-    tree = _board_tree(strategy)
+    tree = range_tree(strategy.tree)
     suits = len(tree.units[0].symmetries) > 1
     merged = "yes" if tree.merged else "boards" if suits else "no"
     made = {**strategy.notes, **notes(tree.holdem), "merged": merged}

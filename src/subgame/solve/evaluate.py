@@ -13,7 +13,7 @@ from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree
+from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -144,14 +144,13 @@ def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> He
 def best_response(
     tree: PublicTree, strategy: Strategy, player: int, *, device: str | None = None
 ) -> BestResponse:
-    """The counterfactual best response of `player`, with its value at each infoset."""
+    """The counterfactual best response of `player`, with its value at each infoset.
+
+    Not on hold'em trees, where `exploitability` says what a best response wins.
+    """
     if player not in (0, 1):
         raise SubgameError(f"The player must be 0 or 1, not {player}.")
-    if not isinstance(tree, SequenceTree):
-        raise SubgameError(
-            "best_response needs a tree compiled history by history (explicit=True, for small "
-            "decks); subgame.exploitability says what a best response wins on a hold'em tree."
-        )
+    tree = sequence_tree(tree)
     run, probs = engine(tree, device=device), _own(tree, strategy).probs
     plan = run.plan(1 - player, probs[1 - player])
     response = run.respond(player, plan)
@@ -188,7 +187,8 @@ def best_response_strategy(
 
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
-    if not isinstance(tree, SequenceTree) or tree.histories is None or tree.located is None:
+    tree = sequence_tree(tree)
+    if tree.histories is None or tree.located is None:
         raise SubgameError(
             f"{tree!r} keeps no histories, so the reach of its infosets is not known."
         )

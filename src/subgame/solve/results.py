@@ -48,7 +48,8 @@ class Result:
     exploitability: Exploitability
     curve: tuple[Point, ...]
     stopped: str
-    """"iterations", "seconds", "target", "interrupted" or "optimal" (LP)."""
+    """"iterations", "seconds", "target", "interrupted", "stalled" (levelled off near the least
+    exploitability that the storage can hold) or "optimal" (LP)."""
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that ``subgame solve --json`` prints."""

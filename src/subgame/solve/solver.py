@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,12 @@ from subgame.engines.factory import engine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
+from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -33,46 +35,41 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 FORMAT = "subgame-checkpoint-1"
 SAVED = "a checkpoint saved by solve --checkpoint"
-SLICE = 0.1
-"""Seconds between checks of the clock, of the progress meter and of Ctrl-C."""
+SLICE, LONGEST = 0.1, 1.0
+"""Seconds between checks of the clock, of the progress meter and of Ctrl-C; the longest time for
+`FEWEST` iterations, which cost less together than one by one."""
+FEWEST = 4
+LEVEL, SOONEST = 10, 1000
+"""A run may be found stalled below this many times the least exploitability of its storage, and
+after this many iterations."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
 """The fields of `Regrets` that a checkpoint holds."""
 
 
+@with_options(SolveOptions)
 def solve(
     tree: PublicTree,
     schedule: Schedule | str = "cfr+",
     *,
-    iterations: int | None = None,
-    seconds: float | None = None,
-    target: float | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    device: str | None = None,
-    storage: str = "float32",
-    check_every: int | None = None,
     checkpoint: str | Path | None = None,
     resume: str | Path | None = None,
     progress: Progress | None = None,
+    **options: Unpack[SolveOptions],
 ) -> Result:
     """Solve a compiled game by counterfactual regret minimisation.
 
-    The solve stops as soon as `iterations` are done (those of a resumed run included), `seconds`
-    are over or the exploitability is at most `target`; after 1,000 iterations if none is given.
-    Exploitability is measured at iterations 1, 2, 4, ..., 32, then at intervals that grow by an
-    eighth, or every `check_every` iterations.
+    The solve stops as soon as `iterations` are done, `seconds` are over or the exploitability is at
+    most `target`; after 1,000 iterations if none is given. On hold'em trees it also stops when
+    exploitability has levelled off near the least that the storage can hold; the result is then
+    the best strategy that was measured. It runs on a `device`: ``"cpu"`` or ``"cuda"``.
+    `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
     With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
-    another it differs by rounding. `seed` is used by sampling schedules, `threads` (by default all
-    cores) by hold'em trees.
-
-    `device` is ``"cpu"``, the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the second), which
-    needs the extra ``gpu``. ``"torch"`` runs the GPU's code on the CPU, without Numba. `storage` is
-    that of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in
-    about half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``).
+    another it differs by rounding. `seed` is used by sampling schedules.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("kuhn"))
@@ -80,12 +77,18 @@ def solve(
     >>> result.stopped, round(result.value, 2)
     ('target', -0.06)
     """
-    plan = parse(schedule)
-    limits = Limits(iterations, seconds, target, check_every)
+    check_options(solve, options)
+    plan, limits, place = parse(schedule), made_of(Limits, options), made_of(Place, options)
     check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), threads=threads, device=device, storage=storage)
+    run = Run(tree, plan, int(seed), **vars(place))
+    if limits.target is not None and limits.target < run.least:
+        raise ArgumentError(
+            "target",
+            f"must be at least {run.least:g} with the storage {place.storage} on this tree, not "
+            f"{limits.target:g}: regrets and averages have not enough digits for less.",
+        )
     if resume is not None:
         run.load(resume)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
@@ -96,12 +99,13 @@ def complete(
 ) -> Result:
     """Run up to the limits and return the result."""
     stopped = drive(run, limits, checkpoint, progress)
-    played = run.played()
+    best = run.best if stopped == "stalled" else None
+    played = run.played() if best is None else best.probs
     return Result(
         game=run.tree.game,
         schedule=str(run.schedule),
         seed=run.seed,
-        strategy=run.strategy(played),
+        strategy=run.strategy(played) if best is None else best,
         iterations=run.iteration,
         seconds=run.seconds,
         value=value_of(run.engine, played),
@@ -167,6 +171,12 @@ class Run:
         self.iteration = 0
         self.seconds = 0.0
         self.curve: list[Point] = []
+        self.best: Strategy | None = None
+        """The best strategy measured near the least exploitability of the storage."""
+        self.least = 0.0
+        """The least exploitability that the storage of a hold'em tree can hold, in chips."""
+        if isinstance(tree, RangeTree) and learner is None and on is None:
+            self.least = self.engine.resolution * tree.holdem.start().pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
 
     def advance(self, count: int) -> None:
@@ -192,6 +202,13 @@ class Run:
             return run.current(0, pair[0], ahead[0]), run.current(1, pair[1], ahead[0])
         return run.behaviour(0, pair[0].average), run.behaviour(1, pair[1].average)
 
+    def _weights(self) -> tuple[Any, Any]:
+        """The same for `evaluate` alone, which needs no probabilities."""
+        run, (one, two) = self.engine, self.cfr.pair
+        if self._last:
+            return self.played()
+        return run.weights(0, one.average), run.weights(1, two.average)
+
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
         """The probabilities `played` as a `Strategy`."""
         if self.finish is not None:
@@ -210,9 +227,26 @@ class Run:
 
     def measure(self) -> Exploitability:
         """Add a point to the curve."""
-        found = self.evaluate(self.played())
+        found = self.evaluate(self._weights())
+        before = min((point.exploitability for point in self.curve), default=np.inf)
+        if found < min(before, LEVEL * self.least):
+            self.best = self.strategy()
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
+
+    def stalled(self) -> bool:
+        """Whether exploitability has levelled off: no better by a tenth in half of the iterations.
+
+        At least four points must lie in that half.
+        """
+        half = self.iteration / 2
+        early = [point.exploitability for point in self.curve if point.iteration <= half]
+        late = [point.exploitability for point in self.curve if point.iteration > half]
+        if len(late) < 4 or self.iteration < SOONEST or not early:
+            return False
+        if min(early) > LEVEL * self.least:
+            return False
+        return bool(min(late) > 0.9 * min(early))
 
     # Checkpoints -----------------------------------------------------------------------------
     def save(self, path: Path) -> None:
@@ -296,7 +330,10 @@ class Limits:
 
     @classmethod
     def to_gap(cls, iterations: int | None, seconds: float | None, gap: float | None) -> Self:
-        """Limits that stop at a NashConv of `gap`, which is twice the exploitability."""
+        """Limits that stop at a certified gap of a gadget game.
+
+        That is its NashConv, twice the exploitability that `target` means.
+        """
         _above_0("gap", gap)
         return cls(iterations, seconds, None if gap is None else gap / 2)
 
@@ -370,7 +407,7 @@ def drive(
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
     if measured:
-        run.evaluate(run.played())  # loads the kernels before the clock starts
+        run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
     if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
@@ -384,8 +421,13 @@ def drive(
             run.advance(count)
             now = time.perf_counter()
             run.seconds = now - began
-            pace = max(1, min(2 * pace, int(count * SLICE / max(now - before, 1e-9))))
-            if measured and count and stop.next_check(run.iteration - 1) == run.iteration:
+            each = max(now - before, 1e-9) / max(count, 1)
+            few = min(FEWEST, int(LONGEST / each))
+            pace = max(1, min(2 * pace, max(few, int(SLICE / each))))
+            if stop.seconds is not None:
+                pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
+            checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
+            if checked:
                 gap = run.measure()
                 first = first or float(gap)
             if (
@@ -400,6 +442,8 @@ def drive(
                 stopped = "seconds"
             elif asked:
                 stopped = "interrupted"
+            elif checked and run.stalled():
+                stopped = "stalled"
             if progress is not None:
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import SubgameError
 from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
+from subgame.memory import Allowance, parse_bytes
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import Merge, compile_range_tree
 from subgame.tree.sequence.form import assemble, form_of
+from subgame.tree.sequence.spot_checks import spot_check
 from subgame.tree.sequence.walk import walk
-
-UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KIB": 2**10,
-    "MIB": 2**20,
-    "GIB": 2**30,
-    "TB": 10**12,
-    "TIB": 2**40,
-}
-
-
-def parse_bytes(text: str | float | None) -> float:
-    """A memory limit: a number of bytes, or ``"4GiB"``; ``None`` is no limit.
-
-    >>> parse_bytes("1.5 GiB") == 1.5 * 2**30
-    True
-    """
-    if text is None:
-        return math.inf
-    number = text.strip().rstrip("BbIiTtGgMmKk ") if isinstance(text, str) else text
-    unit = text.strip()[len(str(number)) :].strip().upper() if isinstance(text, str) else ""
-    try:
-        count = float(number) * UNITS[unit]
-    except (ValueError, KeyError, TypeError):
-        count = math.nan
-    if not count > 0 or isinstance(text, bool):
-        wants = f"must be a number of bytes such as 4GiB or 500MB, not '{text}'."
-        raise ArgumentError("memory_limit", wants)
-    return count
 
 
 def compile(
@@ -68,6 +36,8 @@ def compile(
     Raises an error if the game has imperfect recall, infosets whose actions differ, payoffs that
     are not zero-sum, chance probabilities that do not sum to one or more than two players, or if it
     needs more than `memory_limit`. The error names the infoset and the two histories concerned.
+    A sample of histories is also checked for states that change, moves that are not strings and
+    payoffs that differ between walks; `subgame.games.conformance.check` checks all of them.
     `progress` is called now and then with the number of histories walked so far.
 
     >>> import subgame as sg
@@ -83,4 +53,6 @@ def compile(
         return compile_range_tree(
             game, memory_limit=parse_bytes(memory_limit), merge=merge, progress=progress
         )
-    return assemble(form_of(walk(game, parse_bytes(memory_limit), progress)))
+    if game.num_players == 2:
+        spot_check(game)
+    return assemble(form_of(walk(game, Allowance.of(memory_limit), progress)))

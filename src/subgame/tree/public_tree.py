@@ -7,7 +7,7 @@ hold'em, with boards and hands as array axes. This is what they share.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
@@ -53,6 +53,26 @@ class Side(Protocol):
 
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
         """Infosets with the same actions: their sequences [infoset, action], and the actions."""
+
+
+class OnDemand(Sequence[Any]):
+    """A sequence whose items are computed on demand."""
+
+    def __init__(self, length: int, item: Callable[[int], Any]) -> None:
+        self.length, self.item = length, item
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self.item(k) for k in range(*i.indices(self.length))]
+        if not -self.length <= i < self.length:
+            raise IndexError(i)
+        return self.item(int(i) % self.length)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.item(i) for i in range(self.length))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

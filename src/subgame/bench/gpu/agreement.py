@@ -185,7 +185,7 @@ class GadgetCase(NamedTuple):
         learner = self.gadget.learner(inputs.on(batch), predictive=plan.predictive)
         if isinstance(learner, Choice):
             learner.regret[...] = batch.array(self.regret[: len(learner.regret)])
-            learner.ahead[...] = batch.rates(plan.discounts(11, 1), 11)[0]
+            learner.ahead[...] = batch.rates(plan.discounts(11, 1), 11)[0, :4]
         cfr = cfr_of(batch, plan, (weight, self.ours) if o == 0 else (self.ours, weight))
         cfr.learner = learner
         for regrets, (regret, average) in zip(cfr.pair, self.drawn, strict=True):

@@ -38,34 +38,13 @@ def part_buckets(
     found: Json = {}
     for name, buckets in cases.items():
         measure.forget(engine.torch)
-        found[name] = case = _timed(engine, buckets)
         spot = measure.Spot.of(engine, engine.stage(tree.streets, buckets=buckets))
+        count = buckets.groupings[1].count if buckets else None
+        found[name] = case = {"buckets": count, **measure.timed(spot, parse("dcfr"), peak)}
         case["dcfr, mbb/h"] = measure.curve(spot, parse("dcfr"), [iterations], measure.MILLI)
-        if device == "cuda":
-            case["peak GiB on the device"] = engine.torch.cuda.max_memory_allocated() / 2**30
         if buckets is not None:
             case |= _agreement(engine, plain, buckets)
     return found
-
-
-def _timed(engine: TorchRangeEngine, buckets: Buckets | None) -> Json:
-    """Milliseconds per iteration of DCFR, recorded and by operation."""
-    stage, plan = engine.stage(engine.tree.streets, buckets=buckets), parse("dcfr")
-    cfr = measure.Spot.of(engine, stage).cfr(plan)
-    compiling = 3 * advance(cfr, plan, 1, 3)
-    times = [advance(cfr, plan, 4 + k * measure.RUN, measure.RUN) for k in range(5)]
-    out: Json = {
-        "buckets": buckets.groupings[1].count if buckets else None,
-        "first three, with compiling, s": compiling,
-        "ms per iteration": round(float(np.median(times)) * 1e3, 4),
-        "runs": [round(t * 1e3, 4) for t in times],
-        "quoted GiB": stage.estimate().device / 2**30,
-    }
-    if engine.device.type == "cuda":
-        with measure.watched(stage) as watch:
-            advance(cfr, plan, 200, 10)
-        out["ms by operation, plain launches"] = watch.table(10)
-    return out
 
 
 def _agreement(engine: TorchRangeEngine, plain: TorchRangeEngine, buckets: Buckets) -> Json:

@@ -29,7 +29,9 @@ import numpy as np
 from subgame.bench.gpu import games as check_games
 from subgame.bench.gpu import measure
 from subgame.bench.gpu.agreement import agreement, gadgets, rounding
+from subgame.bench.gpu.buckets import part_buckets
 from subgame.bench.gpu.games import far
+from subgame.bench.gpu.larger import part_larger
 from subgame.bench.gpu.measure import (
     MILLI,
     Json,
@@ -45,6 +47,7 @@ from subgame.bench.gpu.measure import (
     now,
     solving,
     timed,
+    turn_holdem,
 )
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
@@ -65,6 +68,11 @@ CPU = Path(__file__).parents[4] / "docs" / "results" / "bench-holdem.json"
 """Where the CPU engine's times are, in a checkout."""
 
 
+def checks(most: int) -> list[int]:
+    """After how many iterations flop hold'em is evaluated."""
+    return [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
+
+
 def part_nlfh(
     peak: float, bets: str | None = None, device: str = "cuda", game: Any = None, most: int = 1000
 ) -> Json:
@@ -77,11 +85,10 @@ def part_nlfh(
     found: Json = {"compile s": compiled - begin, "tables s": time.perf_counter() - compiled}
     spot = Spot.of(engine)
     found["time"] = timed(spot, parse("cfr+"), peak)
-    checks = [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
-    found["cfr+, mbb/h"] = curve(spot, parse("cfr+"), checks, MILLI)
+    found["cfr+, mbb/h"] = curve(spot, parse("cfr+"), checks(most), MILLI)
     if not bets:
-        found["pdcfr+, mbb/h"] = curve(spot, parse("pdcfr+"), checks, MILLI)
-        found["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks, MILLI)
+        found["pdcfr+, mbb/h"] = curve(spot, parse("pdcfr+"), checks(most), MILLI)
+        found["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(most), MILLI)
     return found
 
 
@@ -141,12 +148,11 @@ def part_storage(
     """Flop hold'em with regrets and averages in 16 bits beside 32: agreement, time, curves."""
     found: Json = {"fused and plain": rounding(device, small)}
     engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
-    checks = [k for k in (10, 50, 100, 200, 400, 600, 800, 1000) if k <= most]
     for kind in get_args(Storage):
         forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
         found[kind] = {"time": timed(spot, parse("dcfr"), peak)}
-        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks, MILLI)
+        found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(most), MILLI)
     return found
 
 
@@ -166,32 +172,6 @@ def part_slices(
         taken = timed(spot, parse("dcfr"), peak)
         found[f"{size} MiB"] = {"slices": slices, "ms per iteration": taken["ms per iteration"]}
     return found
-
-
-_TURN: dict[tuple[str, str], tuple[TorchRangeEngine, Json]] = {}
-"""Turn hold'em on a device and how long it took: two parts want it, and it takes half a minute."""
-
-
-def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
-    """The engine of whole turn hold'em, made once. An iteration is long: no graphs."""
-    game = game or holdem.nlth()
-    key = (device, str(game))
-    if key not in _TURN:
-        begin = time.perf_counter()
-        tree = compile_range_tree(game)
-        compiled = time.perf_counter()
-        engine = TorchRangeEngine(tree, device, graphs=False)
-        _TURN[key] = (
-            engine,
-            {
-                "boards": [level.units for level in engine.levels],
-                "nodes": tree.num_nodes,
-                "compile s": compiled - begin,
-                "tables and upload s": now(engine) - compiled,
-                "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
-            },
-        )
-    return _TURN[key]
 
 
 def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
@@ -358,16 +338,9 @@ def part_growth(
     for board, bets in endgames:
         tree = compile_range_tree(holdem.endgame(board, 100, 300, bets=bets, deck=deck))
         points.append(_point(f"{board}, {bets}", TorchRangeEngine(tree, device), peak))
-    names = (
-        "what",
-        "boards",
-        "actions",
-        "cells",
-        "ms per iteration",
-        "least GB",
-        "share of copy bandwidth, least bytes",
-    )
-    return {", ".join(names): sorted(points, key=lambda point: point[3])}
+    names = "what, boards, actions, cells, ms per iteration, least GB, "
+    names += "share of copy bandwidth, least bytes"
+    return {names: sorted(points, key=lambda point: point[3])}
 
 
 def _point(name: str, batch: RangeBatch, peak: float) -> list[Any]:
@@ -387,20 +360,6 @@ def _point(name: str, batch: RangeBatch, peak: float) -> list[Any]:
         least / 1e9,
         least / spent / peak,
     ]
-
-
-def part_larger(peak: float) -> Json:
-    """Trees larger than the card; see `subgame.bench.gpu.larger`, which needs this module."""
-    from subgame.bench.gpu import larger as check_larger
-
-    return check_larger.part_larger(peak)
-
-
-def part_buckets(peak: float) -> Json:
-    """See `subgame.bench.gpu.buckets`."""
-    from subgame.bench.gpu import buckets as check_buckets
-
-    return check_buckets.part_buckets(peak)
 
 
 PARTS: dict[str, Callable[[float], Json]] = {
@@ -462,6 +421,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from subgame.bench.gpu import check
-
-    check.main()  # the imported module, not this copy: the parts share its cache
+    main()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame import games
+from subgame.bench.gpu.measure import Json, cfr_of
 from subgame.engines.arrays import as_numpy
 from subgame.engines.torch import PLAIN, find_device
 from subgame.engines.torch.sequence import TorchSequenceEngine
@@ -33,7 +34,6 @@ from subgame.tree.sequence.form import assemble
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
-Json = dict[str, Any]
 Floats = NDArray[np.float64]
 NAMES = (
     "coin-toss",
@@ -102,12 +102,7 @@ def drawn(tree: SequenceTree, rng: np.random.Generator) -> list[Floats]:
 
 def cfr_from(engine: TorchSequenceEngine, plan: Schedule, start: list[Floats]) -> Cfr:
     """CFR about to go on from given numbers."""
-    cfr = Cfr(
-        engine,
-        predictive=plan.predictive,
-        alternating=plan.alternating,
-        responder=plan.responder,
-    )
+    cfr = cfr_of(engine, plan)
     for regrets, numbers in zip(cfr.pair, start, strict=True):
         for part, values in zip(regrets, numbers, strict=True):
             if part is not None:
@@ -244,7 +239,7 @@ def _preset(learner: Any, engine: Any, regret: Floats, plan: Schedule) -> None:
     """Give a learner regrets [choice, infoset], where it has any, as after 10 iterations."""
     if isinstance(learner, Choice):
         learner.regret[...] = engine.array(regret[: len(learner.regret), None])
-        learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0]
+        learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0, :4]
 
 
 def _inputs(
@@ -282,7 +277,7 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
 # All of it -----------------------------------------------------------------------------------
 def timed(device: str, tree: SequenceTree, plan: Schedule) -> Json:
     """Milliseconds per iteration, and what they bring."""
-    cfr = Cfr(on(tree, device), predictive=plan.predictive, alternating=plan.alternating)
+    cfr = cfr_of(on(tree, device), plan)
     cfr.advance(plan.discounts(1, 6), 1)
     begin = time.perf_counter()
     cfr.advance(plan.discounts(6, LONG + 1), 6)

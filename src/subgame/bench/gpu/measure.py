@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from subgame.engines.contract import Regrets
+from subgame.engines.contract import Engine, Regrets
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
+from subgame.games import holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
 from subgame.tree.ranges.betting_tree import LANES
+from subgame.tree.ranges.tree import compile_range_tree
 
 Json = dict[str, Any]
 Tensor = Any
@@ -110,10 +112,10 @@ def moved_bytes(batch: RangeBatch) -> int:
     return total
 
 
-def cfr_of(batch: RangeBatch, plan: Schedule, reach: Any = (None, None)) -> Cfr:
+def cfr_of(engine: Engine, plan: Schedule, reach: Any = (None, None)) -> Cfr:
     """CFR as a schedule says, from nothing."""
     return Cfr(
-        batch,
+        engine,
         predictive=plan.predictive,
         alternating=plan.alternating,
         responder=plan.responder,
@@ -263,3 +265,29 @@ def curve(
             found["value"] = spot.value(pair) / unit
             break
     return found
+
+
+_TURN: dict[tuple[str, str], tuple[TorchRangeEngine, Json]] = {}
+"""Turn hold'em on a device and how long it took: two parts want it, and it takes half a minute."""
+
+
+def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
+    """The engine of whole turn hold'em, made once. An iteration is long: no graphs."""
+    game = game or holdem.nlth()
+    key = (device, str(game))
+    if key not in _TURN:
+        begin = time.perf_counter()
+        tree = compile_range_tree(game)
+        compiled = time.perf_counter()
+        engine = TorchRangeEngine(tree, device, graphs=False)
+        _TURN[key] = (
+            engine,
+            {
+                "boards": [level.units for level in engine.levels],
+                "nodes": tree.num_nodes,
+                "compile s": compiled - begin,
+                "tables and upload s": now(engine) - compiled,
+                "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
+            },
+        )
+    return _TURN[key]

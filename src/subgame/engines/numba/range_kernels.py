@@ -433,6 +433,13 @@ def sweep(
     wait(team.counters, threads)
 
 
+@njit(cache=True, error_model="numpy", forceinline=True)
+def row_of(rates: NDArray[np.float64], t: int) -> Rates:
+    """The rates of one iteration."""
+    r = rates[t]
+    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
+
+
 @njit(cache=True, error_model="numpy")
 def keeping(turn: int, count: int) -> int:
     """Whose averages player p's sweep updates on iteration t of `count`, where ``turn = t + p``.
@@ -459,10 +466,9 @@ def run_iterations(
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     count = len(discounts) - 1
     for t in range(count):
-        now = (discounts[t, 0], discounts[t, 1], discounts[t, 2], discounts[t, 3])
+        now = row_of(discounts, t)
         for p in range(2):
-            next = discounts[t + p]
-            ahead = (next[0], next[1], next[2], next[3])
+            ahead = row_of(discounts, t + p)
             mode = RESPOND if responder == p else LEARN
             w = Sweep(p, mode, both[p], both[1 - p], now, ahead, keeping(t + p, count))
             sweep(f, b, w, me, threads, shared, up, s)
@@ -473,7 +479,7 @@ def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, o
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
     `kind` is (traverser, mode, whose average is updated). `pair` are the traverser's and the
-    opponent's numbers. `rates` ``[2, 4]`` are the traverser's discounts, and those of the
+    opponent's numbers. `rates` ``[2, 9]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
     f, b, shared = (
@@ -482,8 +488,7 @@ def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, o
         Team(*views(team)),
     )
     up, s = Scratch(*views(top)), Scratch(*views(own))
-    now = (rates[0, 0], rates[0, 1], rates[0, 2], rates[0, 3])
-    then = (rates[1, 0], rates[1, 1], rates[1, 2], rates[1, 3])
+    now, then = row_of(rates, 0), row_of(rates, 1)
     mine, theirs = PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1]))
     w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])
     sweep(f, b, w, me, threads, shared, up, s)

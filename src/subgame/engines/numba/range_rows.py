@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from subgame.engines.numba.compiling import njit
-from subgame.engines.numba.range_kernels import tile_of, tiles
+from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     TINY,
@@ -55,7 +55,7 @@ def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    into, now = views((out,))[0], (rates[0], rates[1], rates[2], rates[3])
+    into, now = views((out,))[0], row_of(rates.reshape(1, -1), 0)
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
             match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
@@ -72,7 +72,7 @@ def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, 
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    s, into, still = Scratch(*views(own)), views((out,))[0], (1.0, 1.0, 1.0, 1.0)
+    s, into, still = Scratch(*views(own)), views((out,))[0], row_of(np.ones((1, 9)), 0)
     rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
     for u in range(me, count, threads):

@@ -30,8 +30,8 @@ from subgame.tree.ranges.betting_tree import LANES, BettingTree
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
 Stored = NDArray[np.float32]
-Rates = tuple[float, float, float, float]
-"""The factors of positive regrets, of negative regrets and of the average; the iteration."""
+Rates = tuple[float, float, float, float, float, float, float, float, float]
+"""A row of `engines.rounding.dithered`, with iterations counted from 1."""
 REGRET, AVERAGE, INSTANT = 0, 1, 2
 """Seeds, so that regrets, averages and instantaneous regrets are rounded independently."""
 
@@ -83,19 +83,22 @@ class Scratch(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
-def add(numbers: Stored, scales: Stored, at: int, kept: Any, more: Any, seed: int) -> None:
-    """S <- kept S + more (the average)."""
-    note(numbers, scales, at, recall(numbers, scales, at, kind_of(more)) * kept + more, seed)
+def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: int) -> None:
+    """S <- S + (fade S + more), the average; see `engines.rounding`."""
+    old = recall(numbers, scales, at, kind_of(more))
+    note(numbers, scales, at, old + (old * fade + more), seed)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
 def learn_from(
-    numbers: Stored, scales: Stored, at: int, positive: Any, negative: Any, gain: Any, seed: int
+    numbers: Stored, scales: Stored, at: int, rates: Rates, gain: Any, seed: int
 ) -> None:
-    """R <- R discounted by its sign, plus the instantaneous regret `gain`."""
-    old = recall(numbers, scales, at, kind_of(gain))
-    kept = choose(old, splat(0.0, kind_of(gain)), positive, negative)
-    note(numbers, scales, at, old * kept + gain, seed)
+    """R <- base R + (fade R + gain), by the sign of R: discounts, and the instantaneous regret."""
+    like = kind_of(gain)
+    old, zero = recall(numbers, scales, at, like), splat(0.0, like)
+    base = choose(old, zero, splat(rates[4], like), splat(rates[5], like))
+    fade = choose(old, zero, splat(rates[6], like), splat(rates[7], like))
+    note(numbers, scales, at, old * base + (old * fade + gain), seed)
 
 
 @njit(cache=True, error_model="numpy", forceinline=True)
@@ -139,7 +142,7 @@ def descend(
     weights, average, reach = player.weights, player.average, s.reach
     scale, weigh = player.scale, player.average_scale
     like = reach[0]
-    fading = splat(ahead[2], like)
+    fade = splat(ahead[8], like)
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
@@ -155,8 +158,8 @@ def descend(
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
-                add(average, weigh, e, fading, a, seed)
-                add(average, weigh, e + LANES, fading, b, seed)
+                add(average, weigh, e, fade, a, seed)
+                add(average, weigh, e + LANES, fade, b, seed)
             continue
         if n == 3 and not predicted:
             a = larger(recall(weights, scale, e, like), tiny)
@@ -168,9 +171,9 @@ def descend(
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
             if kept:
-                add(average, weigh, e, fading, a, seed)
-                add(average, weigh, e + LANES, fading, b, seed)
-                add(average, weigh, e + 2 * LANES, fading, c, seed)
+                add(average, weigh, e, fade, a, seed)
+                add(average, weigh, e + LANES, fade, b, seed)
+                add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
         share = share_of(player, e, n, positive, negative, predicted)
         for k in range(n):
@@ -178,7 +181,7 @@ def descend(
             a = here * (w * share)
             store(reach, to + k * LANES, a)
             if kept:
-                add(average, weigh, e + k * LANES, fading, a, seed)
+                add(average, weigh, e + k * LANES, fade, a, seed)
 
 
 @njit(cache=True, error_model="numpy")
@@ -208,9 +211,9 @@ def learn(
             mean = (u * share) * a + (v * share) * b
             mean = mean + (w * share) * c
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean, seed)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
-            learn_from(weights, scale, e + 2 * LANES, positive, negative, c - mean, seed)
+            learn_from(weights, scale, e, rates, a - mean, seed)
+            learn_from(weights, scale, e + LANES, rates, b - mean, seed)
+            learn_from(weights, scale, e + 2 * LANES, rates, c - mean, seed)
             continue
         if n == 2 and not predicted:
             u = larger(recall(weights, scale, e, like), tiny)
@@ -219,14 +222,14 @@ def learn(
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = (u * share) * a + (v * share) * b
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, positive, negative, a - mean, seed)
-            learn_from(weights, scale, e + LANES, positive, negative, b - mean, seed)
+            learn_from(weights, scale, e, rates, a - mean, seed)
+            learn_from(weights, scale, e + LANES, rates, b - mean, seed)
             continue
         mean = played(player, e, n, positive, negative, predicted, value, to)
         store(value, up, load(value, up, like) + mean)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
-            learn_from(weights, scale, e + k * LANES, positive, negative, gain, seed)
+            learn_from(weights, scale, e + k * LANES, rates, gain, seed)
             if predicted:
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
+from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
-_STILL: Floats = np.ones((2, 4))
+_STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
@@ -40,7 +41,7 @@ class _Plan(NamedTuple):
     reach: Floats  # [root, infoset]
 
 
-class NumbaRangeEngine:
+class NumbaRangeEngine(EngineBase):
     """CPU kernels bound to one hold'em tree; see `contract.Engine` and `contract.RangeEngine`.
 
     Roots are the betting roots of the first street, on each of its boards. With a single board, the
@@ -48,7 +49,7 @@ class NumbaRangeEngine:
     order. Sweeps use float32 and evaluation float64; arrays at the roots are float64 in both.
     """
 
-    fused: bool = True
+    fused = True
 
     def __init__(
         self, tree: RangeTree, threads: int | None = None, storage: str = "float32"
@@ -57,7 +58,7 @@ class NumbaRangeEngine:
 
         if storage not in STORAGES:
             raise did_you_mean("storage on the CPU", str(storage), STORAGES)
-        self.tree, self.storage = tree, storage
+        self.tree, self.storage, self.resolution = tree, storage, RESOLUTION[storage]
         self.kernels, self.row_kernels, self.scratch = range_kernels, range_rows, range_scratch
         self.betting_tree, self.boards = tuple(tree.betting_tree), tuple(tree.boards)
         levels = np.arange(len(tree.streets) + 1)
@@ -161,9 +162,8 @@ class NumbaRangeEngine:
         return np.array(values, dtype=np.float64)
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
-        """[t, 4] discounts, and the number of earlier iterations."""
-        before = np.arange(begin - 1, begin - 1 + len(discounts), dtype=np.float64)
-        return np.column_stack([discounts, before])
+        """[t, 9] discounts, the number of earlier iterations, and what kernels apply."""
+        return dithered(discounts, begin, self.storage)
 
     def sweep(
         self,
@@ -236,15 +236,6 @@ class NumbaRangeEngine:
             kind = (p, int(mode), self.kernels.THEIRS)
             self._run(np.float32, kind, (pair[p], theirs), rates)
 
-    def repeat(self, turn: Callable[[Floats], None], rates: Floats, key: object) -> None:
-        """``turn(rates[t : t + 2])`` for every t but the last."""
-        for t in range(len(rates) - 1):
-            turn(rates[t : t + 2])
-
-    def sample(self, *args: Any) -> NoReturn:
-        """An error: hold'em trees have no sampling."""
-        raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
-
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, out = _player_numbers(regrets), np.zeros(self.tree.stored(p), np.float32)
@@ -260,6 +251,10 @@ class NumbaRangeEngine:
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
         return self.current(p, Regrets(_weights(average), None, None), _STILL[0])
+
+    def weights(self, p: int, average: Numbers) -> Numbers:
+        """The average itself: kernels play in proportion to it."""
+        return average
 
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
@@ -407,7 +402,7 @@ class NumbaRangeEngine:
             )
 
 
-_COUNTED: Floats = np.array([0.0, 0.0, 0.0, 1.0])
+_COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
 

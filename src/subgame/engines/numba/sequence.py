@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Regrets, Response
 from subgame.tree.sequence.tree import SequenceTree
 
@@ -17,7 +17,7 @@ Pair = tuple[Regrets, Regrets]
 NONE = np.zeros(0)
 
 
-class NumbaSequenceEngine:
+class NumbaSequenceEngine(EngineBase):
     """CPU kernels bound to one tree; see `contract.Engine`.
 
     A tree with several roots (``num_roots``) has its root infosets in the order
@@ -135,11 +135,6 @@ class NumbaSequenceEngine:
         self.kernels.run_iterations(
             self.plexes, self.terminals, states, discounts, alternating, responder
         )
-
-    def repeat(self, turn: Callable[[Floats], None], rates: Floats, key: object) -> None:
-        """``turn(rates[t : t + 2])`` for every t but the last."""
-        for t in range(len(rates) - 1):
-            turn(rates[t : t + 2])
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
         """[q] the strategy that regret matching plays; ones at the root infosets."""

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Numbers, Regrets, Response
+from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.blocks import (
     Behaviour,
@@ -33,8 +35,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Storage
 from subgame.engines.torch.torch_ops import Place, StreetNumbers, TorchOps
 from subgame.engines.torch.traversal import Sweep, Traversals
-from subgame.errors import SubgameError
-from subgame.tree.compile import parse_bytes
+from subgame.memory import parse_bytes
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.merging import Unmerged
@@ -56,14 +57,13 @@ class Plan(NamedTuple):
     reach: Any  # [root, infoset] NumPy's or PyTorch's
 
 
-class RangeBatch(Traversals):
+class RangeBatch(EngineBase, Traversals):
     """Kernels on a device bound to the betting and the boards of some streets.
 
-    It implements `subgame.engines.contract.RangeEngine`.
+    It implements `subgame.engines.contract.RangeEngine`. The loop of `subgame.solve.cfr.Cfr` runs
+    above it, recorded as a CUDA graph by `repeat`.
     """
 
-    fused = False
-    """The loop of `subgame.solve.cfr.Cfr` runs above it, recorded as a CUDA graph by `repeat`."""
     unmerged: Unmerged | None = None
     """Where hands of the tree are merged by suit symmetry: the same tree with every hand."""
 
@@ -81,7 +81,7 @@ class RangeBatch(Traversals):
         buckets: Buckets | None = None,
     ) -> None:
         super().__init__(levels, places, ops, needs, boards, offloader or Offloader(ops.device))
-        self.tree, self.limit = tree, limit
+        self.tree, self.limit, self.resolution = tree, limit, RESOLUTION[needs.storage]
         self._spare: Regrets | None = None
         self._recorded: RecordedGraph | None = None
         self.shares: dict[tuple[int, int], Shares] = {}
@@ -264,10 +264,11 @@ class RangeBatch(Traversals):
             shares.weigh(None if p == entering else self._inside(p, reach[p]))
 
     def rates(self, discounts: Floats, begin: int) -> Tensor:
-        """[t, 4] discounts in float32, and the number of iterations before each, below 2^24."""
-        numbers = (begin - 1 + np.arange(len(discounts))) % SEEDS
-        table = np.column_stack([discounts, numbers]).astype(np.float32)
-        return self.torch.from_numpy(table).to(self.device)
+        """[t, 9] in float32 discounts, the number of iterations before each, below 2^24, and what
+        kernels apply; see `engines.rounding.dithered`."""
+        table = dithered(discounts, begin, self.storage)
+        table[:, 3] %= SEEDS
+        return self.torch.from_numpy(table.astype(np.float32)).to(self.device)
 
     def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last; as a CUDA graph where that is on.
@@ -278,7 +279,7 @@ class RangeBatch(Traversals):
         if self.needs.graphs and not self.boards:
             if self._recorded is None or not self._recorded.belongs_to(key):
                 self._recorded = None  # gives its memory back first
-                self._recorded = RecordedGraph(key, rates[:2])
+                self._recorded = RecordedGraph(key, rates[:2].clone())
             recorded = self._recorded
 
             def once(now: Tensor) -> None:
@@ -288,29 +289,6 @@ class RangeBatch(Traversals):
             once(rates[t : t + 2])
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
-
-    def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Tensor, Tensor],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-    ) -> None:
-        """Refused: this engine is not `fused`."""
-        raise SubgameError("On this engine subgame.solve.cfr.Cfr runs the iterations.")
-
-    def sample(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        kind: str,
-        random: NDArray[np.uint64],
-    ) -> None:
-        """Refused: whole ranges are cheap enough."""
-        raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
     # Strategies ------------------------------------------------------------------------------
     def current(self, p: int, regrets: Regrets, rates: Tensor) -> Blocks:
@@ -350,7 +328,7 @@ class RangeBatch(Traversals):
         `reach` is the opponent's at the roots.
         """
         mine = None if sigma is None else self.blocks(p, sigma)
-        still = self.torch.ones(4, dtype=self.torch.float64, device=self.device)
+        still = self.torch.ones(WIDTH, dtype=self.torch.float64, device=self.device)
         job = Sweep(
             p,
             Mode.BEST if mine is None else Mode.EVALUATE,
@@ -369,7 +347,7 @@ class RangeBatch(Traversals):
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
         kind = self.torch.float64
         entry = self._inside(p, self._tensor(reach, kind))
-        rates = self.torch.ones(4, dtype=kind, device=self.device)
+        rates = self.torch.ones(WIDTH, dtype=kind, device=self.device)
         for place, block in zip(self.places, blocks, strict=True):
             bet, numbers = place.level.bets[p], StreetNumbers(block)
             out.append(plain.reach(bet, numbers, rates, plain.enter(place, p, entry))[0])
@@ -384,7 +362,7 @@ class RangeBatch(Traversals):
         `reach` is the opponent's, ``[root, infoset]``. Boards are not cut into slices.
         """
         plain, o, kind = TorchOps(self.device), 1 - p, self.torch.float64
-        rates = self.torch.ones(4, dtype=kind, device=self.device)
+        rates = self.torch.ones(WIDTH, dtype=kind, device=self.device)
         blocks = self.blocks(o, opponent_sigma).blocks
         mine = None if sigma is None else self.blocks(p, sigma).blocks
         mode = Mode.BEST if mine is None else Mode.EVALUATE

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
+from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Kept
-from subgame.engines.torch.torch_ops import Place, StreetNumbers
+from subgame.engines.torch.torch_ops import Place, StreetNumbers, discounted, faded
 from subgame.errors import SubgameError
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
@@ -144,9 +145,10 @@ class Shares:
         regret, total = self.gained
         assert isinstance(numbers.weights, Bucketed)
         w = numbers.weights.values
-        w.mul_(load_torch().where(w > 0, rates[0], rates[1])).add_(regret)
+        w.copy_(discounted(w, rates, regret))
         if numbers.average is not None:
-            numbers.average.values.mul_(rates[2]).add_(total)
+            kept = numbers.average.values
+            kept.copy_(faded(kept, rates, total))
         if numbers.instant is not None:
             numbers.instant.values.copy_(regret)
 
@@ -218,7 +220,7 @@ class BucketOps:
 
     def __init__(self, inner: Any, scratch: int) -> None:
         self.inner, self.scratch, self.device = inner, scratch, inner.device
-        self.none = load_torch().zeros(4, device=inner.device)  # nothing is kept of what was
+        self.none = load_torch().zeros(WIDTH, device=inner.device)  # nothing is kept of what was
 
     def terminals(self, *args: Any) -> tuple[Tensor, Any]:
         found: tuple[Tensor, Any] = self.inner.terminals(*args)

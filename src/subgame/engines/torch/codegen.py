@@ -27,6 +27,16 @@ from subgame.engines.torch.layout import Betting, End, Infoset
 from subgame.engines.torch.storage import AVERAGE, FACTORS, REGRET
 from subgame.engines.torch.torch_ops import TINY
 
+RATES = {
+    0: "positive",
+    1: "negative",
+    4: "base_positive",
+    5: "base_negative",
+    6: "fade_positive",
+    7: "fade_negative",
+    8: "fade",
+}
+"""Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
 LOOK = 2
 """Decisions whose numbers are read ahead."""
 
@@ -143,7 +153,7 @@ class Script:
             self.put(f"{name} += {self.cell(1)} * WS")
             if self.storage == "int16":
                 self.put(f"{name}_scale += {self.cell(1)} * SS + tl.program_id(0)")
-        for k, name in enumerate(("positive", "negative", "kept")):
+        for k, name in RATES.items():
             self.put(f"{name} = tl.load(rates + {k}).to(DT)")
         if reach:
             self.put("source = tl.load(above + at, mask=ok, other=-1)")
@@ -290,7 +300,7 @@ class Script:
             for row in rows:
                 if average:
                     self.put(f"r{row} = r{parent} * s{row}")
-                    self.keep("average", row, f"a{row} * kept + r{row}", AVERAGE)
+                    self.keep("average", row, f"a{row} + (a{row} * fade + r{row})", AVERAGE)
                 self._visit(row, mode, average)
             if mode in (Mode.LEARN, Mode.EVALUATE):
                 self.put(f"m{i} = " + " + ".join(f"s{row} * v{row}" for row in rows))
@@ -314,7 +324,9 @@ class Script:
         if mode == Mode.LEARN:
             for row in rows:
                 self.put(f"g{row} = v{row} - m{i}")
-                self.put(f"w{row} = w{row} * tl.where(w{row} > 0, positive, negative) + g{row}")
+                self.put(f"fade{row} = tl.where(w{row} > 0, fade_positive, fade_negative)")
+                self.put(f"base{row} = tl.where(w{row} > 0, base_positive, base_negative)")
+                self.put(f"w{row} = w{row} * base{row} + (w{row} * fade{row} + g{row})")
                 self.keep("weights", row, f"w{row}", REGRET)
                 if self.foreseen:
                     self.keep("instant", row, f"g{row}", None)

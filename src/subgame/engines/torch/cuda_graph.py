@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from subgame.engines.torch.runtime import load_torch
@@ -21,8 +20,8 @@ class RecordedGraph:
 
     def __init__(self, key: object, rates: Tensor) -> None:
         self._key = weakref.ref(key)
-        self.rates = rates.clone()
-        """[2, 4] where the recorded iteration reads its rates."""
+        self.rates = rates
+        """[2, 9] where the recorded iteration reads its rates; graphs may share it."""
         self.warm = False
         self.graph: Any = None
 
@@ -31,14 +30,19 @@ class RecordedGraph:
 
     def run(self, turn: Callable[[Tensor], None], rates: Tensor) -> None:
         """The first time plainly, which compiles what is to be compiled; then as a graph."""
-        self.rates.copy_(rates)
         if not self.warm:
-            turn(self.rates)
-            self.warm = True
+            self.run_plainly(turn, rates)
             return
+        self.rates.copy_(rates)
         if self.graph is None:
             self.graph = self.record(turn)
         self.graph.replay()
+
+    def run_plainly(self, turn: Callable[[Tensor], None], rates: Tensor) -> None:
+        """Once, without a graph."""
+        self.rates.copy_(rates)
+        turn(self.rates)
+        self.warm = True
 
     def record(self, turn: Callable[[Tensor], None]) -> Any:
         """What `turn` does, without doing it."""
@@ -47,31 +51,3 @@ class RecordedGraph:
         with torch.cuda.device(self.rates.device), torch.cuda.graph(graph):
             turn(self.rates)
         return graph
-
-
-@dataclass
-class Tape:
-    """A recorded iteration: the graph, and the places it reads its inputs from."""
-
-    key: tuple[Any, ...]
-    """What it was recorded for: addresses of memories, who acts how."""
-    rates: Tensor
-    inputs: list[Tensor]
-    held: Any = None
-    """What must not go while the key names it."""
-    warm: bool = False
-    graph: Any = None
-
-    def run(self, play: Callable[[], None]) -> None:
-        """The first time plainly, which compiles what is to be compiled; then as a graph."""
-        if self.graph is None and not self.warm:
-            play()
-            self.warm = True
-            return
-        if self.graph is None:
-            torch = load_torch()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.device(self.rates.device), torch.cuda.graph(graph):
-                play()
-            self.graph = graph
-        self.graph.replay()

@@ -120,34 +120,17 @@ class FusedOps:
         shape = (place.boards, wide)
         leaves = self._empty((len(bet.leaves), *shape), dtype)
         out = self._empty((max(1, len(bet.lanes)), *shape), dtype) if lanes else leaves
-        size, kind, foreseen = (
-            place.boards * wide,
-            kind_of(numbers.weights),
-            numbers.instant is not None,
-        )
+        size, kind = place.boards * wide, kind_of(numbers.weights)
+        foreseen = numbers.instant is not None
         weights, scales = _data(numbers.weights)
         instant, instant_scales = _data(numbers.instant) if foreseen else (weights, scales)
         for kernel, table, chips in self._kernels(("descend", lanes), place, p, foreseen, kind):
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
-                weights,
-                scales,
-                instant,
-                instant_scales,
-                above,
-                place.tables[p].above,
-                out,
-                leaves,
-                rates,
-                table,
-                chips,
-                size,
-                weights.stride(0),
-                scales.stride(0),
-                above.stride(0),
-                size,
-                size,
+                *(weights, scales, instant, instant_scales, above, place.tables[p].above),
+                *(out, leaves, rates, table, chips, size),
+                *(weights.stride(0), scales.stride(0), above.stride(0), size, size),
                 BLOCK=BLOCK,
                 DT=self._dtype(dtype),
                 num_warps=WARPS,
@@ -165,20 +148,9 @@ class FusedOps:
             self._launch(
                 kernels.terminals,
                 (place.boards, -(-many // STEP)),
-                lanes,
-                shown,
-                met,
-                theirs.lists,
-                own.bounds,
-                own.spots,
-                many,
-                bet.shown,
-                bet.folded,
-                place.boards,
-                hands[1 - p].wide,
-                wide,
-                lanes.stride(0),
-                shown.stride(0),
+                *(lanes, shown, met, theirs.lists, own.bounds, own.spots),
+                *(many, bet.shown, bet.folded, place.boards, hands[1 - p].wide, wide),
+                *(lanes.stride(0), shown.stride(0)),
                 HANDS=pow2(max(hands[0].wide, hands[1].wide) + 1),
                 CARDS=cards,
                 DEPTH=depth,
@@ -202,10 +174,8 @@ class FusedOps:
         level = place.level
         wide, size = level.hands[p].wide, place.boards * level.hands[p].wide
         shown, (met, lanes), below = paid
-        average, foreseen = (
-            mode != Mode.BEST and numbers.average is not None,
-            numbers.instant is not None,
-        )
+        average = mode != Mode.BEST and numbers.average is not None
+        foreseen = numbers.instant is not None
         if average and above is None:
             raise AssertionError("An average is kept along a reach.")
         none, own, kind = into, place.tables[p], kind_of(numbers.weights)
@@ -219,32 +189,11 @@ class FusedOps:
             self._launch(
                 kernel,
                 (-(-size // BLOCK), len(table)),
-                weights,
-                scales,
-                *averages,
-                *instants,
-                above,
-                own.above,
-                shown,
-                met,
-                lanes,
-                own.cards,
-                own.same,
-                below,
-                into,
-                rates,
-                table,
-                chips,
-                size,
-                place.units.start * wide,
-                weights.stride(0),
-                scales.stride(0),
-                above.stride(0),
-                shown.stride(0),
-                met.stride(0),
-                lanes.stride(0),
-                below.stride(0),
-                into.stride(0),
+                *(weights, scales, *averages, *instants, above, own.above, shown, met, lanes),
+                *(own.cards, own.same, below, into, rates, table, chips),
+                *(size, place.units.start * wide),
+                *(each.stride(0) for each in (weights, scales, above, shown)),
+                *(each.stride(0) for each in (met, lanes, below, into)),
                 WIDE=wide,
                 WIDE_O=level.hands[1 - p].wide,
                 CARDS=met.shape[2],
@@ -272,15 +221,8 @@ class FusedOps:
         self._launch(
             kernels.add_up,
             (count, leaves, -(-wide // block)),
-            result,
-            place.tables[p].below,
-            place.weight,
-            self._on_device(here.segments),
-            part,
-            here.units,
-            here.hands[p].wide,
-            wide,
-            count,
+            *(result, place.tables[p].below, place.weight, self._on_device(here.segments), part),
+            *(here.units, here.hands[p].wide, wide, count),
             BLOCK=block,
             num_warps=4,
         )
@@ -290,13 +232,7 @@ class FusedOps:
         self._launch(
             kernels.even_out,
             (units, leaves, -(-wide // block)),
-            part,
-            orbit,
-            self._on_device(here.segment_at),
-            out,
-            units,
-            wide,
-            count,
+            *(part, orbit, self._on_device(here.segment_at), out, units, wide, count),
             ORBIT=orbit.shape[2],
             BLOCK=block,
             num_warps=2,
@@ -315,13 +251,8 @@ class FusedOps:
             data,
             weight if weighted else data,
             row if weighted else index,
-            index,
-            into,
-            len(data),
-            lines,
-            data.stride(0),
-            weight.stride(0) if weight is not None else 0,
-            into.stride(0),
+            *(index, into, len(data), lines, data.stride(0)),
+            *(weight.stride(0) if weight is not None else 0, into.stride(0)),
             WEIGHTED=weighted,
             LENGTH=length,
             ROWS=rows,

@@ -7,15 +7,14 @@ limit. A street in buckets (`buckets`) is small, and stays on the device.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.buckets import LONGEST
 from subgame.engines.torch.layout import SEGMENT, Frame
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.memory import available
 
 Placement = Literal["device", "host"]
 PLACEMENTS = ("device", "host")
@@ -217,25 +216,3 @@ def offloaded_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
     whole, rest = divmod(units, boards)
     total = whole * keeping.padded_bytes(kind, (actions, boards, wide))
     return total + (keeping.padded_bytes(kind, (actions, rest, wide)) if rest else 0)
-
-
-def available() -> float:
-    """Bytes of host memory that can still be had, as far as the system says."""
-    found = [float("inf")]
-    try:
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        found.append(1024.0 * int(lines["MemAvailable"].split()[0]))
-    except (OSError, KeyError, ValueError):
-        if hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
-            found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
-    try:  # what a container may take
-        group = Path("/sys/fs/cgroup")
-        most, taken = (
-            (group / name).read_text().strip() for name in ("memory.max", "memory.current")
-        )
-        if most != "max":
-            cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            found.append(float(most) - float(taken) + float(cached.get("inactive_file", 0)))
-    except (OSError, ValueError):
-        pass
-    return min(found)

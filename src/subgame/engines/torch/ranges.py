@@ -27,7 +27,7 @@ from subgame.engines.torch.runtime import has_triton, load_torch, pick_device
 from subgame.engines.torch.storage import Storage
 from subgame.engines.torch.torch_ops import Place, Tables, TorchOps
 from subgame.errors import SubgameError
-from subgame.tree.compile import parse_bytes
+from subgame.memory import parse_bytes
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.merging import unmerged as unmerged_tree
 from subgame.tree.ranges.tree import RangeTree

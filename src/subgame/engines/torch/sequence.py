@@ -15,14 +15,14 @@ last played is kept, and computed anew only where something that it was computed
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Regrets, Response
-from subgame.engines.torch.cuda_graph import Tape
+from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sums import Payoffs, Put, Rows
 from subgame.errors import SubgameError
@@ -185,7 +185,7 @@ class Played:
         """The reach at the roots that `reach` was computed from, with `sigma`."""
 
 
-class TorchSequenceEngine:
+class TorchSequenceEngine(EngineBase):
     """PyTorch bound to one explicitly compiled tree; see `contract.Engine`.
 
     `graphs` records iterations as CUDA graphs, by default wherever the device is one. A tree of
@@ -198,7 +198,6 @@ class TorchSequenceEngine:
         if not isinstance(tree, SequenceTree):
             raise SubgameError("Hold'em trees have an engine of their own; see TorchRangeEngine.")
         self.device, self.torch, self.tree = pick_device(device), load_torch(), tree
-        self.fused = False
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
         self.num_roots: int = getattr(tree, "num_roots", 1)
         self.sides = (Side(self.put, tree.players[0]), Side(self.put, tree.players[1]))
@@ -206,7 +205,7 @@ class TorchSequenceEngine:
         self._played = (Played(self._ones(0)), Played(self._ones(1)))
         self._now: tuple[Tensor, int, int] | None = None
         """In `repeat`: all rates, the turn, and the address of the turn's rates."""
-        self._recorded: tuple[Tape, Tape] | None = None
+        self._recorded: tuple[RecordedGraph, RecordedGraph] | None = None
         """The first turn of a `repeat`, and a later one, which finds what the last one played."""
 
     def put(self, array: Any) -> Tensor:
@@ -287,29 +286,17 @@ class TorchSequenceEngine:
             self._keep(side, mine, rates, sigma, own)
         return value[: side.slots].view(self.num_roots, -1)
 
-    def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Tensor, Tensor],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-    ) -> NoReturn:
-        """Not offered: `fused` is false, the loop is `solve.cfr.Cfr`."""
-        raise NotImplementedError("This engine runs one sweep at a time; see solve.cfr.Cfr.")
-
     def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, as a graph where there are any.
 
-        Graphs are kept of the last `key`. They hold the key, so that none is made again at the same
-        address. The first turn computes everything, because what was played before may have been
-        overwritten; all others find the same things computed, so that one graph serves them all.
+        Graphs are kept of the last `key`. The first turn computes everything, because what was
+        played before may have been overwritten; all others find the same things computed, so that
+        one graph serves them all.
         """
-        if self.graphs and (self._recorded is None or self._recorded[0].key[0] is not key):
-            given = self.torch.empty_like(rates[:2])
-            self._recorded = (Tape((key,), given, []), Tape((key,), given, []))
+        if self.graphs and not (self._recorded and self._recorded[0].belongs_to(key)):
+            self._recorded = None  # gives its memory back first
+            given = rates[:2].clone()
+            self._recorded = (RecordedGraph(key, given), RecordedGraph(key, given))
         self._forget()
         try:
             for t in range(len(rates) - 1):
@@ -328,32 +315,21 @@ class TorchSequenceEngine:
             turn(now)
             return
         first, later = self._recorded
-        first.rates.copy_(now)
         self._now = (rates, t, first.rates.data_ptr())
-        play = partial(turn, first.rates)
         if t:
-            later.run(play)
+            later.run(turn, now)
         elif later.graph is None and len(rates) > 2:
-            play()  # a replay would not note what was played, which the next turn is recorded with
-            first.warm = later.warm = True
+            # A replay would not note what was played, which the next turn is recorded with.
+            first.run_plainly(turn, now)
+            later.warm = True
         else:
-            first.run(play)
+            first.run(turn, now)
 
     def current(self, p: int, regrets: Regrets, rates: Tensor) -> Vector:
         """[q] the strategy that regret matching plays now; ones at the root slots."""
         sigma = self._ones(p)
         self._match_into(sigma, p, regrets, rates)
         return Vector(sigma)
-
-    def sample(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        kind: str,
-        random: NDArray[np.uint64],
-    ) -> NoReturn:
-        """Refused: one walk at a time is nothing for a device that works on whole levels."""
-        raise SubgameError("Schedules that sample run on the device cpu only; choose another.")
 
     # Inside a sweep --------------------------------------------------------------------------
     def _forget(self) -> None:

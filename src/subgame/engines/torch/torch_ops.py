@@ -194,7 +194,7 @@ class TorchOps:
         paid: tuple[Tensor, Tensor, Tensor | None],
     ) -> Tensor:
         """What `settle` does, with the values of all rows."""
-        torch, bet = self.torch, place.level.bets[p]
+        bet = place.level.bets[p]
         shown, folded, below = paid
         rates = rates.to(shown.dtype)
         own = place.tables[p].above
@@ -210,7 +210,7 @@ class TorchOps:
             if numbers.average is not None:
                 every = slice(0, bet.edges)
                 old = storage.load(numbers.average, every, shown.dtype)
-                chance.keep(numbers.average, every, old * rates[2] + reach[bet.roots :], AVERAGE)
+                chance.keep(numbers.average, every, faded(old, rates, reach[bet.roots :]), AVERAGE)
         value = shown.new_zeros((bet.rows, place.boards, place.level.hands[p].wide))
         for end in bet.ends:
             value[end.row] += end.scale * (shown if end.showdown else folded)[end.lane]
@@ -227,8 +227,7 @@ class TorchOps:
             value[node.parent] += best
             if mode == Mode.LEARN:
                 gain, old = value[rows] - best, storage.load(numbers.weights, edges, shown.dtype)
-                new = old * torch.where(old > 0, rates[0], rates[1]) + gain
-                chance.keep(numbers.weights, edges, new, REGRET)
+                chance.keep(numbers.weights, edges, discounted(old, rates, gain), REGRET)
                 if numbers.instant is not None:
                     chance.keep(numbers.instant, edges, gain, None)
             elif mode == Mode.RESPOND:
@@ -278,6 +277,18 @@ class TorchOps:
         real = index >= 0
         found = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
         return (found * real).sum(3) / real.sum(2).clamp(min=1)
+
+
+def faded(average: Tensor, rates: Tensor, more: Tensor) -> Tensor:
+    """``kept S + more``, the average; see `engines.rounding`."""
+    return average + (average * rates[8] + more)
+
+
+def discounted(regret: Tensor, rates: Tensor, gain: Tensor) -> Tensor:
+    """``d R + gain``, d by the sign of R; see `engines.rounding`."""
+    where, above = load_torch().where, regret > 0
+    fade = where(above, rates[6], rates[7])
+    return regret * where(above, rates[4], rates[5]) + (regret * fade + gain)
 
 
 def _unblocked(own: Tables, x: Tensor, ends: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,9 @@ from subgame.errors import ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
-from subgame.refine.depth.limit import DepthLimited, limited_tree
+from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
+from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
@@ -141,6 +142,50 @@ class LeafNetwork:
         save_leaf_networks([self], path)
 
 
+class TrainOptions(TypedDict, total=False):
+    """How a leaf network is trained."""
+
+    layers: Sequence[int]
+    """Units of the hidden layers, by default the paper's."""
+    epochs: int
+    """Passes through the data, by default 500."""
+    batch: int
+    """Histories per step, by default 32."""
+    rate: float
+    """The learning rate at first, by default 1e-3; it falls to nothing by a cosine."""
+    holdout: float
+    """The share of the histories that is kept back to measure the error, by default 0.1. The values
+    then carry that error as their standard error."""
+    seed: int
+    """Of rollouts, weights and batches."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a leaf network is trained; see `TrainOptions`."""
+
+    layers: Sequence[int] = LAYERS
+    epochs: int = 500
+    batch: int = 32
+    rate: float = 1e-3
+    holdout: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (("epochs", self.epochs), ("batch", self.batch))
+        for name, given in (*counts, *(("layers", n) for n in self.layers)):
+            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+                kind = "whole numbers" if name == "layers" else "a whole number"
+                raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
+        if not (np.isfinite(self.rate) and self.rate > 0):
+            raise ArgumentError("rate", f"must be a number above 0, not {self.rate}.")
+        if not 0 <= self.holdout < 1:
+            raise ArgumentError(
+                "holdout", f"must be a share from 0 to below 1, not {self.holdout}."
+            )
+
+
+@with_options(TrainOptions)
 def train_leaf_network(
     tree: PublicTree,
     blueprint: Strategy,
@@ -152,34 +197,25 @@ def train_leaf_network(
     data: Evaluator | None = None,
     features: Features | None = None,
     pot: Callable[[State], float] | None = None,
-    layers: Sequence[int] = LAYERS,
-    epochs: int = 500,
-    batch: int = 32,
-    rate: float = 1e-3,
-    holdout: float = 0.1,
-    seed: int = 0,
     progress: Progress | None = None,
+    **options: Unpack[TrainOptions],
 ) -> LeafNetwork:
     """Train a network to value the histories at a depth limit for these continuations.
 
     The targets are `data`, by default 1,000 `Rollouts` per history and pair. `features` describe
     a state by numbers; by default each action and outcome on the way is one of them. With `pot`
-    values are learned as shares of it, as in the paper. A share `holdout` of the histories is kept
-    back to measure the error, which the values then carry as their standard error. `progress` is
-    told how far the rollouts and then the epochs are.
+    values are learned as shares of it, as in the paper. `TrainOptions` say how it is trained.
+    `progress` is told how far the rollouts and then the epochs are.
     """
-    check_training(layers, epochs, batch, rate, holdout)
+    check_options(train_leaf_network, options)
+    training = made_of(Training, options)
+    seed = training.seed
     t = torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
-    limited = limited_tree(
-        sequence_tree(tree),
-        blueprint,
-        subgames,
-        (continuations, own),
-        player,
-        _watched(data or Rollouts(1000, seed), len(subgames), tell),
-    )
+    watched = _watched(data or Rollouts(1000, seed), len(subgames), tell)
+    limit = Limit(blueprint, subgames, player, continuations, own, values=watched)
+    limited = limited_tree(sequence_tree(tree), limit)
     length = max(len(_path(leaf, h)) for leaf in limited.leaves for h in leaf.subgame.top)
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
@@ -189,11 +225,11 @@ def train_leaf_network(
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
     kept = np.random.default_rng(seed).permutation(len(inputs))
-    tested, learned = np.split(kept, [int(holdout * len(inputs))])
+    tested, learned = np.split(kept, [int(training.holdout * len(inputs))])
     with t.random.fork_rng(devices=[]):
         t.manual_seed(seed)
-        net = _perceptron(t, (inputs.shape[1], *layers, target.shape[1]))
-        _fit(t, net, inputs[learned], target[learned] / scale, epochs, batch, rate, tell)
+        net = _perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
+        _fit(t, net, inputs[learned], target[learned] / scale, training, tell)
     with t.no_grad():
         out = net(t.as_tensor(inputs, dtype=t.float32)).double().numpy() * scale
     miss = ((out - target) * share[:, None]) ** 2
@@ -211,20 +247,6 @@ def train_leaf_network(
         training_error=float(np.sqrt(miss[learned].mean())),
         holdout_error=float(np.sqrt(miss[tested].mean())) if len(tested) else float("nan"),
     )
-
-
-def check_training(
-    layers: Sequence[int], epochs: int, batch: int, rate: float, holdout: float
-) -> None:
-    """Refuse numbers that nothing can be trained by."""
-    for name, given in (("epochs", epochs), ("batch", batch), *(("layers", n) for n in layers)):
-        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-            kind = "whole numbers" if name == "layers" else "a whole number"
-            raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
-    if not (np.isfinite(rate) and rate > 0):
-        raise ArgumentError("rate", f"must be a number above 0, not {rate}.")
-    if not 0 <= holdout < 1:
-        raise ArgumentError("holdout", f"must be a share from 0 to below 1, not {holdout}.")
 
 
 def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
@@ -260,24 +282,17 @@ def _perceptron(t: Any, sizes: Sequence[int]) -> Any:
 
 
 def _fit(
-    t: Any,
-    net: Any,
-    inputs: Floats,
-    target: Floats,
-    epochs: int,
-    batch: int,
-    rate: float,
-    tell: Progress,
+    t: Any, net: Any, inputs: Floats, target: Floats, training: Training, tell: Progress
 ) -> None:
     """Adam on the Huber loss, the rate falling to nothing by a cosine."""
     x, y = (t.as_tensor(array, dtype=t.float32) for array in (inputs, target))
-    adam = t.optim.Adam(net.parameters(), lr=rate)
+    adam, epochs = t.optim.Adam(net.parameters(), lr=training.rate), training.epochs
     fading = t.optim.lr_scheduler.CosineAnnealingLR(adam, epochs)
     loss, threads = t.nn.HuberLoss(), t.get_num_threads()
     t.set_num_threads(1)  # batches are so small that more threads only wait for each other
     try:
         for epoch in range(epochs):
-            for part in t.randperm(len(x)).split(batch):
+            for part in t.randperm(len(x)).split(training.batch):
                 adam.zero_grad()
                 loss(net(x[part]), y[part]).backward()
                 adam.step()

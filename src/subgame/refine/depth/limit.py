@@ -10,35 +10,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
-from subgame.games.base import TERMINAL, Game, State
+from subgame.games.base import Game, State
 from subgame.refine.depth.continuations import Continuations, distinct
+from subgame.refine.depth.form import Offer, descendants, limited_form
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
-from subgame.refine.depth.ranges import RangeLimit, limited_ranges
+from subgame.refine.gadgets import Gadget
+from subgame.refine.kinds import kind_of
+from subgame.refine.payoffs import Trunk, Vector, vector
+from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, cut_at_histories, sequence_subgames
+from subgame.solve.lp import solve_lp
+from subgame.solve.options import check_options, with_options
+from subgame.solve.results import Result
+from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.form import Form, FormPlayer, assemble, form_of
-from subgame.tree.sequence.tree import Entries, Index, SequenceTree, sequence_tree
+from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.tree import SequenceTree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
+if TYPE_CHECKING:
+    from subgame.refine.depth.ranges import RangeLimit
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-
-class Offer(NamedTuple):
-    """What is on offer at one leaf: which continuations, and where the choice is made."""
-
-    options: tuple[list[Indices], list[Indices]]  # [s] numbers of those that differ there
-    names: tuple[list[str], list[str]]  # [s] the infoset of the choice, "" where there is none
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -47,9 +51,7 @@ class DepthLimited(SequenceTree):
 
     form: Form
     whole: SequenceTree
-    blueprint: Strategy
-    player: int
-    """Who we are: the other one chooses among continuations at the limit."""
+    limit: Limit
     leaves: tuple[Leaf, ...]
     values: tuple[LeafValues, ...]
     """Per leaf, as the form pays them: weakened and penalised if that was asked for."""
@@ -57,9 +59,64 @@ class DepthLimited(SequenceTree):
     within: SequenceSubgame | None
 
     @property
+    def blueprint(self) -> Strategy:
+        """What is played below the limit."""
+        return self.limit.blueprint
+
+    @property
+    def player(self) -> int:
+        """Who we are: the other one chooses among continuations at the limit."""
+        return self.limit.player
+
+    @property
+    def choices(self) -> int:
+        """How many continuations the opponent has to choose from, at all infosets together."""
+        o = 1 - self.player
+        return sum(len(kept) for offer in self.offers for kept in offer.options[o])
+
+    @property
     def standard_error(self) -> float:
         """The largest standard error of a value at the limit; 0 if they are exact."""
         return max(float(each.error.max(initial=0.0)) for each in self.values)
+
+    def grown(self, continuations: Continuations) -> DepthLimited:
+        """The same limit with other continuations."""
+        subgames = [leaf.subgame for leaf in self.leaves]
+        return limited_tree(
+            self.whole, replace(self.limit, at=subgames, continuations=continuations)
+        )
+
+    def solved(
+        self,
+        gadget: Gadget | None,
+        schedule: Schedule | str | None,
+        limits: Limits,
+        alternatives: Vector | None,
+        device: str | None,
+    ) -> tuple[Result, Strategy]:
+        """The result in this tree, or in the gadget game on it, and the strategy it makes."""
+        schedule = LP if schedule is None else schedule
+        if self.within is None:
+            if gadget is not None or alternatives is not None:
+                raise SubgameError(
+                    "A tree that starts with the game has no root infosets for a technique to "
+                    "hold; cut a subgame and pass it to depth_limited as within=."
+                )
+            if schedule == LP:
+                found = solve_lp(self, device=device)
+            else:
+                found = complete(Run(self, parse(schedule), device=device), limits)
+            return found, self.complete(found.strategy)
+        if gadget is None:
+            raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
+        o, given = 1 - self.player, None
+        if alternatives is not None:
+            given = vector(self.within, o, alternatives, "alternative payoff")
+        inputs, _ = Trunk(self.blueprint, o, device=device).inputs(self.within, gadget, given)
+        part = replace(self.within, form=self.form, tree=self)
+        solved = solve_gadget(Technique.of(gadget, self, schedule, limits), part, inputs, device)
+        strategy = Strategy(self, solved.sigma, solved.result.strategy.notes)
+        return solved.result, self.complete(strategy)
 
     def complete(self, strategy: Strategy) -> Strategy:
         """A strategy of this tree, or of a gadget game on it, laid over the whole game.
@@ -98,6 +155,42 @@ class DepthLimited(SequenceTree):
         return sigma
 
 
+class LeafOptions(TypedDict, total=False):
+    """The values of histories at a depth limit, and where they are computed.
+
+    If the blueprint is no equilibrium a continuation may beat it, which makes us too careful: see
+    `weaken` and `penalty` (both: 2018, end of Sec. 4).
+    """
+
+    values: Evaluator
+    """`exact`, the default, `Rollouts(...)` or a trained `LeafNetwork`."""
+    weaken: bool
+    """Lower a continuation's values at an infoset, all by as much, until its value there is no more
+    than the blueprint's."""
+    penalty: float | Callable[[State], float]
+    """What is taken from everything but the blueprint: a number, or a function of the state such as
+    a small share of the pot."""
+    device: str | None
+    """As in `solve`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """A depth limit, as `depth_limited` was asked for it."""
+
+    blueprint: Strategy
+    at: At | Sequence[Subgame]
+    player: int
+    continuations: Continuations | None = None
+    own: Continuations | None = None
+    within: Subgame | None = None
+    values: Evaluator = exact
+    weaken: bool = False
+    penalty: float | Callable[[State], float] = 0.0
+    device: str | None = None
+
+
+@with_options(LeafOptions)
 def depth_limited(
     game: Game | PublicTree,
     blueprint: Strategy,
@@ -106,24 +199,16 @@ def depth_limited(
     player: int = 0,
     continuations: Continuations | None = None,
     own: Continuations | None = None,
-    values: Evaluator = exact,
-    weaken: bool = False,
-    penalty: float | Callable[[State], float] = 0.0,
     within: Subgame | None = None,
-    device: str | None = None,
+    **leaves: Unpack[LeafOptions],
 ) -> DepthLimited | RangeLimit:
     """The game down to the frontier `at`, with multi-valued states there (2018, Sec. 4).
 
     `player` is who we are. At each infoset at the frontier the opponent picks one of
     `continuations`, made by `biased`, `self_generated`, `all_pure` or by hand; without any the
     opponent plays the blueprint on, the plain depth limit that fails in RPS+. We play the blueprint
-    on, or pick as well if `own` continuations are given. `values` gives the values of histories at
-    the frontier: `exact`, `Rollouts(...)` or a trained `LeafNetwork`.
-
-    If the blueprint is no equilibrium a continuation may beat it, which makes us too careful.
-    `weaken` then lowers a continuation's values at an infoset, all by as much, until its value
-    there is no more than the blueprint's; `penalty`, a number or a function of the state such as a
-    small share of the pot, is taken from everything but the blueprint (both: end of Sec. 4).
+    on, or pick as well if `own` continuations are given. `values`, `weaken`, `penalty` and `device`
+    are those of `LeafOptions`.
 
     With `within`, a subgame that `cut` gave, the tree is that of the subgame, to be solved with a
     gadget on top by `solve_limited`. The limit of a hold'em tree lies at the end of its first
@@ -137,57 +222,33 @@ def depth_limited(
     >>> {move: round(p, 9) for move, p in sg.solve_lp(limited).strategy["P1 to move"].items()}
     {'Rock': 0.4, 'Paper': 0.4, 'Scissors': 0.2}
     """
-    tree = _tree_of(game, blueprint)
-    if isinstance(tree, RangeTree):
-        if own is not None or weaken or penalty or values is not exact:
-            raise SubgameError(
-                "On hold'em trees values at a depth limit are exact and only the opponent chooses; "
-                "own, values, weaken and penalty are for sequence trees."
-            )
-        return limited_ranges(tree, blueprint, at, player, continuations, within, device)
-    return limited_tree(
-        sequence_tree(tree),
-        blueprint,
-        at,
-        (continuations, own),
-        player,
-        values,
-        weaken,
-        penalty,
-        within,
-    )
+    check_options(depth_limited, leaves)
+    limit = Limit(blueprint, at, player, continuations, own, within, **leaves)
+    return kind_of(_tree_of(game, blueprint)).limited(limit)
 
 
-def limited_tree(
-    tree: SequenceTree,
-    blueprint: Strategy,
-    at: At | Sequence[Subgame],
-    choices: tuple[Continuations | None, Continuations | None],
-    player: int,
-    values: Evaluator = exact,
-    weaken: bool = False,
-    penalty: float | Callable[[State], float] = 0.0,
-    within: Subgame | None = None,
-) -> DepthLimited:
-    """What `depth_limited` gives for a sequence tree; `choices` are the opponent's and our own."""
-    continuations, own = choices
+def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
+    """What `depth_limited` gives for a sequence tree."""
+    within, blueprint = limit.within, limit.blueprint
     if within is not None and not isinstance(within, SequenceSubgame):
         raise SubgameError(f"{within!r} was not cut from {tree!r}.")
-    pair = _pair(blueprint, player, continuations, own, weaken or bool(penalty))
+    pair = _pair(limit)
     base = form_of(_histories(tree)) if within is None else within.form
     place = _places(tree, within)
-    subgames = _inside(tree, sequence_subgames(tree, at), place)
+    subgames = _inside(tree, sequence_subgames(tree, limit.at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
-    paid = tuple(adjusted(leaf, values(leaf), blueprint, weaken, penalty) for leaf in leaves)
+    paid = tuple(
+        adjusted(leaf, limit.values(leaf), blueprint, limit.weaken, limit.penalty)
+        for leaf in leaves
+    )
     offers = _offers(leaves)
-    form = _limited_form(base, place, leaves, offers, paid, pair)
+    form = limited_form(base, place, leaves, offers, paid, pair)
     made = assemble(form)
     return DepthLimited(
         **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
         form=form,
         whole=tree,
-        blueprint=blueprint,
-        player=player,
+        limit=limit,
         leaves=leaves,
         values=paid,
         offers=offers,
@@ -233,17 +294,6 @@ def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
     return out
 
 
-def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
-    """Where the histories of a subgame stand in a walk in which its tops stand at `tops`.
-
-    Both walks are depth first, so that what lies below a top follows it in line.
-    """
-    starts = np.flatnonzero(inner.parent < 0)
-    sizes = np.diff(np.append(starts, len(inner)))
-    shift: Indices = np.repeat(tops.astype(np.int64) - starts, sizes)
-    return np.arange(len(inner)) + shift
-
-
 def _inside(
     tree: SequenceTree, subgames: list[SequenceSubgame], place: Indices
 ) -> list[SequenceSubgame]:
@@ -260,14 +310,10 @@ def _inside(
     return out
 
 
-def _pair(
-    blueprint: Strategy,
-    player: int,
-    continuations: Continuations | None,
-    own: Continuations | None,
-    measured: bool,
-) -> list[Continuations]:
+def _pair(limit: Limit) -> list[Continuations]:
     """[player] both players' continuations, the blueprint alone where none were given."""
+    blueprint, player = limit.blueprint, limit.player
+    continuations, own, measured = limit.continuations, limit.own, limit.weaken or limit.penalty
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     if continuations is not None and continuations.player == player:
@@ -315,140 +361,3 @@ def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:
                 names[p].append(name)
         out.append(Offer(options, names))
     return tuple(out)
-
-
-# The form ------------------------------------------------------------------------------------
-
-
-def _limited_form(
-    base: Form,
-    place: Indices,
-    leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
-    values: Sequence[LeafValues],
-    pair: Sequence[Continuations],
-) -> Form:
-    """The form above the limit, the choices at it and what they pay."""
-    h, located = base.histories, base.located
-    assert h is not None
-    assert located is not None
-    below = np.zeros(len(h), dtype=bool)
-    tops = [place[leaf.subgame.top] for leaf in leaves]
-    for leaf, top in zip(leaves, tops, strict=True):
-        below[descendants(top, leaf.histories)] = True
-    cut = below.copy()
-    cut[np.concatenate(tops)] = False
-    nodes = np.unique(h.node[~cut])
-    renumber = np.full(len(base.node_names), -1, dtype=np.int32)
-    renumber[nodes] = np.arange(len(nodes))
-    players, moved, landed = [], [], []
-    for p in (0, 1):
-        kept = ~below[h.tables[p].first]
-        side, old = _trunk(base.players[p], kept, renumber)
-        where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
-        side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
-        players.append(side)
-        moved.append(old)
-        landed.append(at)
-    ends = ~below[h.player == TERMINAL]
-    entries = [
-        Entries(
-            renumber[base.entries.node[ends]],
-            moved[0][base.entries.row[ends]],
-            moved[1][base.entries.col[ends]],
-            base.entries.value[ends],
-        )
-    ]
-    for k, (leaf, offer, found) in enumerate(zip(leaves, offers, values, strict=True)):
-        at_node = renumber[h.node[tops[k]]]
-        entries.append(_paid(leaf, offer, found.value, (landed[0][k], landed[1][k]), at_node))
-    parent = base.node_parent[nodes]
-    return Form(
-        f"{base.game} · depth limit",
-        (players[0], players[1]),
-        Entries(*(np.concatenate(column) for column in zip(*entries, strict=True))),
-        [base.node_names[n] for n in nodes.tolist()],
-        np.where(parent >= 0, renumber[parent], -1).astype(np.int32),
-        base.node_chance[nodes],
-    )
-
-
-def _trunk(
-    player: FormPlayer, kept: NDArray[np.bool_], renumber: Index
-) -> tuple[FormPlayer, Index]:
-    """A player's infosets above the limit, and the map from old to new sequences."""
-    slots, start = len(player.slots), player.start
-    sizes = np.diff(start)
-    new = np.full(start[-1], -1, dtype=np.int32)
-    stays = np.append(np.ones(slots, dtype=bool), np.repeat(kept, sizes))
-    new[stays] = np.arange(stays.sum())
-    which = np.flatnonzero(kept)
-    return replace(
-        player,
-        names=[player.names[i] for i in which.tolist()],
-        actions=[player.actions[i] for i in which.tolist()],
-        parent=new[player.parent[which]],
-        node=renumber[player.node[which]],
-        origin=player.origin[which],
-    ), new
-
-
-def _choices(
-    side: FormPlayer,
-    p: int,
-    leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
-    where: Sequence[Index],
-    node: Index,
-    tops: Sequence[Indices],
-    titles: Sequence[str],
-) -> tuple[FormPlayer, list[list[Indices]]]:
-    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
-    names, actions, parents, nodes = [], [], [], []
-    landed: list[list[Indices]] = []
-    size = int(side.start[-1])
-    for leaf, offer, at, top in zip(leaves, offers, where, tops, strict=True):
-        slots = leaf.slots[p]
-        landed.append([])
-        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
-            first = int(np.argmax(slots == s))  # any history there
-            if not name:  # nothing to choose: paid at the sequence itself
-                landed[-1].append(np.array([at[first]], dtype=np.int64))
-                continue
-            names.append(name)
-            actions.append(tuple(titles[k] for k in options.tolist()))
-            parents.append(int(at[first]))
-            nodes.append(int(node[top[first]]))
-            landed[-1].append(np.arange(size, size + len(options)))
-            size += len(options)
-    return replace(
-        side,
-        names=[*side.names, *names],
-        actions=[*side.actions, *actions],
-        parent=np.append(side.parent, parents).astype(np.int32),
-        node=np.append(side.node, nodes).astype(np.int32),
-        origin=np.append(side.origin, np.full(len(names), -1)).astype(np.int32),
-    ), landed
-
-
-def _paid(
-    leaf: Leaf,
-    offer: Offer,
-    value: Floats,
-    landed: tuple[list[Indices], list[Indices]],
-    node: Index,
-) -> Entries:
-    """What every pair of choices pays at one leaf, times chance."""
-    nodes, rows, cols, paid = [], [], [], []
-    for j, (s, t) in enumerate(zip(*(slots.tolist() for slots in leaf.slots), strict=True)):
-        mine, yours = offer.options[0][s], offer.options[1][t]
-        rows.append(np.repeat(landed[0][s], len(yours)))
-        cols.append(np.tile(landed[1][t], len(mine)))
-        nodes.append(np.full(len(mine) * len(yours), node[j]))
-        paid.append(leaf.chance[j] * value[j][np.ix_(mine, yours)].ravel())
-    return Entries(
-        np.concatenate(nodes).astype(np.int32),
-        np.concatenate(rows).astype(np.int32),
-        np.concatenate(cols).astype(np.int32),
-        np.concatenate(paid),
-    )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,13 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
-from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations, biased
+from subgame.refine.depth.form import descendants
 from subgame.refine.depth.leaves import Evaluator, exact
-from subgame.refine.depth.limit import DepthLimited, descendants, limited_tree
-from subgame.refine.depth.play_ranges import play_ranges
-from subgame.refine.depth.ranges import limited_ranges
-from subgame.refine.depth.solve import solve_limited
+from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.kinds import kind_of
 from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk
 from subgame.refine.solve_gadget import LP, Technique, solve_gadget
@@ -38,8 +37,7 @@ from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import histories_of, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree, histories_of, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -66,6 +64,34 @@ class LimitedPlay:
             f"<LimitedPlay of player {p} in {self.strategy.tree.game}: {len(self.solved)} "
             f"subgames, {self.before.per_seat[p]:.4g} -> {self.after.per_seat[p]:.4g} lost>"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """Depth-limited play, as `play_limited` was asked for it."""
+
+    blueprint: Strategy
+    at: Sequence[At] | None
+    player: int
+    continuations: Chooser | None
+    gadget: Gadget
+    schedule: Schedule | str | None
+    limits: Limits
+    values: Evaluator
+    device: str | None
+
+    def offered(self, leaves: list[SequenceSubgame]) -> Continuations:
+        """What the opponent may choose from at a limit."""
+        if self.continuations is not None:
+            return self.continuations(leaves)
+        return biased(self.blueprint, 1 - self.player)
+
+
+class Played(NamedTuple):
+    """What is played, and (how many limits lie before it, public state) of what was solved."""
+
+    solved: tuple[tuple[int, str], ...]
+    strategy: Strategy
 
 
 def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
@@ -120,51 +146,40 @@ def play_limited(
     began = time.perf_counter()
     if player not in (0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    gadget = technique_named(technique)
-    chosen = LP if schedule is None and not isinstance(tree, RangeTree) else schedule
-    how = Technique.of(gadget, tree, chosen, Limits(iterations, None, None))
-    if isinstance(tree, RangeTree):
-        offered = continuations([]) if continuations else biased(blueprint, 1 - player)
-        where = at[0] if at else f"before the {STREETS[tree.streets[0].index + 1]}"
-        limited = limited_ranges(tree, blueprint, where, player, offered, None, device)
-        strategy, names = play_ranges(limited, how), ((0, "start"), (1, str(where)))
-        return _played(strategy, blueprint, player, names, device, began)
-    given = after_every_action(tree, 1 - player) if at is None else at
+    gadget, limits = technique_named(technique), Limits(iterations)
+    play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
+    found = kind_of(tree).played(play)
+    before, after = (
+        exploitability(tree, each, device=device) for each in (blueprint, found.strategy)
+    )
+    took = time.perf_counter() - began
+    return LimitedPlay(found.strategy, player, found.solved, before, after, took)
+
+
+def play_histories(tree: SequenceTree, play: Play) -> Played:
+    """What `play_limited` plays on a sequence tree; solved by linear program unless told."""
+    given = after_every_action(tree, 1 - play.player) if play.at is None else play.at
     frontiers = [sequence_subgames(tree, each) for each in given]
     if not frontiers:
         raise SubgameError("There is no frontier to solve to.")
-    choose = continuations or (lambda leaves: biased(blueprint, 1 - player))
-    play = _Play(tree, blueprint, player, choose, how, values, device)
-    solved = tuple(play.run(frontiers))
-    return _played(play.current, blueprint, player, solved, device, began)
-
-
-def _played(
-    strategy: Strategy,
-    blueprint: Strategy,
-    player: int,
-    solved: tuple[tuple[int, str], ...],
-    device: str | None,
-    began: float,
-) -> LimitedPlay:
-    """What came of it, evaluated."""
-    before, after = (
-        exploitability(each.tree, each, device=device) for each in (blueprint, strategy)
-    )
-    return LimitedPlay(strategy, player, solved, before, after, time.perf_counter() - began)
+    schedule = LP if play.schedule is None else play.schedule
+    how = Technique.of(play.gadget, tree, schedule, play.limits)
+    here = _Here(tree, play.blueprint, play, how)
+    return Played(tuple(here.run(frontiers)), here.current)
 
 
 @dataclass(eq=False)
-class _Play:
+class _Here:
     """What is played so far."""
 
-    tree: PublicTree
+    tree: SequenceTree
     current: Strategy
-    p: int
-    choose: Chooser
+    play: Play
     how: Technique
-    values: Evaluator
-    device: str | None = None
+
+    @property
+    def p(self) -> int:
+        return self.play.player
 
     def run(self, frontiers: list[list[SequenceSubgame]]) -> Iterator[tuple[int, str]]:
         """Solve to the first frontier, and from each to the next."""
@@ -191,24 +206,12 @@ class _Play:
         alternative: Floats | None,
     ) -> list[tuple[SequenceSubgame, Floats]]:
         """Solve down to a limit; gives the subgames there with the opponent's values in them."""
-        limited = limited_tree(
-            sequence_tree(self.tree),
-            self.current,
-            leaves,
-            (self.choose(leaves), None),
-            self.p,
-            self.values,
-            within=within,
-        )
-        found = solve_limited(
-            limited,
-            technique=None if within is None else self.how.gadget,
-            schedule=self.how.schedule,
-            iterations=self.how.limits.iterations,
-            device=self.device,
-            alternatives=alternative,
-        )
-        self._keep(found.strategy.probs[self.p])
+        play, offered = self.play, self.play.offered(leaves)
+        limit = Limit(self.current, leaves, self.p, offered, within=within, values=play.values)
+        limited = limited_tree(self.tree, limit)
+        gadget = None if within is None else play.gadget
+        _, found = limited.solved(gadget, self.how.schedule, play.limits, alternative, play.device)
+        self._keep(found.probs[self.p])
         return list(self._carried(limited))
 
     def _keep(self, ours: Floats) -> None:
@@ -219,7 +222,7 @@ class _Play:
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what the opponent can get in each subgame at a limit by the best continuation."""
-        p, o, located = self.p, 1 - self.p, sequence_tree(self.tree).located
+        p, o, located = self.p, 1 - self.p, self.tree.located
         assert located is not None
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
@@ -236,9 +239,9 @@ class _Play:
         p, o = self.p, 1 - self.p
         if not subgame.tree.players[p].names:
             return  # we do not act any more
-        trunk = Trunk(self.current, o, device=self.device)
-        inputs, _ = trunk.inputs(subgame, self.how.gadget, alternative)
-        found = solve_gadget(self.how, subgame, inputs, self.device)
+        trunk = Trunk(self.current, o, device=self.play.device)
+        inputs, _ = trunk.inputs(subgame, self.play.gadget, alternative)
+        found = solve_gadget(self.how, subgame, inputs, self.play.device)
         ours = np.array(self.current.probs[p])
         subgame.embed(p, found.sigma[p], ours)
         self._keep(ours)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,22 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations
+from subgame.refine.depth.leaves import exact
 from subgame.refine.depth.pairs import PairTables
 from subgame.refine.depth.street import LeafTable, StreetEngine
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.payoffs import Trunk
+from subgame.refine.gadgets import Gadget, GadgetInputs, Unsafe
+from subgame.refine.payoffs import Trunk, Vector, vector
 from subgame.refine.range_subgame import RangeSubgame, cut_range_tree
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Run, complete
+from subgame.solve.solver import Limits, Run, complete
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.refine.depth.limit import Limit
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
@@ -60,6 +64,11 @@ class RangeLimit:
         """Of the values at the limit, which are exact."""
         return 0.0
 
+    @property
+    def choices(self) -> int:
+        """How many continuations the opponent has to choose from."""
+        return len(self.continuations)
+
     @cached_property
     def run(self) -> RangeEngine:
         """The engine of the whole of it."""
@@ -86,6 +95,22 @@ class RangeLimit:
         vars(made).update({name: getattr(self, name) for name in ("run", "batch", "pairs")})
         vars(made)["tables"] = list(self.tables)
         return made
+
+    def solved(
+        self,
+        gadget: Gadget | None,
+        schedule: Schedule | str | None,
+        limits: Limits,
+        alternatives: Vector | None,
+        device: str | None,
+    ) -> tuple[Result, Strategy]:
+        """The result of the street, whose strategy lies over the whole game."""
+        how = Technique.of(gadget or Unsafe(), self.whole, schedule, limits)
+        given = None
+        if alternatives is not None:
+            given = vector(self.within, 1 - self.player, alternatives, "alternative payoff")
+        found = solve_ranges(self, gadget, how, given).result
+        return found, found.strategy
 
     def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
@@ -164,24 +189,23 @@ class RangeSolution(NamedTuple):
     played: Pair  # [own action, hand] both players' strategies of the street
 
 
-def limited_ranges(
-    tree: RangeTree,
-    blueprint: Strategy,
-    at: object,
-    player: int,
-    continuations: Continuations | None,
-    within: object,
-    device: str | None,
-) -> RangeLimit:
+def limited_ranges(tree: RangeTree, limit: Limit) -> RangeLimit:
     """The depth-limited first street of a hold'em tree, or of a subgame of it."""
-    part = cut_range_tree(tree, "root")[0] if within is None else within
+    if limit.own is not None or limit.weaken or limit.penalty or limit.values is not exact:
+        raise SubgameError(
+            "On hold'em trees values at a depth limit are exact and only the opponent chooses; "
+            "own, values, weaken and penalty are for sequence trees."
+        )
+    part = cut_range_tree(tree, "root")[0] if limit.within is None else limit.within
     if not isinstance(part, RangeSubgame):
         raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
-    check_limit(part.tree, at)
-    given = continuations or Continuations.of(blueprint, 1 - player)
+    check_limit(part.tree, limit.at)
+    player = limit.player
+    given = limit.continuations or Continuations.of(limit.blueprint, 1 - player)
     if given.player == player:
         raise SubgameError(f"The continuations are player {player}'s own; the opponent chooses.")
-    return RangeLimit(tree, blueprint, player, given, part, unmerged(part.tree), device)
+    plain = unmerged(part.tree)
+    return RangeLimit(tree, limit.blueprint, player, given, part, plain, limit.device)
 
 
 def check_limit(tree: RangeTree, at: object, side: str = "before") -> None:

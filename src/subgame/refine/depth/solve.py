@@ -7,31 +7,28 @@ the root infosets, which is what the gadgets of `subgame.refine.gadgets` enforce
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import ArgumentError, SubgameError, brief
-from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
-from subgame.refine.depth.leaves import Evaluator, exact
-from subgame.refine.depth.limit import DepthLimited, depth_limited
-from subgame.refine.depth.ranges import RangeLimit, solve_ranges
-from subgame.refine.gadgets import Gadget, Unsafe
+from subgame.refine.depth.limit import DepthLimited, LeafOptions, depth_limited
+from subgame.refine.depth.ranges import RangeLimit
+from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.payoffs import Trunk, Vector, vector
-from subgame.refine.solve_gadget import LP, Technique, solve_gadget
+from subgame.refine.payoffs import Vector
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.solve.evaluate import best_response_strategy, exploitability
-from subgame.solve.lp import constraints, solve_lp
+from subgame.solve.lp import constraints
+from subgame.solve.options import StopOptions, check_options, made_of, with_options
 from subgame.solve.results import Result
-from subgame.solve.schedule import Schedule, parse
-from subgame.solve.solver import Limits, Run, complete, whole_solves
+from subgame.solve.schedule import Schedule
+from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
@@ -53,20 +50,21 @@ class LimitedSolution:
     """Over the whole game: as solved above the limit, `DepthLimited.complete` below it."""
 
 
+@with_options(StopOptions)
 def solve_limited(
     limited: DepthLimited | RangeLimit,
     *,
     technique: Gadget | str | None = None,
     schedule: Schedule | str | None = None,
-    iterations: int | None = None,
-    seconds: float | None = None,
-    gap: float | None = None,
     alternatives: Vector | None = None,
     device: str | None = None,
+    **stop: Unpack[StopOptions],
 ) -> LimitedSolution:
     """Solve a depth-limited tree: a sequence tree by linear program, or by a CFR `schedule`.
 
-    Hold'em trees are solved by DCFR unless another schedule is given.
+    Hold'em trees are solved by DCFR unless another schedule is given. A CFR schedule stops as
+    `StopOptions` say; exploitability is that of the result: in the depth-limited tree, or in the
+    gadget game on it.
 
     One that starts with the game is solved as it is. One that starts `within` a subgame needs a
     `technique` for the root: "unsafe" takes both players' reaches from the blueprint; "resolve",
@@ -83,51 +81,15 @@ def solve_limited(
     >>> round(sg.exploitability(tree, solved.strategy).per_seat[0] * 18, 6)
     1.0
     """
-    limits = Limits.to_gap(iterations, seconds, gap)
-    if isinstance(limited, RangeLimit):
-        return _solve_ranges(limited, technique, schedule, limits, alternatives)
-    schedule = LP if schedule is None else schedule
-    if limited.within is None:
-        if technique is not None or alternatives is not None:
-            raise SubgameError(
-                "A tree that starts with the game has no root infosets for a technique to hold; "
-                "cut a subgame and pass it to depth_limited as within=."
-            )
-        if schedule == LP:
-            found = solve_lp(limited, device=device)
-        else:
-            found = complete(Run(limited, parse(schedule), device=device), limits)
-        return LimitedSolution(limited, found, limited.complete(found.strategy))
-    if technique is None:
-        raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
-    gadget, o = technique_named(technique), 1 - limited.player
-    given = None
-    if alternatives is not None:
-        given = vector(limited.within, o, alternatives, "alternative payoff")
-    inputs, _ = Trunk(limited.blueprint, o, device=device).inputs(limited.within, gadget, given)
-    part = replace(limited.within, form=limited.form, tree=limited)
-    solved = solve_gadget(Technique.of(gadget, limited, schedule, limits), part, inputs, device)
-    strategy = Strategy(limited, solved.sigma, solved.result.strategy.notes)
-    return LimitedSolution(limited, solved.result, limited.complete(strategy))
-
-
-def _solve_ranges(
-    limited: RangeLimit,
-    technique: Gadget | str | None,
-    schedule: Schedule | str | None,
-    limits: Limits,
-    alternatives: Vector | None,
-) -> LimitedSolution:
+    check_options(solve_limited, stop)
     gadget = None if technique is None else technique_named(technique)
-    how = Technique.of(gadget or Unsafe(), limited.whole, schedule, limits)
-    given = None
-    if alternatives is not None:
-        given = vector(limited.within, 1 - limited.player, alternatives, "alternative payoff")
-    found = solve_ranges(limited, gadget, how, given).result
-    return LimitedSolution(limited, found, found.strategy)
+    limits = made_of(Limits, stop)
+    found, strategy = limited.solved(gadget, schedule, limits, alternatives, device)
+    return LimitedSolution(limited, found, strategy)
 
 
 @whole_solves()
+@with_options(LeafOptions)
 def self_generated(
     tree: PublicTree,
     blueprint: Strategy,
@@ -137,11 +99,8 @@ def self_generated(
     count: int = 10,
     schedule: Schedule | str | None = None,
     iterations: int | None = None,
-    values: Evaluator = exact,
-    weaken: bool = False,
-    penalty: float | Callable[[State], float] = 0.0,
-    device: str | None = None,
     watch: Callable[[LimitedSolution], None] | None = None,
+    **leaves: Unpack[LeafOptions],
 ) -> Continuations:
     """Continuations for the opponent of `player`, grown by self-play (2018, Sec. 4).
 
@@ -153,30 +112,20 @@ def self_generated(
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")
-    o, ranges = 1 - player, isinstance(tree, RangeTree)
-    where: Any = at if ranges else sequence_subgames(tree, at)
+    check_options(self_generated, leaves)
+    o, device = 1 - player, leaves.get("device")
     grown, choices = Continuations.of(blueprint, o), 0
     limited: DepthLimited | RangeLimit | None = None
     while len(grown) < count or watch is not None:
-        if isinstance(limited, RangeLimit):
+        if limited is not None:
             limited = limited.grown(grown)
         else:
             limited = depth_limited(
-                tree,
-                blueprint,
-                at=where,
-                player=player,
-                continuations=grown,
-                values=values,
-                weaken=weaken,
-                penalty=penalty,
-                device=device,
+                tree, blueprint, at=at, player=player, continuations=grown, **leaves
             )
-        if isinstance(limited, DepthLimited):
-            offered = sum(len(kept) for offer in limited.offers for kept in offer.options[o])
-            if offered == choices:
-                return grown[:-1]
-            choices = offered
+        if limited.choices == choices:
+            return grown[:-1]
+        choices = limited.choices
         solved = solve_limited(limited, schedule=schedule, iterations=iterations, device=device)
         if watch is not None:
             watch(solved)

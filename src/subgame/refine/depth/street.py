@@ -8,7 +8,6 @@ leaf (multi-valued states, Brown, Sandholm & Amos 2018, Sec. 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -25,6 +24,7 @@ from subgame.engines.arrays import (
     namespace,
     zeros,
 )
+from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.refine.learners import regret_matching
@@ -146,14 +146,12 @@ class GivenLeaves:
             value[row] += self.values[p][l]
 
 
-class StreetEngine:
+class StreetEngine(EngineBase):
     """The engine of a street that ends in a `LeafTable`; see `engines.contract.Engine`.
 
     A player's numbers are ``[own action, hand]``, ways in left out. They are few, so that all but
     the table is float64.
     """
-
-    fused = False
 
     def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
         if any(ending.folded < 0 for ending in street.endings):
@@ -199,16 +197,6 @@ class StreetEngine:
 
     def rates(self, discounts: Floats, begin: int) -> Array:
         return as_double(self.run.rates(discounts, begin))
-
-    def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
-        for t in range(len(rates) - 1):
-            turn(rates[t : t + 2])
-
-    def iterate(self, *args: Any, **options: Any) -> None:
-        raise NotImplementedError
-
-    def sample(self, *args: Any) -> None:
-        raise SubgameError("Hold'em trees are solved without sampling; choose another schedule.")
 
     def sweep(
         self,

@@ -25,19 +25,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.kinds import kind_of
 from subgame.refine.nested.answer import METHODS, Answer, Method
-from subgame.refine.nested.ranges import RangeExpansion
-from subgame.refine.nested.sequence import Expansion
-from subgame.refine.solve_gadget import Technique
+from subgame.refine.solve_gadget import GadgetOptions, Solving
 from subgame.solve.evaluate import Exploitability, exploitability
-from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits
+from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
 
 
@@ -67,6 +65,7 @@ class Nested:
         )
 
 
+@with_options(GadgetOptions)
 def nest(
     tree: PublicTree,
     blueprint: Strategy,
@@ -74,19 +73,16 @@ def nest(
     technique: Gadget | str = "maxmargin",
     method: Method = "inexpensive",
     player: int | None = None,
-    schedule: Schedule | str | None = None,
-    iterations: int | None = None,
-    gap: float | None = None,
-    device: str | None = None,
     progress: Callable[[int], None] | None = None,
+    **options: Unpack[GadgetOptions],
 ) -> Nested:
     """Play a blueprint of a smaller game in the larger game `tree`, by nested subgame solving.
 
     For both players, or for `player` alone, every off-tree action of the opponent that can be
     reached is answered in turn. The smaller game (that of `blueprint.tree`) must name histories
     as the larger one does and know what follows actions it does not list, as hold'em and the games
-    of `subgame.games.no_limit` with equal stacks do. `technique`, `schedule`, `iterations`, `gap`
-    and `device` are those of `subgame.refine`; `progress` is told the number of answers so far.
+    of `subgame.games.no_limit` with equal stacks do. `technique` is that of `subgame.refine`, and
+    the rest of how to solve is `GadgetOptions`; `progress` is told the number of answers so far.
     After Ctrl-C what is not answered yet is answered uniformly.
 
     >>> import subgame as sg
@@ -98,14 +94,14 @@ def nest(
     began = time.perf_counter()
     if player not in (None, 0, 1):
         raise SubgameError(f"A player is 0 or 1, not {player}.")
-    gadget = technique_named(technique)
+    check_options(nest, options)
+    gadget, solving = technique_named(technique), made_of(Solving, options)
     check_nested(gadget, method)
-    how = Technique.of(gadget, tree, schedule, Limits.to_gap(iterations, None, gap))
+    how, device = solving.technique(gadget, tree), solving.device
     answers: list[Answer] = []
-    kind = RangeExpansion if isinstance(tree, RangeTree) else Expansion
-    grown = {}
+    expansion, grown = kind_of(tree).expansion, {}
     for p in (0, 1) if player is None else (player,):
-        grown[p] = kind(blueprint, tree, p, how, method, device)
+        grown[p] = expansion(blueprint, tree, p, how, method, device)
         for answer in grown[p].run():
             answers.append(answer)
             if progress is not None:

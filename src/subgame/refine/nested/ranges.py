@@ -26,10 +26,10 @@ from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
-from subgame.tree.ranges.tree import OnDemand, RangeTree
+from subgame.tree.ranges.tree import RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -77,11 +77,6 @@ class RangeExpansion:
     plain: list[NDArray[Any]] = field(init=False)  # [q] both players, over the unmerged larger tree
 
     def __post_init__(self) -> None:
-        if not isinstance(self.blueprint.tree, RangeTree) or not isinstance(self.larger, RangeTree):
-            raise SubgameError(
-                f"The blueprint lies over {self.blueprint.tree!r}, which is not a smaller version "
-                f"of {self.larger!r}: one of them is hold'em compiled by boards, the other is not."
-            )
         if not isinstance(self.how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
         if self.how.gadget.keep_safe:
@@ -89,7 +84,8 @@ class RangeExpansion:
                 "keep_safe needs a second copy of the tree for the opponent, which hold'em trees "
                 "cannot have; leave it out."
             )
-        self.small, self.large = unmerged(self.blueprint.tree), unmerged(self.larger)
+        self.small = unmerged(range_tree(self.blueprint.tree))
+        self.large = unmerged(range_tree(self.larger))
         one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
         if one != two:
             raise SubgameError("Compile both games with the same boards, hands and merge=.")

@@ -15,7 +15,7 @@ from subgame.games.holdem.rules import Bet, Betting
 from subgame.refine.nested.mappings import ActionMapping, answer, heard
 from subgame.tree.ranges.betting_tree import LANES, decisions
 from subgame.tree.ranges.merging import Unmerged, unmerged
-from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.ranges.tree import RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -30,9 +30,7 @@ def translate_ranges(
     tree: RangeTree, strategy: Strategy, how: ActionMapping, device: str | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Both players' weights over `tree`; see `translation.translate`."""
-    if not isinstance(strategy.tree, RangeTree):
-        raise SubgameError(f"The strategy lies over {strategy.tree!r}, which is not hold'em.")
-    small, large = unmerged(strategy.tree), unmerged(tree)
+    small, large = unmerged(range_tree(strategy.tree)), unmerged(tree)
     if [u.cards for u in small.tree.units] != [u.cards for u in large.tree.units]:
         raise SubgameError("Compile both games with the same boards, hands and merge=.")
     run = cast(RangeEngine, engine(small.tree, device=device))

@@ -16,8 +16,7 @@ real one, so both sides are compared by fractions of their own pots:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +24,10 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
+from subgame.refine.kinds import kind_of
 from subgame.refine.nested.mappings import ActionMapping, answer, heard, mapping
-from subgame.refine.nested.translate_ranges import translate_ranges
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.ranges.tree import RangeTree
-from subgame.tree.sequence.tree import histories_of
+from subgame.tree.sequence.tree import SequenceTree, histories_of
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -108,14 +106,15 @@ def translate(
     0.075
     """
     chosen = mapping(how)
-    weights: Sequence[NDArray[Any]]
-    if isinstance(tree, RangeTree):
-        weights = translate_ranges(tree, strategy, chosen, device)
-    else:
-        ours, real = _Lines(strategy.tree), _Lines(tree)
-        weights = [_translated(strategy, ours, real, tree, chosen, p) for p in (0, 1)]
+    weights = kind_of(tree).translated(strategy, chosen, device)
     notes = {**strategy.notes, "translated": f"from {strategy.tree.game} by {chosen.name}"}
     return Strategy.from_weights(tree, weights, notes)
+
+
+def translate_histories(tree: SequenceTree, strategy: Strategy, how: ActionMapping) -> list[Floats]:
+    """Both players' weights over a sequence tree; see `translate`."""
+    ours, real = _Lines(strategy.tree), _Lines(tree)
+    return [_translated(strategy, ours, real, tree, how, p) for p in (0, 1)]
 
 
 def _translated(

@@ -34,7 +34,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import LANES, BettingTree, Street, grow, lay_out
 from subgame.tree.ranges.deal import (
     Cards,
@@ -267,26 +267,6 @@ class RangeSide:
         return np.arange(len(self.names), dtype=np.int32)
 
 
-class OnDemand(Sequence[Any]):
-    """A sequence whose items are computed on demand."""
-
-    def __init__(self, length: int, item: Callable[[int], Any]) -> None:
-        self.length, self.item = length, item
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return [self.item(k) for k in range(*i.indices(self.length))]
-        if not -self.length <= i < self.length:
-            raise IndexError(i)
-        return self.item(int(i) % self.length)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self.item(i) for i in range(self.length))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RangeTree(PublicTree):
     """Hold'em compiled: the betting of each street once, and all boards.
@@ -457,3 +437,10 @@ def _stored(streets: list[Street], boards: BoardArrays, p: int) -> int:
     edges = street.rows[p] - len(street.roots)
     hands = int(boards.hands[2 * last + p])
     return int(boards.store_at[2 * last + p]) + edges * padded(hands)
+
+
+def range_tree(tree: PublicTree) -> RangeTree:
+    """The tree itself if it is hold'em compiled board by board; an error otherwise."""
+    if not isinstance(tree, RangeTree):
+        raise SubgameError(f"This needs hold'em, compiled board by board, not {tree!r}.")
+    return tree

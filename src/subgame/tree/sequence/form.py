@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,12 +152,13 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     slots, count = len(player.slots), len(player.names)
     sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
     start = player.start
-    depth = np.zeros(count, dtype=np.int64)
     # The infoset of each sequence after the root infosets.
     owner = np.repeat(np.arange(count), sizes)
-    for i in range(count):  # parents come first, so one pass suffices
-        if player.parent[i] >= slots:
-            depth[i] = depth[owner[player.parent[i] - slots]] + 1
+    above = np.append(np.full(slots, -1), owner)[player.parent]
+    depths = [-1] * (count + 1)  # the last entry stands above the root infosets
+    for i, j in enumerate(above.tolist()):  # parents come first, so one pass suffices
+        depths[i] = depths[j] + 1
+    depth = np.array(depths[:-1], dtype=np.int64)
     order = np.lexsort((np.arange(count), sizes, depth))
     key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
     edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
@@ -195,75 +196,90 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     return treeplex, new.astype(np.int32)
 
 
-class _Group:
-    """Terminals with the same matrix, and the sequences and scale of each lane."""
-
-    def __init__(self, row: NDArray[np.int64], col: NDArray[np.int64], value: Floats) -> None:
-        self.row, self.col, self.value = row, col, value
-        self.row_sequences: list[Index] = []
-        self.col_sequences: list[Index] = []
-        self.scales: list[float] = []
-        self.nodes: list[int] = []
-
-
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
     order = np.lexsort((entries.col, entries.row, entries.node))
-    node, row, col, value = (array[order] for array in entries)
-    fresh = np.ones(len(node), dtype=bool)
-    fresh[1:] = (np.diff(node) != 0) | (np.diff(row) != 0) | (np.diff(col) != 0)
+    node, row, col = entries.node[order], entries.row[order], entries.col[order]
+    value = entries.value[order]
+    fresh = _changes(node, row, col)
     value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
     node, row, col = node[fresh], row[fresh], col[fresh]
     keep = value != 0
     node, row, col, value = node[keep], row[keep], col[keep], value[keep]
-    bounds = np.flatnonzero(np.diff(node, prepend=-1, append=-1)) if len(node) else [0]
-    groups: dict[bytes, _Group] = {}
-    for lo, hi in pairwise(bounds):
-        rows, local_row = np.unique(row[lo:hi], return_inverse=True)
-        cols, local_col = np.unique(col[lo:hi], return_inverse=True)
-        scale = float(value[lo])
-        matrix = value[lo:hi] / scale
-        # Rounding differs with the order in which chances are multiplied, so it is ignored.
-        key = b"".join(
-            (
-                local_row.tobytes(),
-                b"|",
-                local_col.tobytes(),
-                b"|",
-                (matrix.round(12) + 0.0).tobytes(),
+    starts = np.flatnonzero(_changes(node))
+    sizes = np.diff(np.append(starts, len(node)))
+    turned = np.lexsort((row, col, node))  # by column first
+    rows, local_row = _numbered(node, row, starts, sizes)
+    cols, local_col = _numbered(node[turned], col[turned], starts, sizes)
+    local_col[turned] = local_col.copy()
+    scale = value[starts]
+    matrix = value / np.repeat(scale, sizes)
+    # Rounding differs with the order in which chances are multiplied, so it is ignored.
+    keys = np.column_stack([local_row, local_col, matrix.round(12) + 0.0])
+    groups: dict[bytes, list[int]] = {}
+    for k, (at, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
+        groups.setdefault(keys[at : at + size].tobytes(), []).append(k)
+    parts = []
+    for lanes in map(np.array, groups.values()):
+        inside = slice(starts[lanes[0]], starts[lanes[0]] + sizes[lanes[0]])
+        parts.append(
+            _Part(
+                rows[0][rows[1][lanes] + np.arange(local_row[inside].max() + 1)[:, None]],
+                cols[0][cols[1][lanes] + np.arange(local_col[inside].max() + 1)[:, None]],
+                scale[lanes],
+                node[starts[lanes]],
+                (local_row[inside], local_col[inside], matrix[inside]),
             )
         )
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = _Group(local_row, local_col, matrix)
-        group.row_sequences.append(rows)
-        group.col_sequences.append(cols)
-        group.scales.append(scale)
-        group.nodes.append(int(node[lo]))
-    return _flatten(list(groups.values()))
+    return _flatten(parts)
 
 
-def _flatten(groups: list[_Group]) -> Terminals:
+class _Part(NamedTuple):
+    """Terminals with the same matrix. Axes: l lane, e entry of the matrix."""
+
+    row_sequence: Index  # [row, l]
+    col_sequence: Index  # [col, l]
+    scale: Floats  # [l]
+    node: Index  # [l]
+    matrix: tuple[NDArray[np.int64], NDArray[np.int64], Floats]  # [e] rows, columns and values
+
+
+def _changes(*keys: Index) -> NDArray[np.bool_]:
+    """[e] whether any of the sorted keys differs from the one before."""
+    out = np.ones(len(keys[0]), dtype=np.bool_)
+    out[1:] = np.any([np.diff(key) != 0 for key in keys], axis=0)
+    return out
+
+
+def _numbered(
+    node: Index, sequence: Index, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[tuple[Index, NDArray[np.int64]], NDArray[np.int64]]:
+    """The distinct sequences of every node, where each node's start, and [e] the local number."""
+    fresh = _changes(node, sequence)
+    number = np.cumsum(fresh) - 1
+    first = number[starts]
+    return (sequence[fresh], first), number - np.repeat(first, sizes)
+
+
+def _flatten(groups: list[_Part]) -> Terminals:
     """The groups as flat arrays with offsets."""
     shape = np.array(
-        [(len(g.row_sequences[0]), len(g.col_sequences[0]), len(g.scales)) for g in groups],
-        dtype=np.int32,
+        [(*g.row_sequence.shape[:1], *g.col_sequence.shape) for g in groups], dtype=np.int32
     ).reshape(-1, 3)
-    sparse = [
-        _compress(g.row, g.col, g.value, m) for g, (m, _, _) in zip(groups, shape, strict=True)
-    ]
+    sparse = [_compress(*g.matrix, m) for g, (m, _, _) in zip(groups, shape, strict=True)]
     turned = [
-        _compress(g.col, g.row, g.value, n) for g, (_, n, _) in zip(groups, shape, strict=True)
+        _compress(col, row, value, n)
+        for (row, col, value), (_, n, _) in zip((g.matrix for g in groups), shape, strict=True)
     ]
-    nonzeros = _offsets([len(g.value) for g in groups])
+    nonzeros = _offsets([len(g.matrix[2]) for g in groups])
     return Terminals(
         rows=shape[:, 0].copy(),
         cols=shape[:, 1].copy(),
         lanes=shape[:, 2].copy(),
-        row_sequence=_cat([np.stack(g.row_sequences, axis=1).ravel() for g in groups]),
-        col_sequence=_cat([np.stack(g.col_sequences, axis=1).ravel() for g in groups]),
-        scale=np.concatenate([np.array(g.scales) for g in groups] or [np.zeros(0)]),
-        node=_cat([np.array(g.nodes) for g in groups]),
+        row_sequence=_cat([g.row_sequence.ravel() for g in groups]),
+        col_sequence=_cat([g.col_sequence.ravel() for g in groups]),
+        scale=np.concatenate([g.scale for g in groups] or [np.zeros(0)]),
+        node=_cat([g.node for g in groups]),
         row_sequence_at=_offsets(shape[:, 0] * shape[:, 2]),
         col_sequence_at=_offsets(shape[:, 1] * shape[:, 2]),
         scale_at=_offsets(shape[:, 2]),

@@ -18,22 +18,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.conformance import View, view_of
-from subgame.tree.sequence.spot_checks import check_same, check_unchanged, is_sampled
+from subgame.memory import Allowance
+from subgame.tree.public_tree import OnDemand
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-BYTES_PER_HISTORY = 42
-"""Bytes of one history in the arrays of `Histories`."""
-BYTES_PER_INFOSET = 400
-"""A generous estimate for one infoset: its name, its actions and the engine's arrays."""
-
+BYTES_PER_HISTORY = 240
+"""Bytes of one history while its arrays are made, as measured."""
+BYTES_PER_INFOSET = 300
+"""Bytes of one infoset: its entries in the tables and in the engine, without its name."""
+BYTES_PER_NAME = 100
+"""Bytes of a name in a table, beside its letters."""
+DEEPEST = 10_000
+"""The most moves that a history can have. A game with longer ones is taken never to end."""
+LONGEST = 40
+"""Moves of a history that an error names; those between the first and the last are left out."""
 
 FRONTIER = -2
 """`Histories.player` where a walk stopped."""
+_ACTING = (0, 1, TERMINAL, CHANCE, FRONTIER)
 
 
 class Top(NamedTuple):
@@ -82,11 +88,7 @@ class Histories:
 
     def path(self, h: int) -> list[str]:
         """The actions and outcomes that lead to history `h`."""
-        out = []
-        while self.parent[h] >= 0:
-            out.append(self.labels[self.edge[h]])
-            h = int(self.parent[h])
-        return out[::-1]
+        return _path(self.parent, self.edge, self.labels, h)
 
     def state(self, h: int) -> State:
         """The game's state at history `h`, by replaying its path."""
@@ -99,12 +101,17 @@ class Histories:
         return len(self.parent)
 
 
+_Moves = tuple[tuple[int, int, str], ...]
+"""Actions or outcomes as (number, index of the label, label), the last one first."""
+
+
 @dataclass(slots=True)
 class _Table:
-    """A growing `InfosetTable`."""
+    """A growing `InfosetTable`. Axis: i = infoset."""
 
     index: dict[str, int] = field(default_factory=dict)
     actions: list[tuple[str, ...]] = field(default_factory=list)
+    moves: list[_Moves] = field(default_factory=list)
     first: array[int] = field(default_factory=lambda: array("i"))
     parent: array[int] = field(default_factory=lambda: array("i"))
     sequence: array[int] = field(default_factory=lambda: array("i", [0]))
@@ -124,173 +131,225 @@ def _ints(values: array[int]) -> Ints:
     return np.array(values, dtype=np.int32)
 
 
+_Step = tuple[State, str | None, int, int, int, float, int, int, int]
+"""A history to be visited: the state above it and the label of its last move (None: the state is
+its own), then its parent, edge, action, chance and sequences, and its number of moves."""
+
+
 class _Walk:
-    """The state of one walk: growing arrays, and the checks of the rules."""
+    """The state of one walk: growing arrays, and the checks of the rules.
+
+    Columns of `Histories` grow by one entry per history. `ends` and `paid` are the terminals and
+    what they pay. States are made when they are visited, so that a walk holds one per move of the
+    longest history.
+    """
 
     def __init__(
-        self, game: Game, limit: float, stop: Callable[[State], bool] | None = None
+        self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
-        self.game, self.limit, self.stop = game, limit, stop
+        self.game, self.allowed, self.stop = game, allowed, stop
         self.parent, self.edge, self.infoset, self.node = (array("i") for _ in range(4))
         self.player, self.action = array("b"), array("h")
         self.sequence = (array("i"), array("i"))
-        self.chance, self.payoff = array("d"), array("d")
+        self.chance, self.paid, self.ends = array("d"), array("d"), array("i")
         self.tables = (_Table(), _Table())
         self.label_index: dict[str, int] = {}
-        self.action_sets: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], _Moves]] = {}
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
-        self.tokens: tuple[list[int], list[int]] = ([], [])
-        self.token_index: tuple[dict[object, int], dict[object, int]] = ({}, {})
+        self.tokens = (array("i"), array("i"))
+        self.known: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.derive: bool = False
         self.public_of: list[str] = []
+        self.named = 0  # bytes of all names
+        self.roots = 1
+
+    def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> None:
+        """Visit all histories. This loop is most of the time of a compilation."""
+        self.roots = 1 + max(max(top.slots) for top in tops)
+        self.derive = tops[0].state.public_state() is None
+        stack: list[_Step] = [
+            (top.state, None, -1, -1, 0, top.chance, -1 - top.slots[0], -1 - top.slots[1], 0)
+            for top in reversed(tops)
+        ]
+        parents, derive, stop = self.parent, self.derive, self.stop
+        add_parent, add_edge, add_action = parents.append, self.edge.append, self.action.append
+        add_player, add_chance, add_node = self.player.append, self.chance.append, self.node.append
+        add_first, add_second = (each.append for each in self.sequence)
+        know_first, know_second = (each.append for each in self.tokens)
+        while stack:
+            state, label, parent, edge, action, chance, first, second, depth = stack.pop()
+            if label is not None:
+                state = state.child(label)
+            h, player, node, infoset = len(parents), state.current_player(), 0, -1
+            if stop is not None and parent >= 0 and stop(state):
+                player = FRONTIER
+            add_parent(parent)
+            add_edge(edge)
+            add_action(action)
+            public = state.public_state()
+            if not (derive and public is None):
+                node = self._node(public, h, parent)
+            add_player(player if player in _ACTING else self._nobody(player, parent))
+            add_chance(chance)
+            add_node(node)
+            add_first(first)
+            add_second(second)
+            if player == TERMINAL:
+                self.ends.append(h)
+                self.paid.append(self._payoff(state, h))
+            elif player == 0:
+                infoset, base, moves = self._infoset(state, h, 0, first, node)
+                for a, e, move in moves:
+                    stack.append((state, move, h, e, a, chance, base + a, second, depth + 1))
+            elif player == 1:
+                infoset, base, moves = self._infoset(state, h, 1, second, node)
+                for a, e, move in moves:
+                    stack.append((state, move, h, e, a, chance, first, base + a, depth + 1))
+            elif player == CHANCE:
+                for (a, e, move), prob in self._outcomes(state, h):
+                    stack.append((state, move, h, e, a, chance * prob, first, second, depth + 1))
+            self.infoset.append(infoset)
+            if derive:  # equal numbers are equal knowledge, see `knowledge`
+                know_first(3 * infoset if player == 0 else self._know(state, 0, first))
+                know_second(3 * infoset if player == 1 else self._know(state, 1, second))
+            if h % 1024 == 0 or depth > DEEPEST:
+                self._check(h, depth, progress)
+        self.check_memory(complete=True)
+
+    def _check(self, h: int, depth: int, progress: Callable[[int], None] | None) -> None:
+        if depth > DEEPEST:
+            raise self.fail(
+                f"history {self.name(h)} has more than {DEEPEST:,} moves; only games that end "
+                f"after at most {DEEPEST:,} moves can be compiled."
+            )
+        self.check_memory()
+        if progress is not None and h % 16384 == 0:
+            progress(h)
 
     # Errors ----------------------------------------------------------------------------------
     def name(self, h: int) -> str:
-        path = self.path(h)
-        return f"'{' '.join(path)}'" if path else "the start"
-
-    def path(self, h: int) -> list[str]:
-        """The actions and outcomes that lead to history `h`."""
         labels, out = list(self.label_index), []
         while h >= 0 and self.parent[h] >= 0:
             out.append(labels[self.edge[h]])
             h = self.parent[h]
-        return out[::-1]
+        if len(out) > LONGEST:
+            out[LONGEST // 2 : -LONGEST // 2] = ["..."]
+        return f"'{' '.join(reversed(out))}'" if out else "the start"
 
     def fail(self, sentence: str) -> SubgameError:
         return SubgameError(f"{self.game}: {sentence}")
 
+    def _nobody(self, player: int, parent: int) -> int:
+        raise self.fail(
+            f"player {player} acts right after history {self.name(parent)}; "
+            "the acting player must be 0, 1, chance (-1) or the end (-4)."
+        )
+
     # One history -----------------------------------------------------------------------------
-    def add(
-        self, state: State, parent: int, edge: int, action: int, chance: float, seq: tuple[int, int]
-    ) -> int:
-        h = len(self.parent)
-        player = state.current_player()
-        if self.stop is not None and parent >= 0 and self.stop(state):
-            player = FRONTIER
-        elif player not in (0, 1, CHANCE, TERMINAL):
-            raise self.fail(
-                f"player {player} acts right after history {self.name(parent)}; "
-                "the acting player must be 0, 1, chance (-1) or the end (-4)."
-            )
-        self.parent.append(parent)
-        self.edge.append(edge)
-        self.player.append(player)
-        self.action.append(action)
-        self.chance.append(chance)
-        self.sequence[0].append(seq[0])
-        self.sequence[1].append(seq[1])
-        self.payoff.append(self._payoff(state, h) if player == TERMINAL else 0.0)
-        self.node.append(self._node(state, h, parent))
-        self.infoset.append(self._infoset(state, h, player, seq) if player >= 0 else -1)
-        if self.derive:
-            self._token(state, h, player, seq)
-        if h % 1024 == 0:
-            self._memory()
-        return h
-
-    def sampled(self, state: State, h: int, replay: bool) -> View | None:
-        """The view of a history in the sample that is checked, after `check_same`; else None."""
-        if not is_sampled(h) or self.player[h] == FRONTIER:
-            return None
-        view = view_of(state)
-        if replay:
-            check_same(view, self.path(h), partial(self.name, h), self.game)
-        return view
-
-    def _memory(self) -> None:
-        need = len(self.parent) * BYTES_PER_HISTORY
-        need += sum(len(table.index) for table in self.tables) * BYTES_PER_INFOSET
-        if need > self.limit:
-            raise MemoryLimitError(
-                f"{self.game}: the tree needs more than {human_bytes(need)} "
-                f"({len(self.parent):,} histories so far), over the limit of "
-                f"{human_bytes(self.limit)}; pass a larger memory_limit to compile it anyway."
-            )
+    def check_memory(self, *, complete: bool = False) -> None:
+        """Raise an error if compiling or solving needs more memory than is allowed."""
+        infosets = sum(len(table.actions) for table in self.tables)
+        size = len(self.parent)
+        need = size * BYTES_PER_HISTORY + infosets * BYTES_PER_INFOSET + self.named
+        what = f"{self.game}: the tree of {size:,} histories"
+        self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
 
     def _payoff(self, state: State, h: int) -> float:
         won = state.returns()
         if len(won) != 2:
             raise self.fail(f"history {self.name(h)} pays {len(won)} players instead of two.")
-        if not all(math.isfinite(x) for x in won):
-            raise self.fail(f"history {self.name(h)} pays {won[0]} and {won[1]}.")
-        if abs(won[0] + won[1]) > 1e-9 * max(1.0, abs(won[0])):
+        first, second = won
+        if first == -second and first - first == 0:  # finite
+            return float(first)
+        if not (math.isfinite(first) and math.isfinite(second)):
+            raise self.fail(f"history {self.name(h)} pays {first} and {second}.")
+        if abs(first + second) > 1e-9 * max(1.0, abs(first)):
             raise self.fail(
-                f"history {self.name(h)} pays {won[0]:g} and {won[1]:g}, "
+                f"history {self.name(h)} pays {first:g} and {second:g}, "
                 "which do not sum to zero; only zero-sum games can be solved."
             )
-        return float(won[0])
+        return float(first)
 
-    def _node(self, state: State, h: int, parent: int) -> int:
-        public = state.public_state()
-        if h == 0:
-            self.derive = public is None
-        elif self.derive != (public is None):
+    def _node(self, public: str | None, h: int, parent: int) -> int:
+        """The number of the public state of a history whose game names its public states."""
+        if self.derive or public is None:
             raise self.fail(
                 f"public_state() answers at some histories and not at others ({self.name(h)}); "
                 "answer everywhere, or return None everywhere to have it derived."
             )
-        if self.derive:
-            return 0
         above = self.node[parent] if parent >= 0 else -1
         if parent >= 0 and self.public_of[above] == public:
             return above
         key = (above, public if parent >= 0 else None)  # all tops form one public state
-        if key not in self.node_index:
-            self.node_index[key] = len(self.node_parent)
+        found = self.node_index.get(key)
+        if found is None:
+            found = self.node_index[key] = len(self.node_parent)
             self.node_parent.append(above)
-            self.public_of.append(public or "")
-        return self.node_index[key]
+            self.public_of.append(public)
+            self.named += len(public) + BYTES_PER_NAME
+        return found
 
-    def _infoset(self, state: State, h: int, player: int, seq: tuple[int, int]) -> int:
-        name = state.information_state(player)
+    def _infoset(
+        self, state: State, h: int, player: int, sequence: int, node: int
+    ) -> tuple[int, int, _Moves]:
+        """The acting player's infoset, which is checked, its first sequence and its actions."""
+        name, actions = state.information_state(player), state.legal_actions()
+        table = self.tables[player]
+        i = table.index.get(name, -1) if isinstance(name, str) else -1
+        if i < 0:
+            i = self._new_infoset(name, tuple(actions), h, player, sequence)
+        elif table.actions[i] != actions and table.actions[i] != tuple(actions):
+            raise self.fail(
+                f"infoset '{name}' of player {player} offers {list(table.actions[i])} at history "
+                f"{self.name(table.first[i])} but {list(actions)} at {self.name(h)}."
+            )
+        elif table.parent[i] != sequence:
+            raise self.fail(
+                f"infoset '{name}' of player {player} has imperfect recall: histories "
+                f"{self.name(table.first[i])} and {self.name(h)} are both in it, but there the "
+                f"player came from {self._own(player, table.parent[i])} and from "
+                f"{self._own(player, sequence)}."
+            )
+        elif table.node[i] != node:
+            raise self.fail(
+                f"infoset '{name}' of player {player} crosses public states: history "
+                f"{self.name(table.first[i])} is in '{self.public_of[table.node[i]]}' and "
+                f"{self.name(h)} in '{self.public_of[node]}'."
+            )
+        return i, table.sequence[i], table.moves[i]
+
+    def _new_infoset(
+        self, name: str | None, actions: tuple[str, ...], h: int, player: int, sequence: int
+    ) -> int:
         if not isinstance(name, str):
             raise self.fail(
                 f"player {player} acts at history {self.name(h)}, "
                 "but information_state gives no string there."
             )
-        actions = tuple(state.legal_actions())
+        if not actions or len(set(actions)) != len(actions):
+            raise self.fail(
+                f"infoset '{name}' of player {player} has the actions {list(actions)} at "
+                f"history {self.name(h)}; there must be at least one and no two alike."
+            )
         table = self.tables[player]
-        i = table.index.get(name)
-        if i is None:
-            for action in actions:
-                if not isinstance(action, str):
-                    raise self.fail(
-                        f"the action {action!r} at infoset '{name}' of player {player} (history "
-                        f"{self.name(h)}) is not a string."
-                    )
-            if not actions or len(set(actions)) != len(actions):
-                raise self.fail(
-                    f"infoset '{name}' of player {player} has the actions {list(actions)} at "
-                    f"history {self.name(h)}; there must be at least one and no two alike."
-                )
-            i = table.index[name] = len(table.index)
-            table.actions.append(self.action_sets.setdefault(actions, actions))
-            table.first.append(h)
-            table.parent.append(seq[player])
-            table.sequence.append(table.sequence[-1] + len(actions))
-            table.node.append(self.node[h])
-            return i
-        if table.actions[i] != actions:
-            raise self.fail(
-                f"infoset '{name}' of player {player} offers {list(table.actions[i])} at history "
-                f"{self.name(table.first[i])} but {list(actions)} at {self.name(h)}."
-            )
-        if table.parent[i] != seq[player]:
-            raise self.fail(
-                f"infoset '{name}' of player {player} has imperfect recall: histories "
-                f"{self.name(table.first[i])} and {self.name(h)} are both in it, but there the "
-                f"player came from {self._own(player, table.parent[i])} and from "
-                f"{self._own(player, seq[player])}."
-            )
-        if table.node[i] != self.node[h]:
-            raise self.fail(
-                f"infoset '{name}' of player {player} crosses public states: history "
-                f"{self.name(table.first[i])} is in '{self.public_of[table.node[i]]}' and "
-                f"{self.name(h)} in '{self.public_of[self.node[h]]}'."
-            )
+        i = table.index[name] = len(table.index)
+        known = self.action_sets.get(actions)
+        if known is None:
+            known = self.action_sets[actions] = actions, self._moves(actions)
+        table.actions.append(known[0])
+        table.moves.append(known[1])
+        table.first.append(h)
+        table.parent.append(sequence)
+        table.sequence.append(table.sequence[-1] + len(actions))
+        table.node.append(self.node[h])
+        self.named += len(name) + BYTES_PER_NAME
         return i
+
+    def _moves(self, names: Sequence[str]) -> _Moves:
+        labels = self.label_index
+        moves = [(a, labels.setdefault(name, len(labels)), name) for a, name in enumerate(names)]
+        return tuple(reversed(moves))
 
     def _own(self, player: int, sequence: int) -> str:
         if sequence < 0:
@@ -299,11 +358,71 @@ class _Walk:
         i = int(np.searchsorted(np.array(table.sequence), sequence, side="right")) - 1
         return f"'{list(table.index)[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
 
-    def _token(self, state: State, h: int, player: int, seq: tuple[int, int]) -> None:
-        for p in (0, 1):
-            token = knowledge(state, p, player, self.infoset[h], seq[p])
-            index = self.token_index[p]
-            self.tokens[p].append(index.setdefault(token, len(index)))
+    def _know(self, state: State, p: int, sequence: int) -> int:
+        """A number for what player `p` knows at a history where `p` does not act."""
+        name = state.information_state(p)
+        if name is None:
+            return 3 * (sequence + self.roots) + 1
+        known = self.known[p]
+        at = known.get(name)
+        if at is None:
+            at = known[name] = len(known)
+            self.named += len(str(name)) + BYTES_PER_NAME
+        return 3 * at + 2
+
+    def _outcomes(self, state: State, h: int) -> list[tuple[tuple[int, int, str], float]]:
+        """The outcomes of chance with their probabilities, the last one first."""
+        outcomes = state.chance_outcomes()
+        names, probs = [name for name, _ in outcomes], [prob for _, prob in outcomes]
+        if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
+            raise self.fail(
+                f"the chance probabilities at history {self.name(h)} are "
+                f"{probs} and sum to {sum(probs):g} instead of 1."
+            )
+        if len(set(names)) != len(names):
+            raise self.fail(f"two chance outcomes at history {self.name(h)} have the same name.")
+        return list(zip(self._moves(names), reversed(probs), strict=True))
+
+    def frozen(self) -> Histories:
+        parent, edge, labels = _ints(self.parent), _ints(self.edge), list(self.label_index)
+        node, node_parent = _ints(self.node), np.array(self.node_parent, dtype=np.int32)
+        names: Sequence[str] = self.public_of
+        if self.derive:
+            first, second = (_ints(known) for known in self.tokens)
+            node, firsts, node_parent = derive_public(parent, (first, second))
+            names = OnDemand(len(firsts), partial(_path_name, parent, edge, labels, firsts))
+        payoff = np.zeros(len(parent))
+        payoff[_ints(self.ends)] = self.paid
+        return Histories(
+            game=self.game,
+            parent=parent,
+            edge=edge,
+            player=np.array(self.player, dtype=np.int8),
+            action=np.array(self.action, dtype=np.int16),
+            infoset=_ints(self.infoset),
+            sequence=(_ints(self.sequence[0]), _ints(self.sequence[1])),
+            chance=np.array(self.chance),
+            payoff=payoff,
+            node=node,
+            labels=labels,
+            tables=(self.tables[0].frozen(), self.tables[1].frozen()),
+            node_names=names,
+            node_parent=node_parent,
+        )
+
+
+def _path(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:
+    """The actions and outcomes that lead to history `h`."""
+    out = []
+    while parent[h] >= 0:
+        out.append(labels[edge[h]])
+        h = int(parent[h])
+    return out[::-1]
+
+
+def _path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n: int) -> str:
+    """The name of a public state that the game does not name: the path of its first history."""
+    return " ".join(_path(parent, edge, labels, int(firsts[n]))) or "the start"
 
 
 def knowledge(state: State, p: int, player: int, infoset: int, sequence: int) -> tuple[str, object]:
@@ -320,7 +439,7 @@ def knowledge(state: State, p: int, player: int, infoset: int, sequence: int) ->
 
 def walk(
     game: Game,
-    memory_limit: float = math.inf,
+    allowed: Allowance | None = None,
     progress: Callable[[int], None] | None = None,
     *,
     tops: Sequence[Top] | None = None,
@@ -329,87 +448,18 @@ def walk(
     """Walk the histories of `game`; see `subgame.compile` for the arguments.
 
     The walk starts from `tops`, if given, which form one public state. It does not continue from
-    states for which `stop` returns True.
+    states for which `stop` returns True. By default it may use all the memory that is available.
     """
     if game.num_players != 2:
         raise SubgameError(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
-    w = _Walk(game, memory_limit, stop)
-    labels = w.label_index
-    # One entry: state, parent, edge label, action index, chance reach, last own sequences.
-    stack: list[tuple[State, int, int, int, float, tuple[int, int]]] = [
-        (top.state, -1, -1, 0, top.chance, (-1 - top.slots[0], -1 - top.slots[1]))
-        for top in reversed(tops or [Top(game.new_initial_state())])
-    ]
-    while stack:
-        item = stack.pop()
-        state, chance, seq = item[0], item[4], item[5]
-        h = w.add(*item)
-        view = w.sampled(state, h, replay=tops is None)
-        if progress is not None and h % 16384 == 0:
-            progress(h)
-        player = w.player[h]
-        children: list[tuple[State, int, int, int, float, tuple[int, int]]] = []
-        if player == CHANCE:
-            for a, (outcome, prob) in enumerate(_outcomes(w, state, h)):
-                edge = labels.setdefault(outcome, len(labels))
-                children.append((state.child(outcome), h, edge, a, chance * prob, seq))
-        elif player >= 0:
-            table, i = w.tables[player], w.infoset[h]
-            base = table.sequence[i]
-            for a, action in enumerate(table.actions[i]):
-                edge = labels.setdefault(action, len(labels))
-                own = (base + a, seq[1]) if player == 0 else (seq[0], base + a)
-                children.append((state.child(action), h, edge, a, chance, own))
-        if view is not None:
-            check_unchanged(state, view, partial(w.name, h), game)
-        stack.extend(reversed(children))
-    w._memory()
-    return _freeze(w)
+    found = _Walk(game, Allowance.of() if allowed is None else allowed, stop)
+    found.run(tops or [Top(game.new_initial_state())], progress)
+    return found.frozen()
 
 
-def _outcomes(w: _Walk, state: State, h: int) -> Sequence[tuple[str, float]]:
-    outcomes = state.chance_outcomes()
-    total = sum(prob for _, prob in outcomes)
-    if any(not prob >= 0 for _, prob in outcomes) or not abs(total - 1) <= 1e-9:
-        raise w.fail(
-            f"the chance probabilities at history {w.name(h)} are "
-            f"{[prob for _, prob in outcomes]} and sum to {total:g} instead of 1."
-        )
-    for name, _ in outcomes:
-        if not isinstance(name, str):
-            raise w.fail(f"the chance outcome {name!r} at history {w.name(h)} is not a string.")
-    if len({name for name, _ in outcomes}) != len(outcomes):
-        raise w.fail(f"two chance outcomes at history {w.name(h)} have the same name.")
-    return outcomes
-
-
-def _freeze(w: _Walk) -> Histories:
-    parent = _ints(w.parent)
-    node, names, node_parent = _ints(w.node), w.public_of, np.array(w.node_parent, dtype=np.int32)
-    if w.derive:
-        node, firsts, node_parent = derive_public(parent, w.tokens)
-        names = [w.name(int(h)).strip("'") for h in firsts]
-    return Histories(
-        game=w.game,
-        parent=parent,
-        edge=_ints(w.edge),
-        player=np.array(w.player, dtype=np.int8),
-        action=np.array(w.action, dtype=np.int16),
-        infoset=_ints(w.infoset),
-        sequence=(_ints(w.sequence[0]), _ints(w.sequence[1])),
-        chance=np.array(w.chance),
-        payoff=np.array(w.payoff),
-        node=node,
-        labels=list(w.label_index),
-        tables=(w.tables[0].frozen(), w.tables[1].frozen()),
-        node_names=names,
-        node_parent=node_parent,
-    )
-
-
-def derive_public(parent: Ints, tokens: tuple[list[int], list[int]]) -> tuple[Ints, Ints, Ints]:
+def derive_public(parent: Ints, tokens: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
     """The finest public states that no augmented infoset crosses (Burch et al. 2014, Def. 1).
 
     Histories at which a player knows the same are joined. Then classes that do not form a tree are
@@ -418,8 +468,7 @@ def derive_public(parent: Ints, tokens: tuple[list[int], list[int]]) -> tuple[In
     """
     size = len(parent)
     link = np.where(parent < 0, 0, np.arange(size))  # all tops form one public state
-    for known in tokens:  # a history and the first one with the same knowledge are one class
-        ids = np.array(known)
+    for ids in tokens:  # a history and the first one with the same knowledge are one class
         first = np.full(ids.max() + 1, size)
         np.minimum.at(first, ids, np.arange(size))
         link = _join(link, np.arange(size), first[ids])

@@ -7,21 +7,13 @@ preferable to Maxmargin. We measure both forms on our own games and blueprints.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 import subgame as sg
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.report import Found, Progress, marks, panel, row
 
-KEY = "kubicek2026-refined"
-PAPER = (
-    "Kubíček, Lisý & Sandholm 2026, Equilibrium Refinements Improve Subgame Solving in "
-    "Imperfect-Information Games"
-)
-WHAT = "refined equilibria of gadget games beside unrefined ones"
 SPOTS = (
     ("leduc", "after round 1"),
     ("leduc", "after the board card"),
@@ -46,12 +38,10 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: four frontiers, three blueprints each, by CFR+ and by linear program; quick: one."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     spots, strengths = (SPOTS[2:3], (10,)) if quick else (SPOTS, (10, 30, 100))
-    iterations, found = 300 if quick else 2000, []
+    iterations, found = 300 if quick else 2000, list[dict[str, Any]]()
     for k, (game, at) in enumerate(spots):
         tree = sg.compile(sg.games.load(game))
         subgames = sg.cut(tree, at)
@@ -70,28 +60,13 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
                     ).after.mean
                     for name, form in FORMS.items()
                 }
+                case = {"game": game, "at": at, "blueprint": strength, "schedule": schedule}
                 before = sg.exploitability(tree, blueprint).mean
-                found.append(
-                    {
-                        "game": game,
-                        "at": at,
-                        "blueprint": strength,
-                        "before": before,
-                        "schedule": schedule,
-                        "after": gaps,
-                    }
-                )
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+                found.append({**case, "before": before, "after": gaps})
+    return Found(
         rows=_rows(found),
         data={"panels": [_panel(found, schedule) for schedule in ("cfr+", "lp")], "found": found},
-        command=command(KEY, quick, seed),
-        seed=seed,
-        settings={"refined": REFINED, "iterations": iterations, "quick": quick},
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
+        settings={"refined": REFINED, "iterations": iterations},
     )
 
 
@@ -127,24 +102,7 @@ def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _panel(found: list[dict[str, Any]], schedule: str) -> dict[str, Any]:
     cases = [case for case in found if case["schedule"] == schedule]
-    series = [
-        {
-            "label": name,
-            "x": list(range(len(cases))),
-            "y": [c["after"][name] for c in cases],
-            "line": "none",
-            "size": 7,
-        }
-        for name in FORMS
-    ]
-    marks = [case["before"] for case in cases]
-    before = {
-        "label": "blueprint",
-        "x": list(range(len(cases))),
-        "y": marks,
-        "line": "none",
-        "marker": "|",
-        "size": 12,
-    }
+    curves = [marks(name, [case["after"][name] for case in cases]) for name in FORMS]
+    before = marks("blueprint", [case["before"] for case in cases], "|", 12)
     names = [f"{c['game'].partition('(')[0]} {c['at']}, {c['blueprint']}" for c in cases]
-    return panel(f"solved by {schedule}", "exploitability", "", [*series, before], names=names)
+    return panel(f"solved by {schedule}", "exploitability", "", [*curves, before], names=names)

@@ -7,49 +7,19 @@ exploitabilities of Ganzfried & Sandholm 2013, whose no-limit Kuhn is reproduced
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import subgame as sg
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.nested.mappings import mapping
 
-KEY = "no-limit-leduc-sizes"
-PAPER = (
-    "Brown & Sandholm 2017, Safe and Nested Subgame Solving, Sec. 6; Ganzfried & Sandholm 2013, "
-    "Action Translation in Extensive-Form Games with Large Action Spaces"
-)
-WHAT = "no-limit Leduc: exploitability against one more bet size, nested beside translated"
 OURS = "1x a"
 QUICK = (0.25, 0.5, 0.75, 2.0)
 FULL = (
-    0.05,
-    0.1,
-    0.15,
-    0.2,
-    0.25,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.75,
-    0.8,
-    0.9,
-    1.1,
-    1.25,
-    1.5,
-    1.75,
-    2.0,
-    2.5,
-    3.0,
-    3.5,
-    4.0,
-    4.5,
-    5.0,
+    *(0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8),
+    *(0.9, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0),
 )
 STACK, ANTE = 120, 10
 """Ganzfried & Sandholm's 12 antes, in chips small enough for any of the sizes above."""
@@ -127,10 +97,8 @@ def against_size(
     return Against(size, translated, nested, answers, seconds / max(answers, 1))
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: 24 sizes, seven stacks of Kuhn and all of Leduc; quick: four sizes, four stacks."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     sizes, iterations = (QUICK, 200) if quick else (FULL, 1000)
     rows = kuhn_table(STACKS[:4] if quick else STACKS)
     if not quick:
@@ -152,39 +120,19 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         for one in found
         for name, value in one.nested.items()
     ]
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=rows,
         data=_data(found),
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={"stack": STACK, "ante": ANTE, "iterations": iterations, "blueprint": "lp"},
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
 def _data(found: Sequence[Against]) -> dict[str, Any]:
-    x = [one.size for one in found]
-    series = [
-        {
-            "label": "translated, pseudo-harmonic",
-            "x": x,
-            "y": [one.translated / ANTE for one in found],
-            "marker": "o",
-        }
-    ]
-    series += [
-        {
-            "label": f"nested, {name}",
-            "x": x,
-            "y": [one.nested[name] / ANTE for one in found],
-            "marker": "x",
-        }
-        for name in TECHNIQUES
-    ]
+    translated = {one.size: one.translated / ANTE for one in found}
+    curves = [series("translated, pseudo-harmonic", translated)]
+    for name in TECHNIQUES:
+        nested = {one.size: one.nested[name] / ANTE for one in found}
+        curves.append(series(f"nested, {name}", nested, marker="x"))
     worst = min(one.translated / max(one.nested.values()) for one in found)
     return {
         "panels": [
@@ -192,7 +140,7 @@ def _data(found: Sequence[Against]) -> dict[str, Any]:
                 "No-limit Leduc: pot and all-in known, one more size played",
                 "the opponent's other bet, in pots",
                 "exploitability, antes a hand",
-                series,
+                curves,
                 scale="log",
             )
         ],

@@ -6,21 +6,13 @@ shows for no-limit flop hold'em.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 import subgame as sg
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.report import Found, Progress, compared, panel, row, series
 
-KEY = "brown2018-rps-plus"
-PAPER = (
-    "Brown, Sandholm & Amos 2018, Depth-Limited Solving for Imperfect-Information Games, "
-    "Sections 2 and 4"
-)
-WHAT = "Rock-Paper-Scissors+ to depth one, with one value per state and with several"
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
 LIMIT, LEDUC = "P2 to move", "after round 1"
 Rows = list[dict[str, Any]]
@@ -37,10 +29,8 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """RPS+ takes a moment; quick: Leduc without suits and with a rougher blueprint."""
-    began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     tell("RPS+", 0.0)
     rows, curve = _rps_plus()
     game, iterations = ("leduc-ranks", 300) if quick else ("leduc", 2000)
@@ -53,17 +43,9 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     rows += [
         row("Leduc: exploitability of the blueprint", None, gap),
         row("Leduc: trunk loses, one value", None, curves["self-generated"][0]),
-        row(
-            "Leduc: trunk loses, biased",
-            None,
-            curves["biased"][-1],
-            f"{len(curves['biased'])} values",
-        ),
-        row(
-            "Leduc: trunk loses, self-generated",
-            None,
-            curves["self-generated"][-1],
-            f"{len(curves['self-generated'])} values",
+        *(
+            row(f"Leduc: trunk loses, {way}", None, curves[way][-1], f"{len(curves[way])} values")
+            for way in ("biased", "self-generated")
         ),
     ]
     panels = [
@@ -78,26 +60,16 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
         ),
     ]
     tell("done", 1.0)
-    both = [line for line in rows if isinstance(line["paper"], float | int)]
-    worst = max(abs(line["paper"] - line["ours"]) for line in both)
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    worst = compared(rows)[1]
+    return Found(
         rows=rows,
         data={"panels": panels, "rps_plus": curve, "leduc": curves, "largest_difference": worst},
-        command=command(KEY, quick, seed),
-        seed=seed,
-        notes=NOTES,
         settings={"schedule": "lp", "leduc": game, "blueprint_iterations": iterations},
-        seconds=time.perf_counter() - began,
     )
 
 
 def _series(curves: dict[str, list[float]]) -> list[dict[str, Any]]:
-    return [
-        {"label": label, "x": list(range(1, len(y) + 1)), "y": y} for label, y in curves.items()
-    ]
+    return [series(label, dict(enumerate(y, 1))) for label, y in curves.items()]
 
 
 def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
@@ -131,29 +103,24 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
             "the solver's choice: " + _words(found.strategy["P1 to move"]),
         ),
     ]
-    biased = sg.biased(blueprint, 1)
     ways = {
         "all pure": sg.all_pure(tree, at=LIMIT, player=1),
-        "biased": biased,
+        "biased": sg.biased(blueprint, 1),
         "self-generated": sg.self_generated(tree, blueprint, at=LIMIT, count=10),
     }
+
+    def limited(given: sg.Continuations) -> sg.Strategy:
+        at_limit = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=given)
+        return sg.solve_limited(at_limit).strategy
+
     for way, given in ways.items():
-        limited = sg.depth_limited(tree, blueprint, at=LIMIT, continuations=given)
-        plays = sg.solve_limited(limited).strategy["P1 to move"]
+        plays = limited(given)["P1 to move"]
         rows += [
             row(f"Sec. 4: {len(given)} values, {way}, {move}", share, plays[move])
             for move, share in OPTIMUM.items()
         ]
     curve = {
-        way: [
-            _loss(
-                tree,
-                sg.solve_limited(
-                    sg.depth_limited(tree, blueprint, at=LIMIT, continuations=ways[way][:count])
-                ).strategy,
-            )
-            for count in range(1, len(ways[way]) + 1)
-        ]
+        way: [_loss(tree, limited(ways[way][:k])) for k in range(1, len(ways[way]) + 1)]
         for way in ("self-generated", "biased")
     }
     return rows, curve

@@ -14,14 +14,11 @@ from typing import Any
 
 import subgame as sg
 from subgame.engines.factory import engine
-from subgame.papers.burch2014 import AT, PAPER
-from subgame.papers.report import Report, panel, row
-from subgame.papers.settings import Progress, command
+from subgame.papers.burch2014 import AT
+from subgame.papers.report import Found, Progress, panel, row, series
 from subgame.refine.decompose import Roots
 from subgame.refine.subgame import cut_at_histories
 
-KEY = "burch2014-cfr-d"
-WHAT = "Leduc by CFR-D to below 0.001 chips, and its memory"
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
 TARGET = 1e-3
@@ -34,10 +31,9 @@ NOTES = (
 )
 
 
-def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) -> Report:
+def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Solve Leduc by CFR-D, with exploitability on the way; quick: 400 trunk iterations."""
     began = time.perf_counter()
-    tell = progress or (lambda what, share: None)
     iterations, inner = (400, 50) if quick else (ITERATIONS, INNER)
     game = sg.games.load("leduc")
     tree = sg.compile(game)
@@ -62,7 +58,7 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
     )
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
-    peaks = memory()
+    peaks = memory(faces=4 if quick else 5)
     last = found[iterations]
     rows = [
         row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations"),
@@ -78,19 +74,15 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             for name, held in peaks.items()
         ),
     ]
-    curve = {"label": "CFR-D, re-solved", "x": list(found), "y": list(found.values())}
     shown = panel(
         "CFR-D on Leduc",
         "trunk iterations",
         "exploitability (chips per hand)",
-        [curve],
+        [series("CFR-D, re-solved", found)],
         scale="log",
         lines=[{"label": "0.001", "y": TARGET}],
     )
-    return Report(
-        key=KEY,
-        paper=PAPER,
-        what=WHAT,
+    return Found(
         rows=rows,
         data={
             "panels": [shown],
@@ -98,18 +90,13 @@ def run(quick: bool = False, seed: int = 0, progress: Progress | None = None) ->
             "peak_bytes": peaks,
             "seconds_of_cfr_d": solved,
         },
-        command=command(KEY, quick, seed),
-        seed=seed,
         settings={
             "trunk schedule": TRUNK,
             "subgame schedule": SUBGAME,
             "iterations": iterations,
             "subgame iterations": inner,
             "re-solving iterations": RESOLVE,
-            "quick": quick,
         },
-        notes=NOTES,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -117,12 +104,12 @@ def _third_bid(state: sg.State) -> bool:
     return (state.public_state() or "").count(" ") == 3
 
 
-def memory() -> dict[str, dict[str, int]]:
+def memory(faces: int) -> dict[str, dict[str, int]]:
     """Peak bytes of one iteration of CFR-D, of its trunk, of its largest subgame, and of it all."""
-    leduc, dice = sg.games.load("leduc"), sg.games.load("liars-dice(dice=1, faces=5)")
+    dice = sg.games.load("liars-dice", dice=1, faces=faces)
     return {
-        "leduc": _peaks(leduc, AT),
-        "liars-dice(faces=5), three bids in": _peaks(dice, _third_bid),
+        "leduc": _peaks(sg.games.load("leduc"), AT),
+        f"liars-dice(faces={faces}), three bids in": _peaks(dice, _third_bid),
     }
 
 

@@ -1,0 +1,198 @@
+"""Options that several commands share, in groups: each option is declared once, with one help text.
+
+A group is a frozen dataclass of Typer options. `grouped` gives its fields to Typer as single
+options, and the group to the command.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from subgame.cli.common import (
+    BlueprintOption,
+    DeviceOption,
+    JsonOption,
+    MemoryOption,
+    SecondsOption,
+    StrategyArgument,
+    check_readable,
+    check_saved,
+    check_writable,
+    option,
+)
+from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer reads it, with the options of its groups in place of the groups.
+
+    >>> @grouped
+    ... def shown(game: str, place: Place) -> None:
+    ...     print(game, place.device)
+    >>> [name for name in inspect.signature(shown).parameters]
+    ['game', 'device', 'memory_limit']
+    >>> shown(game="kuhn", device="cuda", memory_limit="1GiB")
+    kuhn cuda
+    """
+    hints, groups = get_type_hints(command, include_extras=True), dict[str, Any]()
+    options: list[inspect.Parameter] = []
+    for name, given in inspect.signature(command).parameters.items():
+        kind = hints[name]
+        if is_dataclass(kind):
+            groups[name], inner = kind, get_type_hints(kind, include_extras=True)
+            options += [_option(each.name, inner[each.name], each.default) for each in fields(kind)]
+        else:
+            options.append(_option(name, kind, given.default))
+
+    def call(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        command(**given)
+
+    call.__name__, call.__doc__, call.__module__ = command.__name__, command.__doc__, __name__
+    call.__annotations__ = {each.name: each.annotation for each in options}
+    vars(call)["__signature__"] = inspect.Signature(options)
+    return call
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+
+OutOption = Annotated[Path | None, option("FILE", "Save the strategy as FILE.safetensors.")]
+SeedOption = Annotated[int, option("N", "Seed of random choices.")]
+PlayerOption = Annotated[int | None, option("0|1", "Only this player; by default both.")]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a solve stops."""
+
+    iterations: Annotated[int | None, option("N", "Stop after N iterations in total.")] = None
+    seconds: SecondsOption = None
+    target: Annotated[float | None, option("E", "Stop when exploitability is at most E.")] = None
+
+
+def check_exact(options: Mapping[str, object]) -> None:
+    """Refuse options that do not apply to a linear program."""
+    for name, value in options.items():
+        if value is not None:
+            raise SubgameError(
+                f"--{name} does not apply to the schedule lp, which solves a game exactly."
+            )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a command runs."""
+
+    device: DeviceOption = "cpu"
+    memory_limit: MemoryOption = "8GiB"
+
+
+@dataclass(frozen=True)
+class ThreadedPlace(Place):
+    """Where a command on hold'em runs."""
+
+    threads: Annotated[int | None, option("N", "Number of CPU threads in hold'em.", "all")] = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """The strategy that a command is given."""
+
+    strategy: StrategyArgument = None
+    blueprint: BlueprintOption = None
+    seed: SeedOption = 0
+
+    def check(self) -> None:
+        """Refuse no strategy, and two."""
+        if (self.strategy is None) == (self.blueprint is None):
+            raise SubgameError(
+                "Give exactly one strategy: a file, the word uniform or random, or --blueprint "
+                "NAME."
+            )
+
+    def read(self, game: Game, tree: PublicTree) -> Strategy:
+        """The strategy that a STRATEGY argument or a --blueprint names."""
+        from subgame.cli.exploit import named_blueprint, read_strategy
+
+        if self.blueprint is not None:
+            return named_blueprint(game, tree, self.blueprint)
+        return read_strategy(tree, self.strategy or "", self.seed)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command writes."""
+
+    out: OutOption = None
+    json: JsonOption = False
+
+
+@dataclass(frozen=True)
+class Plotted:
+    """What a command writes and draws."""
+
+    out: OutOption = None
+    plot: Annotated[Path | None, option("FILE", "Draw the result as FILE.png, .svg or .pdf.")] = (
+        None
+    )
+    json: JsonOption = False
+
+    def check(self, checkpoint: Path | None = None, resume: Path | None = None) -> None:
+        """Refuse files that cannot be written or read, and one file for two purposes."""
+        files = {"--out": self.out, "--checkpoint": checkpoint, "--plot": self.plot}
+        for name, path in files.items():
+            check_writable(name, path)
+        check_readable("--resume", resume, "a checkpoint saved by --checkpoint")
+        for (one, a), (two, b) in combinations([*files.items(), ("--resume", resume)], 2):
+            if (one, two) == ("--checkpoint", "--resume"):
+                continue  # a run may continue in its own file
+            if a is not None and b is not None and a.absolute() == b.absolute():
+                raise SubgameError(
+                    f"{one} and {two} name the same file, {a}; give two different files."
+                )
+        check_saved("--out", self.out)
+        if self.plot is not None:
+            from matplotlib.backend_bases import FigureCanvasBase
+
+            if self.plot.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+                raise SubgameError(
+                    "--plot needs a file name that ends in .png, .svg or .pdf, not "
+                    f"{self.plot.name}."
+                )
+
+    def draw(self, path: Path, found: Any) -> None:
+        """Draw a result that has a method ``plot``."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8, 4.5))
+        found.plot(figure.subplots())
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+
+
+def written(*files: tuple[Path | None, Callable[[Path], None]]) -> SubgameError | None:
+    """Write files; an error is returned, to be shown after the result, which must not be lost."""
+    from safetensors import SafetensorError
+
+    for path, write in files:
+        try:
+            if path is not None:
+                write(path)
+        except SubgameError as error:
+            return error
+        except (OSError, SafetensorError) as error:
+            return SubgameError(f"{path} could not be written: {error}.")
+    return None

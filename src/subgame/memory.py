@@ -1,0 +1,103 @@
+"""How much memory may be used: the caller's limit, and what the system has available."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from subgame.errors import ArgumentError, MemoryLimitError, human_bytes
+
+UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TB": 10**12,
+    "TIB": 2**40,
+}
+SYSTEM = Path("/proc/meminfo")
+GROUP = Path("/sys/fs/cgroup")
+
+
+def parse_bytes(text: str | float | None) -> float:
+    """A memory limit: a number of bytes, or ``"4GiB"``; ``None`` is no limit.
+
+    >>> parse_bytes("1.5 GiB") == 1.5 * 2**30
+    True
+    """
+    if text is None:
+        return math.inf
+    number = text.strip().rstrip("BbIiTtGgMmKk ") if isinstance(text, str) else text
+    unit = text.strip()[len(str(number)) :].strip().upper() if isinstance(text, str) else ""
+    try:
+        count = float(number) * UNITS[unit]
+    except (ValueError, KeyError, TypeError):
+        count = math.nan
+    if not count > 0 or isinstance(text, bool):
+        wants = f"must be a number of bytes such as 4GiB or 500MB, not '{text}'."
+        raise ArgumentError("memory_limit", wants)
+    return count
+
+
+class Allowance(NamedTuple):
+    """Bytes that may be used, and what sets this limit."""
+
+    bytes: float
+    said: str
+
+    @classmethod
+    def of(cls, memory_limit: str | float | None = None) -> Allowance:
+        """The smaller of the caller's limit and the memory that is available.
+
+        >>> Allowance.of("2KiB").said
+        'the limit of 2.0 KiB; pass a larger memory_limit to allow it'
+        """
+        limit, free = parse_bytes(memory_limit), available()
+        if limit <= free:
+            said = f"the limit of {human_bytes(limit)}; pass a larger memory_limit to allow it"
+            return cls(limit, said)
+        return cls(free, f"the {human_bytes(free)} of memory that are available")
+
+    def refuse(self, what: str, need: float, *, known: bool = True) -> None:
+        """Raise an error if more is needed; if it is not `known`, `need` is a lower bound.
+
+        >>> Allowance(10, "the limit").refuse("The tree", 2048, known=False)
+        Traceback (most recent call last):
+            ...
+        subgame.errors.MemoryLimitError: The tree needs at least 2.0 KiB, over the limit.
+        """
+        if need > self.bytes:
+            least = "" if known else "at least "
+            raise MemoryLimitError(f"{what} needs {least}{human_bytes(need)}, over {self.said}.")
+
+
+def available() -> float:
+    """Bytes of the host's memory that can still be used, as far as the system says."""
+    found = [math.inf]
+    try:
+        lines = dict(line.split(":") for line in SYSTEM.read_text().splitlines())
+        found.append(1024.0 * int(lines["MemAvailable"].split()[0]))
+    except (OSError, KeyError, ValueError):
+        if hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
+            found.append(float(os.sysconf("SC_AVPHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    # What a container may use, by either version of control groups.
+    for limit, used, folder in (
+        ("memory.max", "memory.current", GROUP),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", GROUP / "memory"),
+    ):
+        try:
+            most, taken = ((folder / name).read_text().strip() for name in (limit, used))
+            if most != "max":
+                lines = dict(
+                    line.split() for line in (folder / "memory.stat").read_text().splitlines()
+                )
+                found.append(float(most) - float(taken) + float(lines.get("inactive_file", 0)))
+        except (OSError, ValueError):
+            continue
+    return max(0.0, min(found))

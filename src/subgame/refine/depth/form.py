@@ -1,0 +1,172 @@
+"""The sequence form of a game that ends at a depth limit, with the choices there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.games.base import TERMINAL
+from subgame.refine.depth.continuations import Continuations
+from subgame.refine.depth.leaves import Leaf, LeafValues
+from subgame.tree.sequence.form import Form, FormPlayer
+from subgame.tree.sequence.tree import Entries, Index
+from subgame.tree.sequence.walk import Histories
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Offer(NamedTuple):
+    """What is on offer at one leaf: which continuations, and where the choice is made."""
+
+    options: tuple[list[Indices], list[Indices]]  # [s] numbers of those that differ there
+    names: tuple[list[str], list[str]]  # [s] the infoset of the choice, "" where there is none
+
+
+def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
+    """Where the histories of a subgame stand in a walk in which its tops stand at `tops`.
+
+    Both walks are depth first, so that what lies below a top follows it in line.
+    """
+    starts = np.flatnonzero(inner.parent < 0)
+    sizes = np.diff(np.append(starts, len(inner)))
+    shift: Indices = np.repeat(tops.astype(np.int64) - starts, sizes)
+    return np.arange(len(inner)) + shift
+
+
+def limited_form(
+    base: Form,
+    place: Indices,
+    leaves: Sequence[Leaf],
+    offers: Sequence[Offer],
+    values: Sequence[LeafValues],
+    pair: Sequence[Continuations],
+) -> Form:
+    """The form above the limit, the choices at it and what they pay."""
+    h, located = base.histories, base.located
+    assert h is not None
+    assert located is not None
+    below = np.zeros(len(h), dtype=bool)
+    tops = [place[leaf.subgame.top] for leaf in leaves]
+    for leaf, top in zip(leaves, tops, strict=True):
+        below[descendants(top, leaf.histories)] = True
+    cut = below.copy()
+    cut[np.concatenate(tops)] = False
+    nodes = np.unique(h.node[~cut])
+    renumber = np.full(len(base.node_names), -1, dtype=np.int32)
+    renumber[nodes] = np.arange(len(nodes))
+    players, moved, landed = [], [], []
+    for p in (0, 1):
+        kept = ~below[h.tables[p].first]
+        side, old = _trunk(base.players[p], kept, renumber)
+        where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
+        side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
+        players.append(side)
+        moved.append(old)
+        landed.append(at)
+    ends = ~below[h.player == TERMINAL]
+    entries = [
+        Entries(
+            renumber[base.entries.node[ends]],
+            moved[0][base.entries.row[ends]],
+            moved[1][base.entries.col[ends]],
+            base.entries.value[ends],
+        )
+    ]
+    for k, (leaf, offer, found) in enumerate(zip(leaves, offers, values, strict=True)):
+        at_node = renumber[h.node[tops[k]]]
+        entries.append(_paid(leaf, offer, found.value, (landed[0][k], landed[1][k]), at_node))
+    parent = base.node_parent[nodes]
+    return Form(
+        f"{base.game} · depth limit",
+        (players[0], players[1]),
+        Entries(*(np.concatenate(column) for column in zip(*entries, strict=True))),
+        [base.node_names[n] for n in nodes.tolist()],
+        np.where(parent >= 0, renumber[parent], -1).astype(np.int32),
+        base.node_chance[nodes],
+    )
+
+
+def _trunk(
+    player: FormPlayer, kept: NDArray[np.bool_], renumber: Index
+) -> tuple[FormPlayer, Index]:
+    """A player's infosets above the limit, and the map from old to new sequences."""
+    slots, start = len(player.slots), player.start
+    sizes = np.diff(start)
+    new = np.full(start[-1], -1, dtype=np.int32)
+    stays = np.append(np.ones(slots, dtype=bool), np.repeat(kept, sizes))
+    new[stays] = np.arange(stays.sum())
+    which = np.flatnonzero(kept)
+    return replace(
+        player,
+        names=[player.names[i] for i in which.tolist()],
+        actions=[player.actions[i] for i in which.tolist()],
+        parent=new[player.parent[which]],
+        node=renumber[player.node[which]],
+        origin=player.origin[which],
+    ), new
+
+
+def _choices(
+    side: FormPlayer,
+    p: int,
+    leaves: Sequence[Leaf],
+    offers: Sequence[Offer],
+    where: Sequence[Index],
+    node: Index,
+    tops: Sequence[Indices],
+    titles: Sequence[str],
+) -> tuple[FormPlayer, list[list[Indices]]]:
+    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
+    names, actions, parents, nodes = [], [], [], []
+    landed: list[list[Indices]] = []
+    size = int(side.start[-1])
+    for leaf, offer, at, top in zip(leaves, offers, where, tops, strict=True):
+        slots = leaf.slots[p]
+        landed.append([])
+        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
+            first = int(np.argmax(slots == s))  # any history there
+            if not name:  # nothing to choose: paid at the sequence itself
+                landed[-1].append(np.array([at[first]], dtype=np.int64))
+                continue
+            names.append(name)
+            actions.append(tuple(titles[k] for k in options.tolist()))
+            parents.append(int(at[first]))
+            nodes.append(int(node[top[first]]))
+            landed[-1].append(np.arange(size, size + len(options)))
+            size += len(options)
+    return replace(
+        side,
+        names=[*side.names, *names],
+        actions=[*side.actions, *actions],
+        parent=np.append(side.parent, parents).astype(np.int32),
+        node=np.append(side.node, nodes).astype(np.int32),
+        origin=np.append(side.origin, np.full(len(names), -1)).astype(np.int32),
+    ), landed
+
+
+def _paid(
+    leaf: Leaf,
+    offer: Offer,
+    value: Floats,
+    landed: tuple[list[Indices], list[Indices]],
+    node: Index,
+) -> Entries:
+    """What every pair of choices pays at one leaf, times chance."""
+    nodes, rows, cols, paid = [], [], [], []
+    for j, (s, t) in enumerate(zip(*(slots.tolist() for slots in leaf.slots), strict=True)):
+        mine, yours = offer.options[0][s], offer.options[1][t]
+        rows.append(np.repeat(landed[0][s], len(yours)))
+        cols.append(np.tile(landed[1][t], len(mine)))
+        nodes.append(np.full(len(mine) * len(yours), node[j]))
+        paid.append(leaf.chance[j] * value[j][np.ix_(mine, yours)].ravel())
+    return Entries(
+        np.concatenate(nodes).astype(np.int32),
+        np.concatenate(rows).astype(np.int32),
+        np.concatenate(cols).astype(np.int32),
+        np.concatenate(paid),
+    )

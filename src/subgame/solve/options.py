@@ -1,0 +1,92 @@
+"""Keyword options that several verbs share: each is declared and explained once.
+
+A `TypedDict` says which they are, for type checkers (``**options: Unpack[SolveOptions]``) and for
+`inspect.signature` (`with_options`). A verb refuses others by `check_options` and passes on frozen
+dataclasses, which `made_of` makes of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar
+
+from subgame.errors import did_you_mean
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class StopOptions(TypedDict, total=False):
+    """When a solve stops: as soon as one is reached; after 1,000 iterations if none is given."""
+
+    iterations: int | None
+    """So many iterations, those of a resumed run included."""
+    seconds: float | None
+    """So many seconds."""
+    target: float | None
+    """An exploitability (NashConv / 2) of at most this, in the tree that is solved."""
+    check_every: int | None
+    """How often exploitability is measured: every so many iterations. By default at iterations 1,
+    2, 4, ..., 32, then at intervals that grow by an eighth."""
+
+
+class SolveOptions(StopOptions, total=False):
+    """When a solve stops, and where it runs."""
+
+    device: str | None
+    """``"cpu"``, the default, or ``"cuda"`` for a GPU (``"cuda:1"`` for the second), which needs
+    the extra ``gpu``. ``"torch"`` runs the GPU's code on the CPU, without Numba."""
+    threads: int | None
+    """CPU threads of hold'em trees, by default all cores."""
+    storage: str
+    """Of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in about
+    half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a solve runs; see `SolveOptions`."""
+
+    device: str | None = None
+    threads: int | None = None
+    storage: str = "float32"
+
+
+def with_options(known: Any) -> Callable[[F], F]:
+    """Have a verb's signature show the options of a `TypedDict` in place of its ``**options``."""
+
+    def shown(verb: F) -> F:
+        own = inspect.signature(verb)
+        named = list(own.parameters.values())[:-1]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+            for name, kind in known.__annotations__.items()
+        ]
+        vars(verb)["__signature__"] = own.replace(parameters=[*named, *more])
+        return verb
+
+    return shown
+
+
+def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None:
+    """Refuse options that a verb does not have.
+
+    >>> import subgame as sg
+    >>> sg.solve(sg.compile(sg.games.load("kuhn")), iteration=5)
+    Traceback (most recent call last):
+    ...
+    subgame.errors.SubgameError: There is no option of solve called 'iteration'; did you mean
+    'iterations'? Known: check_every, checkpoint, ...
+    """
+    known = inspect.signature(verb).parameters
+    for name in given:
+        if name not in known:
+            raise did_you_mean(f"option of {verb.__name__}", name, known)
+
+
+def made_of(kind: type[T], given: Mapping[str, object]) -> T:
+    """A dataclass of those options that it has."""
+    names = inspect.signature(kind).parameters
+    return kind(**{name: value for name, value in given.items() if name in names})

@@ -1,0 +1,30 @@
+"""Compiles Numba's kernels, so that no test does: ``make test`` runs this while it checks types."""
+
+from __future__ import annotations
+
+import sys
+
+import subgame as sg
+from subgame.games.holdem.cards import Deck
+
+
+def sequences() -> None:
+    """Kernels of sequence trees."""
+    tree = sg.compile(sg.games.load("kuhn"))
+    for schedule in ("cfr+", "cfr-br", "mccfr", "mccfr(sampling=chance)", "mccfr(sampling=public)"):
+        sg.solve(tree, schedule, iterations=2)
+    uniform = sg.Strategy.uniform(tree)
+    sg.refine(tree, uniform, at=["p", "b"], technique="distributional", iterations=2)
+
+
+def ranges() -> None:
+    """Kernels of hold'em trees."""
+    game = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    tree = sg.compile(game)
+    for schedule, storage in (("dcfr", "float32"), ("cfr-br", "float32"), ("dcfr", "int16")):
+        sg.solve(tree, schedule, iterations=2, storage=storage)
+    sg.refine(tree, sg.Strategy.uniform(tree), at="root", technique="resolve", iterations=2)
+
+
+if __name__ == "__main__":
+    {"sequences": sequences, "ranges": ranges}[sys.argv[1]]()
