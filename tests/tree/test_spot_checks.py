@@ -81,7 +81,7 @@ class IntegerOutcomes(Changing):
         (ChildIsTheSame, "the state at history the start changed its"),
         (RandomPayoffs, r"two walks to history 'l l' differ in returns"),
         (RandomChild, r"two walks to history 'l l' differ in returns"),
-        (IntegerActions, r"the action 0 at infoset '' of player 0 \(history the start\) is not a"),
+        (IntegerActions, "the action 0 at history the start is not a string"),
         (IntegerOutcomes, "the chance outcome 0 at history the start is not a string"),
     ],
     ids=lambda each: each.__name__ if isinstance(each, type) else "",

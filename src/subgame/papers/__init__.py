@@ -84,10 +84,9 @@ class Reproduction:
         began = time.perf_counter()
         name = self.key.replace("-", "_")
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
+        tell = progress or (lambda what, share: None)
         with whole_solves():
-            found: Found = module.run(
-                quick, seed, progress or (lambda what, share: None), **options
-            )
+            found: Found = module.run(quick, seed, tell, **options)
         return Report(
             key=self.key,
             paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",

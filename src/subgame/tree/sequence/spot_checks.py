@@ -5,39 +5,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from typing import Any
 
 from subgame.errors import SubgameError
-from subgame.games.base import Game, State
+from subgame.games.base import CHANCE, Game, State
 from subgame.games.conformance import View, difference, view_of
 
-FIRST, EVERY = 64, 4096
-"""Histories that are checked: the first ones, and then one in so many."""
+FIRST = 64
+"""Histories at the start, in the order of the walk, that are checked."""
+PLAYOUTS = 16
+"""Histories from start to end that are checked, with random moves."""
+
+Step = tuple[State, State, tuple[Any, ...]]
+"""A state, the state of the same moves in a second walk, and the moves."""
 
 
-def is_sampled(h: int) -> bool:
-    """Whether history `h` is checked."""
-    return h < FIRST or h % EVERY == 0
+def spot_check(game: Game) -> None:
+    """Raise an error if states change, moves are not strings or the game is not deterministic."""
+    stack, count = [_start(game)], 0
+    while stack and count < FIRST:
+        step, count = stack.pop(), count + 1
+        stack += _check(game, step)[::-1]
+    if not stack:
+        return  # that was all of it
+    rng = random.Random(0)
+    for _ in range(PLAYOUTS):
+        steps = [_start(game)]
+        while steps:
+            steps = _check(game, rng.choice(steps))
 
 
-def check_unchanged(state: State, before: View, name: Callable[[], str], game: Game) -> None:
-    """Raise an error if a state is no longer as it was `before` its children were made."""
-    now = view_of(state)
-    if now != before:
+def _start(game: Game) -> Step:
+    return game.new_initial_state(), game.new_initial_state(), ()
+
+
+def _check(game: Game, step: Step) -> list[Step]:
+    """The steps that follow; what a walk finds itself, such as an unknown player, is left to it."""
+    state, twin, moves = step
+    view, again = view_of(state), view_of(twin)
+    if view != again:
         raise SubgameError(
-            f"{game}: the state at history {name()} changed its {difference(before, now)} when "
+            f"{game}: two walks to history {_name(moves)} differ in {difference(view, again)}; a "
+            "game must be deterministic, and all chance must be in chance_outcomes()."
+        )
+    _check_strings(game, view, moves)
+    if view.player not in (0, 1, CHANCE):
+        return []
+    children = [(state.child(a), twin.child(a), (*moves, a)) for a in view.choices]
+    now = view_of(state)
+    if now != view:
+        raise SubgameError(
+            f"{game}: the state at history {_name(moves)} changed its {difference(view, now)} when "
             "child() was called; child() must return a new state and leave the old one as it is."
         )
+    return children
 
 
-def check_same(view: View, path: list[str], name: Callable[[], str], game: Game) -> None:
-    """Raise an error if the same history, walked again from the start, is another one."""
-    state = game.new_initial_state()
-    for action in path:
-        state = state.child(action)
-    again = view_of(state)
-    if again != view:
-        raise SubgameError(
-            f"{game}: two walks to history {name()} differ in {difference(view, again)}; a game "
-            "must be deterministic, and all chance must be in chance_outcomes()."
-        )
+def _check_strings(game: Game, view: View, moves: tuple[Any, ...]) -> None:
+    what = "chance outcome" if view.player == CHANCE else "action"
+    for choice in view.choices:
+        if not isinstance(choice, str):
+            raise SubgameError(
+                f"{game}: the {what} {choice!r} at history {_name(moves)} is not a string."
+            )
+
+
+def _name(moves: tuple[Any, ...]) -> str:
+    return f"'{' '.join(moves)}'" if moves else "the start"

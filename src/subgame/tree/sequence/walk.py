@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.conformance import view_of
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand
 from subgame.tree.sequence.public_states import derive_public
-from subgame.tree.sequence.spot_checks import check_same, check_unchanged, is_sampled
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -148,13 +146,9 @@ class _Walk:
     """
 
     def __init__(
-        self,
-        game: Game,
-        allowed: Allowance,
-        stop: Callable[[State], bool] | None = None,
-        replay: bool = True,
+        self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
-        self.game, self.allowed, self.stop, self.replay = game, allowed, stop, replay
+        self.game, self.allowed, self.stop = game, allowed, stop
         self.parent, self.edge, self.infoset, self.node = (array("i") for _ in range(4))
         self.player, self.action = array("b"), array("h")
         self.sequence = (array("i"), array("i"))
@@ -222,8 +216,6 @@ class _Walk:
                 know_second(3 * infoset if player == 1 else self._know(state, 1, second))
             if h % 1024 == 0 or depth > DEEPEST:
                 self._check(h, depth, progress)
-            if is_sampled(h) and player != FRONTIER:
-                self._sample(state, h)
         self.check_memory(complete=True)
 
     def _check(self, h: int, depth: int, progress: Callable[[int], None] | None) -> None:
@@ -238,18 +230,13 @@ class _Walk:
 
     # Errors ----------------------------------------------------------------------------------
     def name(self, h: int) -> str:
-        path = self.path(h)
-        if len(path) > LONGEST:
-            path[LONGEST // 2 : -LONGEST // 2] = ["..."]
-        return f"'{' '.join(path)}'" if path else "the start"
-
-    def path(self, h: int) -> list[str]:
-        """The actions and outcomes that lead to history `h`."""
         labels, out = list(self.label_index), []
         while h >= 0 and self.parent[h] >= 0:
             out.append(labels[self.edge[h]])
             h = self.parent[h]
-        return out[::-1]
+        if len(out) > LONGEST:
+            out[LONGEST // 2 : -LONGEST // 2] = ["..."]
+        return f"'{' '.join(reversed(out))}'" if out else "the start"
 
     def fail(self, sentence: str) -> SubgameError:
         return SubgameError(f"{self.game}: {sentence}")
@@ -259,20 +246,6 @@ class _Walk:
             f"player {player} acts right after history {self.name(parent)}; "
             "the acting player must be 0, 1, chance (-1) or the end (-4)."
         )
-
-    def _sample(self, state: State, h: int) -> None:
-        """Check what a walk cannot see: that states do not change and rules are deterministic."""
-        view, player = view_of(state), self.player[h]
-        if self.replay:
-            check_same(view, self.path(h), partial(self.name, h), self.game)
-        moves: Sequence[str] = ()
-        if player == CHANCE:
-            moves = [outcome for outcome, _ in state.chance_outcomes()]
-        elif player >= 0:
-            moves = state.legal_actions()
-        for move in moves:
-            state.child(move)
-        check_unchanged(state, view, partial(self.name, h), self.game)
 
     # One history -----------------------------------------------------------------------------
     def check_memory(self, *, complete: bool = False) -> None:
@@ -479,6 +452,6 @@ def walk(
         raise SubgameError(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
-    found = _Walk(game, Allowance.of() if allowed is None else allowed, stop, tops is None)
+    found = _Walk(game, Allowance.of() if allowed is None else allowed, stop)
     found.run(tops or [Top(game.new_initial_state())], progress)
     return found.frozen()
