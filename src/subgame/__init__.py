@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from subgame import gambit as gambit
     from subgame import games, holdem
     from subgame import openspiel as openspiel
+    from subgame import play as play
     from subgame.errors import MemoryLimitError as MemoryLimitError
     from subgame.errors import SubgameError
     from subgame.games.base import CHANCE as CHANCE
     from subgame.games.base import TERMINAL as TERMINAL
     from subgame.games.base import Game, State
+    from subgame.play.agent import Agent
+    from subgame.play.running import match
     from subgame.refine.decompose import Compact as Compact
     from subgame.refine.decompose import cfr_d
     from subgame.refine.decompose import compact as compact
@@ -107,10 +110,13 @@ _MODULES = {
     "openspiel": "subgame.openspiel",
     "solve": "subgame.solve",
     "refine": "subgame.refine",
+    "play": "subgame.play",
 }
 _NAMES = {
     "subgame.errors": "MemoryLimitError SubgameError",
     "subgame.games.base": "CHANCE Game State TERMINAL",
+    "subgame.play.agent": "Agent",
+    "subgame.play.running": "match",
     "subgame.refine.decompose": "Compact cfr_d compact trunk_of",
     "subgame.refine.depth.continuations": "Continuations all_pure biased",
     "subgame.refine.depth.leaf_network": (
@@ -169,6 +175,7 @@ __all__ = [
     "HSDCFR",
     "LCFR",
     "MCCFR",
+    "Agent",
     "CFRPlus",
     "Distributional",
     "Estimate",
@@ -195,6 +202,7 @@ __all__ = [
     "exploitability",
     "games",
     "holdem",
+    "match",
     "nest",
     "play_limited",
     "refine",

@@ -19,6 +19,7 @@ from subgame.play.strategies import BettingGame, StrategyAgent, Translated
 from subgame.solve.evaluate import best_response_strategy
 from subgame.tree.compile import compile
 from subgame.tree.files import read_tensors
+from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import SAVED, Strategy
 
 SUFFIX = ".safetensors"
@@ -75,21 +76,17 @@ def stored_agent(game: Game, path: str | Path) -> Agent:
     return Translated(strategy, own, game, name=name)
 
 
-def known_strategy(game: Game, agent: Agent) -> Strategy:
-    """An agent's whole strategy in a game small enough to compile."""
+def known_strategy(tree: PublicTree, agent: Agent) -> Strategy | None:
+    """An agent's whole strategy over the tree of the game; None if it is not known."""
     if isinstance(agent, StrategyAgent):
         return agent.strategy
-    tree = compile(game, merge="boards")
     table: dict[str, dict[str, float]] = {}
     for p, side in enumerate(tree.players):
         agent.begin(p, 0)
         for name, actions in zip(side.names, side.actions, strict=True):
             policy = agent.policy((name,), actions)
             if policy is None:
-                raise SubgameError(
-                    f"The strategy of '{agent.name}' is not known, so there is no best response "
-                    "to it."
-                )
+                return None
             row = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)
             table[f"player {p}: {name}"] = dict(row)
     return Strategy.from_table(tree, table)
@@ -97,6 +94,10 @@ def known_strategy(game: Game, agent: Agent) -> Strategy:
 
 def best_response_to(game: Game, agent: Agent) -> StrategyAgent:
     """The agent that wins most against another one whose strategy is known."""
-    known = known_strategy(game, agent)
+    known = known_strategy(compile(game, merge="boards"), agent)
+    if known is None:
+        raise SubgameError(
+            f"The strategy of '{agent.name}' is not known, so there is no best response to it."
+        )
     one, two = (best_response_strategy(known.tree, known, player) for player in (0, 1))
     return StrategyAgent(Strategy.from_weights(known.tree, (one, two)), BEST)

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from subgame import games
-from subgame.errors import ArgumentError
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
 from subgame.play.agent import Agent
+from subgame.play.aivat import Aivat
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
-from subgame.play.named import named_agents
+from subgame.play.named import known_strategy, named_agents
+from subgame.tree.compile import compile
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -43,6 +45,8 @@ class MatchResult:
     lines: tuple[tuple[str, int, float], ...]
     """The commonest lines of play: the players' actions, number of hands, mean result."""
     log: str | None = None
+    aivat: Estimate | None = None
+    """The same by AIVAT, with less luck in it."""
 
     def summary(self) -> dict[str, Any]:
         """The result as `subgame match --json` prints it."""
@@ -55,6 +59,8 @@ class MatchResult:
             "mean": self.result.mean,
             "interval95": self.result.interval95,
             "per_seat": [estimate.mean for estimate in self.per_seat],
+            "aivat_mean": None if self.aivat is None else self.aivat.mean,
+            "aivat_interval95": None if self.aivat is None else self.aivat.interval95,
             "log": self.log,
         }
 
@@ -96,6 +102,7 @@ def match(
     seed: int = 0,
     duplicate: bool = False,
     log: str | Path | None = None,
+    aivat: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> MatchResult:
@@ -105,7 +112,8 @@ def match(
     `duplicate` each deal is played twice with the seats exchanged; `hands` is then even. With `log`
     every hand is written to that file as it is played; a match whose log exists goes on where it
     was. With an `executor` of `concurrent.futures`, or one of another library with its interface,
-    hands are played in parallel; the result is the same.
+    hands are played in parallel; the result is the same. With `aivat` the result is also estimated
+    by AIVAT (`subgame.play.aivat`), from the strategy of the first agent whose strategy is known.
 
     >>> result = match("kuhn", ["uniform", "call"], hands=200, seed=1)
     >>> result.hands, result.unit
@@ -145,8 +153,10 @@ def match(
             if progress is not None:
                 progress(len(kept), hands)
     whole = [kept[number] for number in range(hands)]
-    seconds = time.perf_counter() - begin
-    return _result(rules, names, whole, duplicate, seconds, None if log is None else str(log))
+    found = _result(rules, names, whole, duplicate)
+    less = _without_luck(rules, seated, whole, duplicate) if aivat else None
+    seconds, kept_at = time.perf_counter() - begin, None if log is None else str(log)
+    return replace(found, seconds=seconds, log=kept_at, aivat=less)
 
 
 def _serial(task: Task, numbers: Sequence[int]) -> Iterable[list[Hand]]:
@@ -172,13 +182,22 @@ def _parallel(
             yield future.result()
 
 
+def _without_luck(
+    game: Game, agents: tuple[Agent, Agent], hands: Sequence[Hand], duplicate: bool
+) -> Estimate:
+    """The first agent's result by AIVAT."""
+    tree, scale = compile(game), game.unit[1]
+    for k, agent in enumerate(agents):
+        if (known := known_strategy(tree, agent)) is not None:
+            estimator = Aivat(tree, known)
+            sign = scale if k == 0 else -scale
+            won = [sign * estimator.estimate(hand, k) for hand in hands]
+            return Estimate.of(list(observations(won, duplicate)))
+    raise SubgameError("AIVAT needs an agent whose strategy is known; none of these two has one.")
+
+
 def _result(
-    game: Game,
-    names: tuple[str, str],
-    hands: Sequence[Hand],
-    duplicate: bool,
-    seconds: float,
-    log: str | None,
+    game: Game, names: tuple[str, str], hands: Sequence[Hand], duplicate: bool
 ) -> MatchResult:
     unit, scale = game.unit
     won = [hand.won * scale for hand in hands]
@@ -194,10 +213,9 @@ def _result(
         game=str(game),
         agents=names,
         hands=len(hands),
-        seconds=seconds,
+        seconds=0.0,
         unit=unit,
         result=Estimate.of(list(observations(won, duplicate))),
         per_seat=(Estimate.of(seats[0]), Estimate.of(seats[1])),
         lines=common,
-        log=log,
     )

@@ -1,0 +1,70 @@
+"""``subgame lbr``: a lower bound on how exploitable an agent of hold'em is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from rich.text import Text
+
+from subgame.cli.common import JsonOption, emit, load_game, option, stdout
+from subgame.cli.match import AgentArgument, GameOption, HandsOption
+from subgame.cli.options import SeedOption, grouped
+from subgame.cli.progress import Meter
+
+
+@grouped
+def lbr_command(
+    *,
+    agent: AgentArgument,
+    game: GameOption = "nlfh",
+    setting: Annotated[
+        str,
+        option(
+            "NAME",
+            "What LBR may do: fc (fold and call), fcpa (also pot and all-in), 56 (56 bets), or "
+            "one of the two of the 2018 paper, 2018-flop and 2018-turn.",
+        ),
+    ] = "fcpa",
+    hands: HandsOption = 1000,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Measure what local best response wins against an agent.
+
+    Local best response (Lisy & Bowling 2017) knows the agent's strategy and looks one action ahead.
+    What it wins is a lower bound on the agent's exploitability, for games too large for an exact
+    one.
+
+    [bold]Examples[/]
+
+    subgame lbr fold --game nlfh --hands 100
+
+    subgame lbr call --game nlfh --setting fc --json
+    """
+    from subgame.play.lbr import LocalBestResponse
+    from subgame.play.named import named_agents
+    from subgame.play.running import match
+
+    rules = load_game(game)
+    with Meter(str(rules)) as meter:
+
+        def progress(done: int, total: int) -> None:
+            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
+
+        opponent = named_agents(rules, (agent, "uniform"))[0]
+        responder = LocalBestResponse(rules, opponent, setting)
+        result = match(rules, (responder, opponent), hands, seed=seed, progress=progress)
+    told = {
+        "game": result.game,
+        "agent": agent,
+        "setting": setting,
+        "hands": result.hands,
+        "unit": result.unit,
+        "mean": result.result.mean,
+        "interval95": result.result.interval95,
+    }
+    if json:
+        emit(told)
+        return
+    won = f"{result.result.mean:+.4g} ± {result.result.interval95:.3g} {result.unit}"
+    stdout().print(Text(f"LBR ({setting}) wins {won} against {agent}, {result.hands:,} hands"))

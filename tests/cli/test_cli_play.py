@@ -1,0 +1,91 @@
+"""The commands match, lbr and play."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from cli_helpers import Cli, runner
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    return runner(capsys, monkeypatch)
+
+
+def test_match_prints_what_its_contract_says(cli: Cli, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    words = ["--game", "leduc", "--hands", "200", "--seed", "3", "--duplicate", "--aivat"]
+    found = cli("match", "uniform", "call", *words, "--log", str(log), "--json").json()
+    keys = {"hands", "seconds", "unit", "mean", "interval95", "aivat_mean", "aivat_interval95"}
+    assert keys | {"log"} <= set(found)
+    assert (found["hands"], found["unit"], found["log"]) == (200, "chips", str(log))
+    assert found["aivat_interval95"] < found["interval95"]
+    assert len(log.read_text().splitlines()) == 201
+    again = cli("match", "uniform", "call", *words, "--json").json()
+    assert (again["mean"], again["aivat_mean"]) == (found["mean"], found["aivat_mean"])
+    shown = cli("match", "uniform", "call", *words).out
+    assert "by AIVAT" in shown
+    assert "200 hands" in shown
+
+
+def test_a_saved_strategy_plays_and_is_beaten(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "kuhn.safetensors"
+    cli("solve", "kuhn", "--iterations", "1", "--out", str(file))
+    words = ["--game", "kuhn", "--hands", "400", "--aivat", "--json"]
+    found = cli("match", "best-response", str(file), *words).json()
+    assert found["aivat_mean"] - found["aivat_interval95"] > 0
+
+
+def test_lbr_prints_what_its_contract_says(cli: Cli) -> None:
+    words = ["--game", "nlfh", "--setting", "fcpa", "--hands", "10", "--json"]
+    found = cli("lbr", "fold", *words).json()
+    assert (found["hands"], found["mean"], found["setting"]) == (10, 750, "fcpa")
+    assert found["interval95"] > 0
+
+
+def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("b\nx\np\nb\n"))
+    shown = cli("play", "kuhn", "--hands", "2", "--seed", "1").out
+    assert "'x' is not legal here." in shown
+    assert "2 hands" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["match", "unifrom", "call"], "uniform"),
+        (["match", "uniform", "call", "--hands", "0"], "hands must be at least 1"),
+        (["match", "uniform", "call", "--jobs", "2", "--dask", "x"], "exclude each other"),
+        (["match", "uniform", "none.safetensors"], "There is no file none.safetensors"),
+        (["match", "uniform", "fold", "--game", "rps"], "the actions are"),
+        (["lbr", "call", "--game", "leduc"], "plays hold'em"),
+        (["lbr", "call", "--setting", "fcpb"], "fcpa"),
+        (["play", "nosuchgame"], "There is no game"),
+    ],
+)
+def test_bad_input(cli: Cli, words: list[str], says: str) -> None:
+    done = cli(*words)
+    assert done.code == 2
+    assert says in done.err
+
+
+def test_dask() -> None:
+    """A local cluster gives the same result as this process."""
+    distributed = pytest.importorskip("distributed")
+    from subgame.play import match
+
+    here = match("kuhn", ["uniform", "call"], hands=600, seed=2)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = match(
+            "kuhn", ["uniform", "call"], hands=600, seed=2, executor=client.get_executor()
+        )
+    assert there.result == here.result
+    assert json.dumps(there.lines) == json.dumps(here.lines)
