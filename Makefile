@@ -2,20 +2,27 @@
 PYTHON ?= python3
 EXTRAS ?=
 BIN := .venv/bin
-STAMP := .venv/.installed-$(subst $(comma),-,$(EXTRAS))
 comma := ,
+RUN := .venv/.installed-to-run
+DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
 .PHONY: help test lint demo bench venv clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
-venv: $(STAMP) ## the environment in .venv (EXTRAS=gpu adds PyTorch)
-$(STAMP): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Installing subgame into .venv (the first time takes a minute or two)"
-	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev$(if $(EXTRAS),$(comma)$(EXTRAS))]'
+venv: $(DEV) ## the environment for development in .venv (EXTRAS=gpu adds PyTorch)
+$(BIN)/python:
+	@$(PYTHON) -m venv .venv
+$(RUN): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing subgame and what it needs to run into .venv (about half a minute)"
+	@$(INSTALL) .
 	@touch $@
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing subgame, its tests' tools and the solvers it is compared with into .venv (two to four minutes)"
+	@$(INSTALL) '.[dev$(if $(EXTRAS),$(comma)$(EXTRAS))]'
+	@touch $@ $(RUN)
 
 lint: venv ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -33,7 +40,7 @@ test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# files, because the tests of a file share what is slow to make.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
 
-demo: venv ## what subgame does, in under two minutes
+demo: $(RUN) ## what subgame does, in about a minute
 	@$(BIN)/subgame demo
 
 bench: venv ## our speed beside OpenSpiel's and LiteEFG's

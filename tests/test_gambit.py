@@ -395,7 +395,7 @@ def test_games_that_cannot_be_written() -> None:
 
     with pytest.raises(SubgameError, match="'same' of player 1 offers a in one history and a, b"):
         gambit.dumps(Broken(BrokenState()))
-    with pytest.raises(SubgameError, match="cannot hold the number nan"):
+    with pytest.raises(SubgameError, match="cannot contain the number nan"):
         gambit.dumps(Broken(BrokenState(("a", "a"))))
     with pytest.raises(SubgameError, match="does not say what player 1 knows"):
         gambit.dumps(Broken(Silent()))

@@ -17,95 +17,150 @@ The verbs take any tree and any device: `compile`, `solve`, `exploitability`, `b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from subgame import _interrupt as _interrupt  # first: the imports below take a moment
-from subgame import gambit as gambit
-from subgame import games, holdem
-from subgame import openspiel as openspiel
-from subgame._verbs import callable_package
-from subgame.errors import MemoryLimitError as MemoryLimitError
-from subgame.errors import SubgameError
-from subgame.games.base import CHANCE as CHANCE
-from subgame.games.base import TERMINAL as TERMINAL
-from subgame.games.base import Game, State
-from subgame.refine.decompose import Compact as Compact
-from subgame.refine.decompose import cfr_d
-from subgame.refine.decompose import compact as compact
-from subgame.refine.decompose import trunk_of as trunk_of
-from subgame.refine.depth.continuations import Continuations as Continuations
-from subgame.refine.depth.continuations import all_pure as all_pure
-from subgame.refine.depth.continuations import biased as biased
-from subgame.refine.depth.leaf_network import LeafNetwork as LeafNetwork
-from subgame.refine.depth.leaf_network import load_leaf_networks as load_leaf_networks
-from subgame.refine.depth.leaf_network import save_leaf_networks as save_leaf_networks
-from subgame.refine.depth.leaf_network import train_leaf_network as train_leaf_network
-from subgame.refine.depth.leaves import Rollouts as Rollouts
-from subgame.refine.depth.leaves import exact as exact
-from subgame.refine.depth.limit import DepthLimited as DepthLimited
-from subgame.refine.depth.limit import depth_limited
-from subgame.refine.depth.play import LimitedPlay as LimitedPlay
-from subgame.refine.depth.play import play_limited
-from subgame.refine.depth.solve import LimitedSolution as LimitedSolution
-from subgame.refine.depth.solve import best_completion as best_completion
-from subgame.refine.depth.solve import self_generated, solve_limited
-from subgame.refine.gadgets import (
-    Distributional,
-    Estimate,
-    Gadget,
-    Maxmargin,
-    ReachEstimateDistributional,
-    ReachMaxmargin,
-    ReachResolve,
-    Resolve,
-    Unsafe,
-)
-from subgame.refine.gadgets import GadgetInputs as GadgetInputs
-from subgame.refine.nested.mappings import ActionMapping as ActionMapping
-from subgame.refine.nested.nest import Nested as Nested
-from subgame.refine.nested.nest import nest
-from subgame.refine.nested.translation import translate
-from subgame.refine.refine import Refinement as Refinement
-from subgame.refine.refine import blueprint as blueprint
-from subgame.refine.refine import refine as _refine
-from subgame.refine.subgame import Subgame as Subgame
-from subgame.refine.subgame import combine as combine
-from subgame.refine.subgame import cut
-from subgame.solve.endgame import Endgame as Endgame
-from subgame.solve.evaluate import BestResponse as BestResponse
-from subgame.solve.evaluate import Exploitability as Exploitability
-from subgame.solve.evaluate import best_response, exploitability
-from subgame.solve.evaluate import expected_value as expected_value
-from subgame.solve.evaluate import head_to_head as head_to_head
-from subgame.solve.lp import solve_lp
-from subgame.solve.results import Point as Point
-from subgame.solve.results import Result as Result
-from subgame.solve.results import Step as Step
-from subgame.solve.schedule import (
-    CFR,
-    CFRBR,
-    DCFR,
-    HSDCFR,
-    LCFR,
-    MCCFR,
-    CFRPlus,
-    PCFRPlus,
-    PDCFRPlus,
-    Schedule,
-)
-from subgame.solve.solver import solve as _solve
-from subgame.tree.compile import compile
-from subgame.tree.public_tree import PublicTree
-from subgame.tree.strategy import Strategy
 
-if TYPE_CHECKING:  # for a reader of types they are the functions that they call
+if TYPE_CHECKING:
+    from subgame import gambit as gambit
+    from subgame import games, holdem
+    from subgame import openspiel as openspiel
+    from subgame.errors import MemoryLimitError as MemoryLimitError
+    from subgame.errors import SubgameError
+    from subgame.games.base import CHANCE as CHANCE
+    from subgame.games.base import TERMINAL as TERMINAL
+    from subgame.games.base import Game, State
+    from subgame.refine.decompose import Compact as Compact
+    from subgame.refine.decompose import cfr_d
+    from subgame.refine.decompose import compact as compact
+    from subgame.refine.decompose import trunk_of as trunk_of
+    from subgame.refine.depth.continuations import Continuations as Continuations
+    from subgame.refine.depth.continuations import all_pure as all_pure
+    from subgame.refine.depth.continuations import biased as biased
+    from subgame.refine.depth.leaf_network import LeafNetwork as LeafNetwork
+    from subgame.refine.depth.leaf_network import load_leaf_networks as load_leaf_networks
+    from subgame.refine.depth.leaf_network import save_leaf_networks as save_leaf_networks
+    from subgame.refine.depth.leaf_network import train_leaf_network as train_leaf_network
+    from subgame.refine.depth.leaves import Rollouts as Rollouts
+    from subgame.refine.depth.leaves import exact as exact
+    from subgame.refine.depth.limit import DepthLimited as DepthLimited
+    from subgame.refine.depth.limit import depth_limited
+    from subgame.refine.depth.play import LimitedPlay as LimitedPlay
+    from subgame.refine.depth.play import play_limited
+    from subgame.refine.depth.solve import LimitedSolution as LimitedSolution
+    from subgame.refine.depth.solve import best_completion as best_completion
+    from subgame.refine.depth.solve import self_generated, solve_limited
+    from subgame.refine.gadgets import (
+        Distributional,
+        Estimate,
+        Gadget,
+        Maxmargin,
+        ReachEstimateDistributional,
+        ReachMaxmargin,
+        ReachResolve,
+        Resolve,
+        Unsafe,
+    )
+    from subgame.refine.gadgets import GadgetInputs as GadgetInputs
+    from subgame.refine.nested.mappings import ActionMapping as ActionMapping
+    from subgame.refine.nested.nest import Nested as Nested
+    from subgame.refine.nested.nest import nest
+    from subgame.refine.nested.translation import translate
+    from subgame.refine.refine import Refinement as Refinement
+    from subgame.refine.refine import blueprint as blueprint
     from subgame.refine.refine import refine as refine
+    from subgame.refine.subgame import Subgame as Subgame
+    from subgame.refine.subgame import combine as combine
+    from subgame.refine.subgame import cut
+    from subgame.solve.endgame import Endgame as Endgame
+    from subgame.solve.evaluate import BestResponse as BestResponse
+    from subgame.solve.evaluate import Exploitability as Exploitability
+    from subgame.solve.evaluate import best_response, exploitability
+    from subgame.solve.evaluate import expected_value as expected_value
+    from subgame.solve.evaluate import head_to_head as head_to_head
+    from subgame.solve.lp import solve_lp
+    from subgame.solve.results import Point as Point
+    from subgame.solve.results import Result as Result
+    from subgame.solve.results import Step as Step
+    from subgame.solve.schedule import (
+        CFR,
+        CFRBR,
+        DCFR,
+        HSDCFR,
+        LCFR,
+        MCCFR,
+        CFRPlus,
+        PCFRPlus,
+        PDCFRPlus,
+        Schedule,
+    )
     from subgame.solve.solver import solve as solve
-else:
-    from subgame import refine, solve
+    from subgame.tree.compile import compile
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.strategy import Strategy
 
-callable_package("subgame.solve", _solve)
-callable_package("subgame.refine", _refine)
+_MODULES = {
+    "games": "subgame.games",
+    "holdem": "subgame.holdem",
+    "gambit": "subgame.gambit",
+    "openspiel": "subgame.openspiel",
+    "solve": "subgame.solve",
+    "refine": "subgame.refine",
+}
+_NAMES = {
+    "subgame.errors": "MemoryLimitError SubgameError",
+    "subgame.games.base": "CHANCE Game State TERMINAL",
+    "subgame.refine.decompose": "Compact cfr_d compact trunk_of",
+    "subgame.refine.depth.continuations": "Continuations all_pure biased",
+    "subgame.refine.depth.leaf_network": (
+        "LeafNetwork load_leaf_networks save_leaf_networks train_leaf_network"
+    ),
+    "subgame.refine.depth.leaves": "Rollouts exact",
+    "subgame.refine.depth.limit": "DepthLimited depth_limited",
+    "subgame.refine.depth.play": "LimitedPlay play_limited",
+    "subgame.refine.depth.solve": "LimitedSolution best_completion self_generated solve_limited",
+    "subgame.refine.gadgets": (
+        "Distributional Estimate Gadget GadgetInputs Maxmargin ReachEstimateDistributional "
+        "ReachMaxmargin ReachResolve Resolve Unsafe"
+    ),
+    "subgame.refine.nested.mappings": "ActionMapping",
+    "subgame.refine.nested.nest": "Nested nest",
+    "subgame.refine.nested.translation": "translate",
+    "subgame.refine.refine": "Refinement blueprint",
+    "subgame.refine.subgame": "Subgame combine cut",
+    "subgame.solve.endgame": "Endgame",
+    "subgame.solve.evaluate": (
+        "BestResponse Exploitability best_response expected_value exploitability head_to_head"
+    ),
+    "subgame.solve.lp": "solve_lp",
+    "subgame.solve.results": "Point Result Step",
+    "subgame.solve.schedule": (
+        "CFR CFRBR CFRPlus DCFR HSDCFR LCFR MCCFR PCFRPlus PDCFRPlus Schedule"
+    ),
+    "subgame.tree.compile": "compile",
+    "subgame.tree.public_tree": "PublicTree",
+    "subgame.tree.strategy": "Strategy",
+}
+"""What is imported when it is first used, so that ``import subgame`` takes milliseconds: modules by
+their names here, and the names of each module. The imports above say the same to type checkers."""
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value: Any = import_module(_MODULES[name])
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        raise AttributeError(f"module 'subgame' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_HOME})
+
 
 __all__ = [
     "CFR",

@@ -5,24 +5,29 @@ A package and a function of the same name would hide one another. So the package
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 
-def callable_package(name: str, function: Callable[..., Any]) -> None:
-    """Have the package `name` call `function` when it is called."""
-    package = sys.modules[name]
+def callable_package(name: str, module: str, function: str) -> None:
+    """Have the package `name` call a function of a module, which is imported when needed."""
 
     class Verb(ModuleType):
-        __doc__ = function.__doc__
-        __signature__ = inspect.signature(function)
-        __wrapped__ = function
+        @property
+        def __wrapped__(self) -> Any:
+            return getattr(import_module(module), function)
+
+        @property
+        def __signature__(self) -> Any:
+            import inspect
+
+            return inspect.signature(self.__wrapped__)
+
+        __doc__: Any = property(lambda self: self.__wrapped__.__doc__)
 
         def __call__(self, *args: Any, **options: Any) -> Any:
-            return function(*args, **options)
+            return self.__wrapped__(*args, **options)
 
-    package.__class__ = Verb
-    package.__doc__ = function.__doc__
+    sys.modules[name].__class__ = Verb

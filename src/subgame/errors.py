@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from itertools import islice
 from numbers import Real
 from os import PathLike
 
+SEARCHED = 2_000
+"""Known names among which a suggestion is searched, and of which some are listed."""
 SHORTEST = 3
 """Letters that the beginning of a name needs for the name to be suggested."""
 
@@ -76,6 +79,10 @@ class TextError(SubgameError):
         return str(self.args[0])
 
 
+class NotSavedWarning(UserWarning):
+    """A file could not be written; the work goes on, and the message says what is lost."""
+
+
 class MemoryLimitError(SubgameError):
     """The work would need more memory than the caller allows."""
 
@@ -129,10 +136,11 @@ def did_you_mean(what: str, name: str, known: Iterable[str]) -> UnknownNameError
     >>> str(did_you_mean("game", "leducc", ["kuhn", "leduc"]))
     "There is no game called 'leducc'; did you mean 'leduc'? Known: kuhn, leduc."
     """
-    names = sorted(known)
+    every = known if isinstance(known, Collection) else list(known)
+    names = sorted(islice(every, SEARCHED))
     near = nearest(name, names)
     hint = "." if near is None else f"; did you mean '{near}'?"
-    shown = ", ".join(names[:20]) + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")
+    shown = ", ".join(names[:20]) + (f" and {len(every) - 20:,} more" if len(every) > 20 else "")
     return UnknownNameError(f"There is no {what} called '{name}'{hint} Known: {shown}.")
 
 
@@ -237,11 +245,12 @@ def brief(self: object) -> str:
 def human_bytes(count: float) -> str:
     """A byte count as people write it.
 
-    >>> human_bytes(1536), human_bytes(3 * 2**30)
-    ('1.5 KiB', '3.0 GiB')
+    >>> human_bytes(1536), human_bytes(3 * 2**30), human_bytes(1e30)
+    ('1.5 KiB', '3.0 GiB', '8.88e+14 PiB')
     """
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    power = 0
+    while count >= 1024 and power < len(units) - 1:
+        count, power = count / 1024, power + 1
+    shown = f"{count:.3g}" if count >= 10_000 else f"{count:.{min(power, 1)}f}"
+    return f"{shown} {units[power]}"

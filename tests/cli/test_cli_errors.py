@@ -207,7 +207,9 @@ def test_a_missing_pytorch_says_how_to_get_it(
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     answer = cli("solve", "kuhn", "--device", device)
     assert (answer.code, answer.out) == (2, "")
-    assert "The devices cuda and torch need PyTorch, which is not installed; pip" in answer.err
+    assert (
+        "The devices cuda and torch need PyTorch, which is not installed; install it" in answer.err
+    )
 
 
 def test_a_write_protected_file_is_refused_before_solving(

@@ -81,6 +81,7 @@ def test_both_seats_are_the_librarys(cli: Cli, folder: Path, tmp_path: Path) -> 
         "--at",
         ROUND,
         "--weaken",
+        "--allow-worse",
         "--out",
         str(out),
         "--json",

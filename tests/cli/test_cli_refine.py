@@ -25,6 +25,7 @@ KEYS = {
     "exploitability_per_seat_before",
     "exploitability_per_seat_after",
     "bound",
+    "kept",
     "seconds",
 }
 PAPER = ("refine", "coin-toss", "--blueprint", "paper", "--at", "Play")

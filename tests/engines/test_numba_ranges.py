@@ -188,7 +188,7 @@ def test_probabilities_are_positive_and_sum_to_one() -> None:
 def test_a_sweep_evaluates_and_responds() -> None:
     tree = compile_range_tree(GAMES["turn"], merge=True)
     engine = NumbaRangeEngine(tree, 1)
-    still, reach = np.ones(4), (engine.roots(0), engine.roots(1))
+    still, reach = engine.rates(np.ones((1, 3)), 1)[0], (engine.roots(0), engine.roots(1))
     sigma = [random_sigma(engine, p, p) for p in (0, 1)]
     for p in (0, 1):
         mine, theirs = (Regrets(sigma[q].copy(), None, None) for q in (p, 1 - p))

@@ -117,7 +117,7 @@ def texts(folder: Path) -> list[Target]:
                 *("no-limit-kuhn(bets=0.5x 1x a, stack=5)", "nlfh(stack=200)"),
                 *("a.efg", "b.py:Game(n=1)"),
             ),
-            0.3,
+            2.0,
         ),
         Target("memory", parse_bytes, ("500MB", "1.5 GiB", "8gib", "100")),
         Target("efg", efg, (EFG, EFG.replace("\n", " "), 'EFG 2 R "t" { "A" "B" } t "" 0'), 1.0),
@@ -176,8 +176,8 @@ def command(line: str) -> None:
         code = main([word for word in words if word not in ("demo", "bench")])
     assert code in (0, 2), (code, failed.getvalue())
     if code == 2:
-        assert failed.getvalue().count("\n") == 1, failed.getvalue()
-        assert len(failed.getvalue()) < 10_000
+        assert failed.getvalue().count("\n") == 1 or "nodes; solving needs" in failed.getvalue()
+        assert len(failed.getvalue()) < 3_000
         assert not {"\x1b", "\x07"} & {*failed.getvalue()}
 
 

@@ -26,13 +26,25 @@ TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
 """Inputs in all of the long run."""
 
 
-def target(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
+    folder = tmp_path_factory.mktemp("fuzz")
     found = {each.name: each for each in (*targets.texts(folder), *targets.files(folder))}
     assert tuple(found) == NAMES
-    monkeypatch.chdir(folder)
-    if name == "command":
+    return found
+
+
+@pytest.fixture(params=NAMES)
+def each(
+    every: dict[str, Target],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Target:
+    monkeypatch.chdir(tmp_path)
+    if request.param == "command":
         monkeypatch.setattr(sg, "compile", targets.refuse)
-    return found[name]
+    return every[request.param]
 
 
 def attempt(each: Target, given: str | bytes) -> None:
@@ -44,9 +56,7 @@ def attempt(each: Target, given: str | bytes) -> None:
         pytest.fail(f"{each.name} raises {error!r} for {given!r:.2000}")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_only_our_own_errors(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    each = target(name, tmp_path, monkeypatch)
+def test_only_our_own_errors(each: Target) -> None:
     for seed in each.seeds:
         attempt(each, seed)
     count = min(1000, round(CPU_MS / each.cost))
@@ -55,12 +65,9 @@ def test_only_our_own_errors(name: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("name", NAMES)
-def test_a_million_inputs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_million_inputs(each: Target, every: dict[str, Target]) -> None:
     """The cheaper a reader, the more inputs; as many as `SUBGAME_FUZZ` says over all readers."""
-    each = target(name, tmp_path, monkeypatch)
-    every = [*targets.texts(tmp_path), *targets.files(tmp_path)]
-    share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every)
+    share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
     slowest = 0.0, b""
     for given in itertools.islice(targets.inputs(each, 1), round(TOTAL * share)):
         began = time.process_time()

@@ -199,15 +199,15 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a blueprint without an infoset": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.5}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
+        r"gives no probability distribution over \[l, r\] in infoset 'P1 l' \(after 'x l'\)",
     ),
     "a blueprint that does not sum to one": (
         {"blueprints": {"paper": {"P0 x": {"l": 0.5, "r": 0.6}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P0 x'",
+        r"blueprint 'paper' gives no probability distribution over \[l, r\] in infoset 'P0 x'",
     ),
     "a blueprint with a negative probability": (
         {"blueprints": {"paper": {"P0 x": {"l": 1.5, "r": -0.5}}}},
-        r"blueprint 'paper' gives no distribution over \[l, r\] in infoset 'P0 x'",
+        r"blueprint 'paper' gives no probability distribution over \[l, r\] in infoset 'P0 x'",
     ),
 }
 
@@ -242,7 +242,9 @@ def test_an_unknown_infoset_in_a_blueprint() -> None:
     even = {"l": 0.5, "r": 0.5}
     paper = dict.fromkeys(("P0 x", "P0 y", "P1 l", "P1 r"), even)
     assert check(Tiny(blueprints={"paper": paper})).infosets == (2, 2)
-    with pytest.raises(SubgameError, match="blueprint 'paper' has an infoset 'P2' where nobody"):
+    with pytest.raises(
+        SubgameError, match="blueprint 'paper' has an infoset 'P2' that the game does not have"
+    ):
         check(Tiny(blueprints={"paper": paper | {"P2": even}}))
 
 

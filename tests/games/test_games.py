@@ -202,8 +202,11 @@ def test_scissors_count_double_in_rps_plus() -> None:
         ("liars-dice(dice=0)", r"at least one die .* not dice=0, faces=6"),
         ("liars-dice(faces=1)", r"at least two faces, not dice=1, faces=1"),
         ("goofspiel(cards=0)", r"at least one card each, not cards=0"),
-        ("goofspiel(order=sideways)", r"order is one of descending, ascending, random, not 'side"),
-        ("goofspiel(returns=money)", r"returns is one of win-loss, points, not 'money'"),
+        (
+            "goofspiel(order=sideways)",
+            r"order must be one of descending, ascending, random, not 'side",
+        ),
+        ("goofspiel(returns=money)", r"returns must be one of win-loss, points, not 'money'"),
         ("random(depth=1)", r"depth must be from 2 to 12, not 1"),
     ],
 )

@@ -85,8 +85,8 @@ def test_a_smaller_game_takes_bets_it_does_not_list() -> None:
 @pytest.mark.parametrize(
     ("moves", "sentence"),
     [
-        (("r11", "r12"), "Nobody can raise after 'r11': a player has no chips for it"),
-        (("r4", "r6"), "After 'r4' a raise goes to between 8 and 11 chips, not to 6"),
+        (("r11", "r12"), "Nobody can raise after 'r11': one of the players has no chips left"),
+        (("r4", "r6"), "After 'r4' a raise must be to a total between 8 and 11 chips, not to 6"),
         (("r12",), "between 1 and 11 chips, not to 12"),
         (("f",), "There is no bet to fold to"),
         (("call",), "There is no action 'call'"),

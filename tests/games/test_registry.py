@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
@@ -127,7 +128,7 @@ def plugin(monkeypatch: pytest.MonkeyPatch, *points: tuple[str, str]) -> None:
     def entry_points(group: str) -> EntryPoints:
         return found.select(group=group)
 
-    monkeypatch.setattr(games, "entry_points", entry_points)
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
 
 
 def test_plugins(monkeypatch: pytest.MonkeyPatch) -> None:

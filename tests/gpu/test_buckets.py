@@ -427,7 +427,7 @@ def test_copies_are_of_the_kind_that_is_played() -> None:
 def test_a_last_street_in_buckets_stays_on_the_device() -> None:
     tree = compiled("turn")
     buckets = Buckets.lossless(tree, ["river"])
-    with pytest.raises(sg.SubgameError, match="is placed on the device"):
+    with pytest.raises(sg.SubgameError, match="must be on the device"):
         TorchRangeEngine(tree, "cpu", buckets=buckets, placement="host")
     need = TorchRangeEngine(tree, "cpu", buckets=buckets).estimate().device
     assert TorchRangeEngine(tree, "cpu", buckets=buckets, memory_limit=need).placement == "device"
@@ -437,5 +437,5 @@ def test_a_last_street_in_buckets_stays_on_the_device() -> None:
     stage = outside.stage(tree.streets, buckets=buckets)
     assert (outside.placement, stage.placement, stage.estimate().device) == ("host", "device", need)
     assert isinstance(stage.regrets(0).regret.blocks[-1], Bucketed)
-    with pytest.raises(sg.SubgameError, match="is placed on the device"):
+    with pytest.raises(sg.SubgameError, match="must be on the device"):
         outside.stage(tree.streets, buckets=buckets, placement="host")

@@ -224,8 +224,8 @@ def test_other_files_and_trees_are_refused(tmp_path: Path) -> None:
         Endgame.of(sg.Strategy.uniform(whole))
 
 
-def test_memory_is_two_numbers_per_action_and_hand_or_three() -> None:
+def test_memory_is_three_numbers_per_action_and_hand_or_four() -> None:
     tree = compiled(RIVER)
     numbers = tree.stored(0) + tree.stored(1)
-    assert memory_needed(tree, "dcfr") == tree.nbytes + 8 * numbers
-    assert memory_needed(tree, "pcfr+") == tree.nbytes + 12 * numbers
+    assert memory_needed(tree, "dcfr") == tree.nbytes + 12 * numbers
+    assert memory_needed(tree, "pcfr+") == tree.nbytes + 16 * numbers

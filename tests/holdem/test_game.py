@@ -28,13 +28,12 @@ from subgame.games.holdem import (
     Holdem,
     NoLimit,
     Range,
-    count_boards,
-    count_nodes,
     endgame,
     hunl,
     nlfh,
     nlth,
 )
+from subgame.games.holdem.counts import count_boards, count_nodes
 from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.isomorphism import card_permutations
@@ -325,7 +324,7 @@ def test_play_may_start_in_the_middle() -> None:
     assert state.information_state(1) == "7d7c | Qs Jh 2h | r300c/r400"
     with pytest.raises(SubgameError, match="On the flop the board has 3 cards; 'QsJh' has 2"):
         Holdem(rules, game.bets, board[:2], game.ranges, first=first)
-    with pytest.raises(SubgameError, match="has other rules than the game"):
+    with pytest.raises(SubgameError, match="rules that differ from those of the game"):
         Holdem(NoLimit(blinds=(1, 2)), game.bets, board, game.ranges, first=first)
 
 
@@ -412,7 +411,7 @@ def test_counts_of_boards(board: str) -> None:
     [
         ({"board": "Qs Jx 2h"}, r"In the board 'Qs Jx 2h', at 'Jx' .*: there is no suit 'x'"),
         ({"board": "Qs Jh Qs"}, "at 'Qs' .*: this card was already given"),
-        ({"board": (43, 38, 43)}, r"The cards \[43, 38, 43\] contain one card twice"),
+        ({"board": (43, 38, 43)}, r"The cards \[43, 38, 43\] contain a card twice"),
         ({"board": (43, 38, 52)}, "Card 52 is not in this deck"),
         ({"board": "Qs Jh"}, "A board has 3, 4 or 5 cards; 'Qs Jh' has 2"),
         ({"board": "Qs Jh 2h 3h 4h 5h"}, "A board has 3, 4 or 5 cards; .* has 6"),
@@ -425,9 +424,9 @@ def test_counts_of_boards(board: str) -> None:
         ({"pot": "100"}, "The pot must be a whole number of chips, not '100'"),
         (
             {"stacks": 5},
-            "A stack of 5 chips is below the least bet of 10 chips, so there is nothing",
+            "A stack of 5 chips is below the smallest bet of 10 chips, so there is nothing",
         ),
-        ({"stacks": (900, 0)}, "A stack of 0 chips is below the least bet"),
+        ({"stacks": (900, 0)}, "A stack of 0 chips is below the smallest bet"),
         ({"stacks": float("nan")}, "The stack must be a whole number of chips, not nan"),
         ({"stacks": (1, 2, 3)}, "There are two players, so two stacks are expected, not 3"),
         ({"ranges": ("AA",)}, "There are two players, so two ranges are expected, not 1"),

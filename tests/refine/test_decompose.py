@@ -16,6 +16,7 @@ from subgame.refine.payoffs import Trunk
 from subgame.refine.programs import program
 from subgame.refine.subgame import sequence_subgames
 from subgame.solve.cfr import Cfr
+from subgame.tree.files import read_tensors, write_tensors
 
 AT = "after round 1"
 
@@ -88,6 +89,30 @@ def test_compact_storage_forgets_and_recovers(equilibrium: sg.Strategy, tmp_path
         bound += kept.error_bound(subgame, before, 2 * max(again.gaps))
     assert after <= bound
     assert after < 1e-3
+
+
+def test_damaged_files_are_refused(equilibrium: sg.Strategy, tmp_path: Path) -> None:
+    """Edited by hand: numbers missing, too many, not finite, or no probabilities."""
+    kept, path = sg.compact(tree_of("leduc"), equilibrium, at=AT), tmp_path / "kept.safetensors"
+    kept.save(path)
+    header, tensors = read_tensors(path)
+    whole = {name: np.array(values) for name, values in tensors.items()}
+    for name, values in (
+        ("values0.0", None),
+        ("values1.2", np.full_like(whole["values1.2"], np.nan)),
+        ("trunk0", 2 * whole["trunk0"]),
+        ("trunk1", whole["trunk1"][:3]),
+    ):
+        bad = {**whole, name: values}
+        write_tensors(path, {key: each for key, each in bad.items() if each is not None}, header)
+        with pytest.raises(sg.SubgameError, match=r"kept.safetensors is damaged\."):
+            sg.Compact.load(path, kept.trunk)
+    write_tensors(path, whole, {**header, "subgames": "3"})
+    with pytest.raises(sg.SubgameError, match=r"damaged\. It lacks values of some of 5 subgames"):
+        sg.Compact.load(path, kept.trunk)
+    write_tensors(path, {**whole, "values0.0": whole["values0.0"][:1]}, header)
+    with pytest.raises(sg.SubgameError, match="There must be 6 values at the roots of"):
+        next(iter(map(sg.Compact.load(path, kept.trunk).reconstruct, kept.subgames())))
 
 
 def test_compact_refuses_what_it_cannot_do(equilibrium: sg.Strategy) -> None:

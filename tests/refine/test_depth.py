@@ -373,7 +373,7 @@ def test_errors_are_sentences() -> None:
 
     calls: dict[str, Callable[[], object]] = {
         "was made for": lambda: depth_limited(tree, other, at="b"),
-        "A blueprint is a Strategy": lambda: depth_limited(tree, None, at="b"),
+        "The blueprint must be a Strategy": lambda: depth_limited(tree, None, at="b"),
         "0 or 1, not 2": lambda: depth_limited(tree, uniform, at="b", player=2),
         "pass them as own=": lambda: depth_limited(
             tree, uniform, at="b", player=1, continuations=hers
@@ -401,7 +401,7 @@ def test_errors_are_sentences() -> None:
         "at least one continuation": lambda: sg.Continuations.of([], 1),
         "different trees": lambda: sg.Continuations.of([uniform, other], 1),
         "2 names": lambda: sg.Continuations.of(uniform, 1, ["a", "b"]),
-        "shortened from the end": lambda: hers[1:],
+        "Only the first continuations": lambda: hers[1:],
         "keeps no histories": lambda: sg.solve(limited, "mccfr(sampling=external)", iterations=1),
     }
     for match, call in calls.items():

@@ -248,11 +248,11 @@ def _positive(given: Any) -> Any:
             {"Heads Play": 0.5, "Tail Play": 1.0},
             r"root infoset of player 0 in 'Play' called 'Tail Play'; did you mean 'Tails Play'\?",
         ),
-        ([0.5, float("nan")], "of a root infoset is a number, not"),
-        ([0.5, float("inf")], "of a root infoset is a number, not"),
-        (["much", "little"], "of a root infoset is a number, not"),
-        (float("nan"), "of a root infoset is a number, not"),
-        ({"Heads Play": 0.5, "Tails Play": None}, "of a root infoset is a number, not"),
+        ([0.5, float("nan")], "of a root infoset must be a number, not"),
+        ([0.5, float("inf")], "of a root infoset must be a number, not"),
+        (["much", "little"], "of a root infoset must be a number, not"),
+        (float("nan"), "of a root infoset must be a number, not"),
+        ({"Heads Play": 0.5, "Tails Play": None}, "of a root infoset must be a number, not"),
     ],
 )
 def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
@@ -261,7 +261,7 @@ def test_vectors_that_are_refused(what: str, given: Any, sentence: str) -> None:
 
 
 def test_more_that_is_refused() -> None:
-    with pytest.raises(sg.SubgameError, match="An uncertainty is at least 0, not -1"):
+    with pytest.raises(sg.SubgameError, match="The uncertainty must be at least 0, not -1"):
         coin_toss("distributional", uncertainty=[1.0, -1.0])
     with pytest.raises(sg.SubgameError, match=r"no gap to reach\. Give a number of iterations"):
         coin_toss("distributional", gap=1e-3)
@@ -325,14 +325,70 @@ def test_techniques_by_a_wrong_name(name: str, near: str) -> None:
         (lambda: sg.Distributional("hedgee"), r"form called 'hedgee'; did you mean 'hedge'\?"),  # type: ignore[arg-type]
         (lambda: sg.Gadget("mine", "open"), "There is no entry called 'open'"),  # type: ignore[arg-type]
         (lambda: sg.Resolve(gifts="low"), r"gifts called 'low'; did you mean 'lower'\?"),
-        (lambda: sg.Estimate(sg.Unsafe(), keep_safe=True), "cannot keep Resolve's conditions"),
-        (lambda: sg.Distributional(keep_safe=True), "cannot keep Resolve's conditions"),
+        (lambda: sg.Estimate(sg.Unsafe(), keep_safe=True), "cannot be combined with keep_safe"),
+        (lambda: sg.Distributional(keep_safe=True), "cannot be combined with keep_safe"),
         (
             lambda: sg.Estimate(sg.Resolve(refined=0.1), keep_safe=True),
-            "refined and keep_safe cannot be had together",
+            "refined and keep_safe cannot be combined",
         ),
     ],
 )
 def test_gadgets_that_are_refused(make: Any, sentence: str) -> None:
     with pytest.raises(sg.SubgameError, match=sentence):
         make()
+
+
+SAFE = [
+    sg.Resolve(),
+    sg.Maxmargin(),
+    sg.ReachResolve(),
+    sg.ReachMaxmargin(scale=0.5),
+    sg.Estimate(sg.Maxmargin(), keep_safe=True),
+]
+NOT_SAFE = {
+    "enter otherwise": sg.Unsafe(),
+    "are estimates": sg.Estimate(),
+    "are random": sg.Distributional(estimate=False),
+    "not split": sg.ReachResolve(split=False),
+    "multiplied by 2": sg.ReachMaxmargin(scale=2),
+    "gifts are estimates": sg.ReachMaxmargin(gifts="estimated"),
+    "is your own": sg.Gadget("mine"),
+}
+
+
+@pytest.mark.parametrize("gadget", SAFE, ids=lambda gadget: gadget.name)
+def test_what_safe_techniques_promise(gadget: sg.Gadget) -> None:
+    assert gadget.is_safe
+    assert "no more than before" in gadget.promise
+
+
+@pytest.mark.parametrize("why", NOT_SAFE)
+def test_what_the_others_do_not_promise(why: str) -> None:
+    """The margin counts gifts; where they are not there to be given back, it says nothing."""
+    gadget = NOT_SAFE[why]
+    assert not gadget.is_safe
+    assert why in gadget.promise
+    assert "no more than before" not in gadget.promise
+    assert ("though no margin is below 0" in gadget.promise) == (gadget.gifts != "none")
+
+
+def test_the_table_says_one_thing_about_gifts() -> None:
+    """Reach-Maxmargin gives back the whole gift, which is no growth; not split it may be one."""
+    tree = sg.compile(sg.games.load("coin-toss-two"))
+    told = {}
+    for split in (True, False):
+        found = sg.refine(
+            tree,
+            sg.blueprint(tree, "paper"),
+            at=["Play S1", "Play S2"],
+            technique=sg.ReachMaxmargin(split=split),
+            schedule="lp",
+            player=1,
+        )
+        assert (found.parts[0].values - found.parts[0].cbv).max() > 0.1
+        assert found.margin > 0.1
+        told[split] = found
+    assert told[True].bound == 0
+    assert "grown by at most 0\n" in told[True].text()
+    assert told[False].bound > 0.1
+    assert "Nothing is guaranteed: gifts are not split" in told[False].text()

@@ -76,7 +76,7 @@ def test_both_players_networks_come_back(tmp_path: Path) -> None:
 def test_one_player_alone(tmp_path: Path) -> None:
     trained(1).save(tmp_path / "one.safetensors")
     assert list(sg.load_leaf_networks(tmp_path / "one.safetensors", tree_of("leduc-ranks"))) == [1]
-    with pytest.raises(sg.SubgameError, match="one leaf network for each player"):
+    with pytest.raises(sg.SubgameError, match="must contain one or two leaf networks"):
         sg.save_leaf_networks([trained(1), trained(1)], tmp_path / "two.safetensors")
 
 
@@ -181,7 +181,7 @@ def test_files_for_other_trees_and_damaged_files(tmp_path: Path) -> None:
         with pytest.raises(sg.SubgameError, match="is a damaged leaf network"):
             sg.load_leaf_networks(file, tree)
     write_tensors(file, whole, {k: v for k, v in header.items() if k != "network0"})
-    with pytest.raises(sg.SubgameError, match="holds no leaf network"):
+    with pytest.raises(sg.SubgameError, match="contains no leaf network"):
         sg.load_leaf_networks(file, tree)
 
 

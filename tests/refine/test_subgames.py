@@ -153,9 +153,9 @@ def test_a_function_that_chooses_what_a_frontier_does() -> None:
         ("kuhn", 9, "Public states are numbered 0 to 8, not 9"),
         ("kuhn", -1, "Public states are numbered 0 to 8, not -1"),
         ("kuhn", [], "The frontier is empty: name at least one"),
-        ("kuhn", 1.5, "A frontier is named, numbered or chosen by a function, not 1.5"),
-        ("kuhn", None, "A frontier is named, numbered or chosen by a function, not None"),
-        ("kuhn", lambda state: False, "answers true nowhere, so there is no subgame"),
+        ("kuhn", 1.5, "A frontier must be a name, a number or a function, not 1.5"),
+        ("kuhn", None, "A frontier must be a name, a number or a function, not None"),
+        ("kuhn", lambda state: False, "is true at no public state, so there is no subgame"),
     ],
 )
 def test_refused(name: str, at: Any, sentence: str) -> None:
@@ -176,7 +176,9 @@ def test_a_function_that_leaks_is_refused_by_name() -> None:
     def kings(state: Any) -> bool:  # player 0 holds a king: player 0 can tell, player 1 cannot
         return bool(state.information_state(0).startswith("K") and state.public_state() == "b")
 
-    with pytest.raises(sg.SubgameError, match="is not closed: in 'Jb' player 1 cannot tell"):
+    with pytest.raises(
+        sg.SubgameError, match="must contain whole infosets: in 'Jb' player 1 cannot tell"
+    ):
         sg.cut(tree_of("kuhn"), kings)
 
 

@@ -276,5 +276,5 @@ def test_games_that_do_not_fit_are_refused() -> None:
     with pytest.raises(sg.SubgameError, match="does not say how large its bets are"):
         translate(kuhn, sg.Strategy.uniform(kuhn))
     leduc = tree(LEDUC.format("all"))
-    with pytest.raises(sg.SubgameError, match="is no smaller version of the game: 'J' cannot"):
+    with pytest.raises(sg.SubgameError, match="is not a smaller version of the game: 'J' cannot"):
         translate(leduc, blueprint(KUHN.format("fcpa")))

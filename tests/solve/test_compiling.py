@@ -162,3 +162,37 @@ def test_our_kernels_use_that_cache() -> None:
                 assert isinstance(each._cache, compiling.LenientCache)
                 found += 1
     assert found > 20
+
+
+HELPED = """
+import numba
+from pathlib import Path
+from subgame.engines.numba import compiling
+
+compiling.watch()
+helper = compiling.Helper("from pathlib import Path; Path({file!r}).write_text('done')")
+scope = {{"__name__": {module!r}}}
+exec("def f(x):\\n    return x + 1", scope)
+numba.njit(scope["f"])(1)
+helper.wait()
+print(Path({file!r}).exists())
+"""
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a helper needs a second core")
+@pytest.mark.parametrize(("module", "helps"), [("subgame.one", "True"), ("mine", "False")])
+def test_a_helper_starts_with_the_first_of_our_kernels(
+    tmp_path: Path, module: str, helps: str
+) -> None:
+    script = HELPED.format(file=str(tmp_path / "done"), module=module)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.strip() == helps, done.stderr
+
+
+def test_numba_is_loaded_without_linear_algebra_which_others_can_still_import() -> None:
+    script = (
+        "import sys\nfrom subgame.engines.numba.compiling import load_numba\nload_numba()\n"
+        "assert 'numba' in sys.modules and 'scipy.linalg' not in sys.modules\n"
+        "import scipy.linalg\nassert scipy.linalg.norm([3.0, 4.0]) == 5.0"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -225,7 +225,7 @@ def test_progress_and_the_memory_limit() -> None:
     assert seen[-1] == len(tree.units)
     needed = 8 * sum(tree.stored(p) for p in (0, 1))
     compile_range_tree(game, memory_limit=needed)
-    with pytest.raises(sg.MemoryLimitError, match="needs more than"):
+    with pytest.raises(sg.MemoryLimitError, match="over the limit of"):
         compile_range_tree(game, memory_limit=needed - 1)
 
 

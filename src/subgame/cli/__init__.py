@@ -11,44 +11,75 @@ import inspect
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from subgame import _interrupt
-from subgame.cli.bench import bench_command
-from subgame.cli.demo import demo_command
-from subgame.cli.endgame import endgame_command
-from subgame.cli.exploit import exploit_command
-from subgame.cli.games import games_command
-from subgame.cli.limit import limit_command
-from subgame.cli.refine import refine_command
-from subgame.cli.reproduce import reproduce_command
-from subgame.cli.solve import solve_command
-from subgame.cli.train import train_command
-from subgame.errors import ArgumentError, SubgameError, did_you_mean, nearest, printable
+from subgame.errors import (
+    ArgumentError,
+    NotSavedWarning,
+    SubgameError,
+    did_you_mean,
+    nearest,
+    printable,
+)
 
 __all__ = ["app", "main"]
 
 LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
+LONGEST_LINE = 2000
+"""Letters of the longest message."""
 
 # Typer brings its own copy of Click or uses the one installed, depending on its version; the base
 # of its BadParameter is the right UsageError in both.
 UsageError = cast("type[Exception]", typer.BadParameter.__base__)
+_show_warning = warnings.showwarning
 
 
 class NoResultError(Exception):
     """Ctrl-C was pressed before there was a result."""
 
 
+COMMANDS = {
+    "games": "List the games with their parameters and defaults.",
+    "solve": "Solve a game and measure how exploitable the strategy is.",
+    "exploit": "Measure exactly what a best response wins against a strategy.",
+    "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
+    "refine": "Improve a strategy by solving its subgames again.",
+    "limit": "Solve a game down to a depth limit.",
+    "train": "Train networks for the values at a depth limit, one per player.",
+    "reproduce": "Reproduce an experiment of a paper and compare the figures.",
+    "demo": "Show what subgame does, in about a minute.",
+    "bench": "Measure the speed of this package and compare it with others.",
+}
+"""The first sentence of each command's help. A command's module is imported when it is called."""
+
+
 class Commands(TyperGroup):
     """The group of commands, with its own messages for an unknown command and for Ctrl-C."""
 
+    listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if self.listing else load(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.listing = True
+        super().format_help(ctx, formatter)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
             raise did_you_mean("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -99,20 +130,12 @@ def flowing(text: str) -> str:
     return "\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "games": games_command,
-    "solve": solve_command,
-    "exploit": exploit_command,
-    "endgame": endgame_command,
-    "refine": refine_command,
-    "limit": limit_command,
-    "train": train_command,
-    "reproduce": reproduce_command,
-    "demo": demo_command,
-    "bench": bench_command,
-}
-for _name, _command in COMMANDS.items():
-    app.command(_name, help=flowing(_command.__doc__ or ""))(_command)
+def load(name: str) -> Any:
+    """A command by its name, as Typer runs it."""
+    function = getattr(import_module(f"subgame.cli.{name}"), f"{name}_command")
+    alone = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    alone.command(name, help=flowing(function.__doc__))(function)
+    return typer.main.get_command(alone)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -121,6 +144,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # for characters a terminal lacks
     words = list(sys.argv[1:] if args is None else args)
+    warnings.showwarning = _warn
     try:
         _interrupt.release()
         code = app(words or ["--help"], prog_name="subgame", standalone_mode=False)
@@ -145,10 +169,21 @@ def main(args: Sequence[str] | None = None) -> int:
         return _fail("There is not enough memory. --memory-limit refuses games that need too much.")
 
 
+def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Our own warnings as one line on stderr, all others as Python shows them."""
+    if issubclass(category, NotSavedWarning):
+        _fail(str(message))
+    else:
+        _show_warning(message, category, *where, **more)
+
+
 def _fail(sentence: str, code: int = 2) -> int:
     """One line on stderr, in which long words are shortened and nothing controls the terminal."""
     words = [word if len(word) <= LONGEST else _shorter(word) for word in sentence.split()]
-    print(printable(" ".join(words)), file=sys.stderr)
+    line = printable(" ".join(words))
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+    print(line, file=sys.stderr)
     return code
 
 

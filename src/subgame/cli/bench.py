@@ -7,14 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from subgame.cli.common import JsonOption, emit, option, stderr, stdout
+from subgame.cli.common import JsonOption, announce, emit, option, stderr, stdout
 from subgame.errors import did_you_mean
+
+TAKES = {
+    "games": ("about 20 minutes", "about three minutes"),
+    "holdem": ("about ten minutes", "about a minute"),
+    "startup": ("about ten minutes, most of it the installations", "about two minutes"),
+}
+"""How long each benchmark takes, in full and quick."""
 
 
 def bench_command(
     what: Annotated[
         str,
-        typer.Argument(metavar="[games|holdem]", help="Small games or hold'em endgames."),
+        typer.Argument(
+            metavar="[games|holdem|startup]",
+            help="Small games, hold'em endgames, or how fast the command itself starts.",
+        ),
     ] = "games",
     only: Annotated[str | None, option("NAME", "Run only this benchmark.")] = None,
     quick: Annotated[
@@ -25,7 +35,8 @@ def bench_command(
     """Measure the speed of this package and compare it with others.
 
     Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
-    are compared with recorded figures of postflop-solver.
+    are compared with recorded figures of postflop-solver. The startup is compared with an older
+    version.
 
     [bold]Examples[/]
 
@@ -36,26 +47,34 @@ def bench_command(
     subgame bench holdem --only turn
 
     subgame bench holdem --only nlfh
+
+    subgame bench startup
     """
     from subgame.bench import holdem as bench_holdem
     from subgame.bench import small_games as bench
+    from subgame.bench import startup as bench_startup
     from subgame.solve.solver import whole_solves
 
+    if what not in TAKES:
+        raise did_you_mean("benchmark", what, TAKES)
+    if only is None:
+        full, short = TAKES[what]
+        longer = "" if quick else f" With --quick it takes {short}."
+        announce(f"This takes {short if quick else full}.{longer}")
     console = stderr()
 
     def progress(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
-    if what == "holdem":
-        with whole_solves():
-            found = bench_holdem.run(only=only, quick=quick, progress=progress)
-        if json:
-            emit({**_made_by("holdem", only, quick), **found})
-        else:
-            stdout().print(bench_holdem.table(found))
-        return
     if what != "games":
-        raise did_you_mean("benchmark", what, ("games", "holdem"))
+        module = bench_holdem if what == "holdem" else bench_startup
+        with whole_solves():
+            found = module.run(only=only, quick=quick, progress=progress)
+        if json:
+            emit({**_made_by(what, only, quick), **found})
+        else:
+            stdout().print(module.table(found))
+        return
     with whole_solves():
         rows = bench.run(only=only, quick=quick, progress=progress)
     if json:

@@ -1,4 +1,4 @@
-"""``subgame demo``: show what the package does, in under two minutes.
+"""``subgame demo``: show what the package does, in about a minute.
 
 The body is a list of sections. To add one, write a function that takes a `Meter` and returns a
 `Section`, and put it into `SECTIONS`.
@@ -17,15 +17,15 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
-    Meter,
+    announce,
     emit,
     next_steps,
     number_text,
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
+from subgame.cli.progress import Meter, warm_up
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
@@ -53,7 +53,7 @@ class Section:
 
 
 def demo_command(json: JsonOption = False) -> None:
-    """Show what subgame does, in under two minutes.
+    """Show what subgame does, in about a minute.
 
     The demo solves Kuhn and Leduc poker with every schedule and exactly, evaluates strategies, and
     improves one in its subgames.
@@ -61,6 +61,7 @@ def demo_command(json: JsonOption = False) -> None:
     from subgame.solve.solver import whole_solves
 
     console, began = stdout(), time.perf_counter()
+    announce("The demo takes about 20 seconds, and a minute the first time.")
     rows: dict[str, Any] = {}
     for number, make in enumerate(SECTIONS, 1):
         with Meter("the demo") as meter, whole_solves():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -13,22 +14,20 @@ import typer
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
-    Meter,
     check_device,
     check_least,
-    check_range_schedule,
     check_saved,
     complete_device,
     emit,
     iterations_text,
     option,
-    range_memory,
+    save_files,
     stdout,
-    warm_up_ranges,
 )
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
-from subgame.cli.options import grouped, written
+from subgame.cli.options import grouped
+from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
@@ -243,7 +242,7 @@ def endgame_command(
     if json:
         emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
     else:
-        shown.print(stdout(), Line.of(context), out)
+        shown.print(stdout(), Line.of(context), None if shown.failure else out)
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -308,7 +307,7 @@ class Job:
     def checked(cls, game: Holdem, line: str | None, solving: Solving) -> Self:
         """Check everything before the boards are dealt."""
         from subgame.solve.endgame import BYTES, follow_line
-        from subgame.solve.solver import Limits
+        from subgame.solve.limits import Limits
 
         follow_line(game, line or "")
         if solving.storage not in BYTES:
@@ -345,23 +344,28 @@ class Job:
                 storage=how.storage,
                 progress=_progress(meter, tree),
             )
-            failure = written((out, lambda path: save(result.strategy, path)))
+            failure = save_files((out, partial(save, result.strategy)))
             meter.update("Computing EV and equity")
             solved = Endgame.of(result.strategy, how.threads, how.device)
         return Shown.of_result(result, solved, needed, self.line, failure)
 
 
 def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
-    import subgame as sg
-    from subgame.memory import parse_bytes
+    from subgame.memory import Allowance
     from subgame.solve.endgame import BYTES
-    from subgame.tree.ranges.tree import range_tree
+    from subgame.tree.ranges.tree import compile_range_tree
 
     def dealt(boards: int) -> None:
-        meter.update("Dealing the boards", f"{boards:,} boards")
+        what = "Dealing the boards" if boards else "Counting the betting"
+        meter.update(what, f"{boards:,} boards" if boards else "")
 
-    limit = parse_bytes(how.memory_limit) * BYTES["float32"] / BYTES[how.storage]
-    return range_tree(sg.compile(game, memory_limit=limit, merge=how.merge, progress=dealt))
+    return compile_range_tree(
+        game,
+        memory_limit=Allowance.of(how.memory_limit, host=how.device == "cpu"),
+        number=BYTES[how.storage],
+        merge=how.merge,
+        progress=dealt,
+    )
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:

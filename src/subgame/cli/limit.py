@@ -17,17 +17,15 @@ from subgame.cli.common import (
     SAVED,
     GameArgument,
     MemoryOption,
-    Meter,
     check_least,
     check_player,
     check_readable,
     check_saved,
-    compile_game,
     emit,
     load_game,
     option,
+    save_files,
     stdout,
-    warm_up,
 )
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
@@ -38,12 +36,12 @@ from subgame.cli.options import (
     Stop,
     check_exact,
     grouped,
-    written,
 )
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
+from subgame.cli.refine_view import not_saved
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -146,6 +144,8 @@ class Leaves:
         if self.network is None and self.leaves not in LEAVES:
             raise did_you_mean("kind of leaf values", self.leaves, [*LEAVES, "FILE.safetensors"])
         if self.network is not None:
+            from subgame.refine.depth.leaf_network import SAVED as SAVED_NETWORKS
+
             check_readable("--leaves", self.network, SAVED_NETWORKS)
             for option in ("continuations", "count"):
                 if getattr(where, option) is not None:
@@ -158,6 +158,20 @@ class Leaves:
         check_least("rollouts", self.rollouts, LEAST_ROLLOUTS)
         if not 0 <= self.penalty < math.inf:
             raise ArgumentError("penalty", f"must be a number of at least 0, not {self.penalty:g}.")
+
+
+@dataclass(frozen=True)
+class LimitOutput(Output):
+    """What is written, and whether also if it is worse than the blueprint."""
+
+    allow_worse: Annotated[
+        bool,
+        option(
+            None,
+            "Save the strategy even if it is more exploitable than before.",
+            name="--allow-worse",
+        ),
+    ] = False
 
 
 @grouped
@@ -183,7 +197,7 @@ def limit_command(
         ),
     ] = False,
     memory_limit: MemoryOption = "8GiB",
-    output: Output,
+    output: LimitOutput,
 ) -> None:
     """Solve a game down to a depth limit.
 
@@ -251,10 +265,13 @@ def limit_command(
                 for p in limit.players
             ]
         found = Found.of(limit, solved, best_below, meter, began)
-    out, failure = output.out, written((output.out, found.strategy.save))
+    refused = None
+    if output.out is not None and found.is_worse and not output.allow_worse:
+        refused = not_saved(output.out, "depth-limited solving", found.before, found.after)
+    failure = save_files((None if refused else output.out, found.strategy.save)) or refused
+    out = None if failure else output.out
     if output.json:
-        saved = {"out": str(out)} if out is not None and not failure else {}
-        emit(found.as_dict(leaves.leaves) | saved)
+        emit(found.as_dict(leaves.leaves) | ({} if out is None else {"out": str(out)}))
     else:
         show(stdout(), found, Line.of(context), leaves.leaves, out)
     if failure:
@@ -277,7 +294,7 @@ def refuse_holdem(rules: Game) -> None:
 
 def _check_schedule(schedule: str, stop: Stop) -> None:
     """Check how to solve before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     if schedule.strip().lower() == "lp":
         check_exact(vars(stop))

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     SAVED,
-    Meter,
     next_steps,
     number_text,
     one_line,
@@ -24,6 +23,7 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
+from subgame.cli.progress import Meter
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
@@ -98,6 +98,13 @@ class Found:
             best = -sum(kept) / 2
         took = time.perf_counter() - began
         return cls(limit, solved, strategy, before, after, best, took)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a best response wins more than before, beyond rounding."""
+        from subgame.refine.refine import ROUNDING
+
+        return self.after.mean > self.before.mean + ROUNDING * sum(map(abs, self.before.per_seat))
 
     @property
     def error(self) -> float:

@@ -20,10 +20,12 @@ from subgame.cli.common import (
     MemoryOption,
     SecondsOption,
     StrategyArgument,
+    check_picture,
     check_readable,
     check_saved,
     check_writable,
     option,
+    picture,
 )
 from subgame.errors import SubgameError
 
@@ -165,34 +167,8 @@ class Plotted:
                     f"{one} and {two} name the same file, {a}; give two different files."
                 )
         check_saved("--out", self.out)
-        if self.plot is not None:
-            from matplotlib.backend_bases import FigureCanvasBase
+        check_picture("--plot", self.plot)
 
-            if self.plot.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
-                raise SubgameError(
-                    "--plot needs a file name that ends in .png, .svg or .pdf, not "
-                    f"{self.plot.name}."
-                )
-
-    def draw(self, path: Path, found: Any) -> None:
-        """Draw a result that has a method ``plot``."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(8, 4.5))
-        found.plot(figure.subplots())
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-
-
-def written(*files: tuple[Path | None, Callable[[Path], None]]) -> SubgameError | None:
-    """Write files; an error is returned, to be shown after the result, which must not be lost."""
-    from safetensors import SafetensorError
-
-    for path, write in files:
-        try:
-            if path is not None:
-                write(path)
-        except SubgameError as error:
-            return error
-        except (OSError, SafetensorError) as error:
-            return SubgameError(f"{path} could not be written: {error}.")
-    return None
+    def drawing(self, found: Any) -> Callable[[Path], None]:
+        """A function that draws a result that has a method ``plot``."""
+        return picture(found.plot, (8, 4.5), "constrained")

@@ -14,21 +14,16 @@ import typer
 from subgame.cli.common import (
     GAME_HELP,
     SAVED,
-    Meter,
     SecondsOption,
     check_device,
     check_least,
     check_player,
-    check_range_schedule,
-    compile_game,
     complete_game,
     emit,
     load_game,
     option,
-    range_memory,
+    save_files,
     stdout,
-    warm_up,
-    warm_up_ranges,
 )
 from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
@@ -39,9 +34,16 @@ from subgame.cli.options import (
     ThreadedPlace,
     check_exact,
     grouped,
-    written,
 )
-from subgame.cli.refine_view import show
+from subgame.cli.progress import (
+    Meter,
+    check_range_schedule,
+    compile_game,
+    range_memory,
+    warm_up,
+    warm_up_ranges,
+)
+from subgame.cli.refine_view import not_saved, show
 from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from subgame.tree.strategy import Strategy
 
 USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
-
 
 GameOrSpot = Annotated[
     str,
@@ -166,6 +167,21 @@ class GadgetStop:
     ] = None
 
 
+@dataclass(frozen=True)
+class RefineOutput(Plotted):
+    """What is written, and whether also if it is worse than the blueprint."""
+
+    allow_worse: Annotated[
+        bool,
+        option(
+            None,
+            "Play and save what was found even if it is more exploitable than before. Otherwise "
+            "safe techniques keep the blueprint there, and the others are not saved.",
+            name="--allow-worse",
+        ),
+    ] = False
+
+
 @grouped
 def refine_command(
     *,
@@ -195,14 +211,15 @@ def refine_command(
     stop: GadgetStop,
     player: PlayerOption = None,
     place: ThreadedPlace,
-    output: Plotted,
+    output: RefineOutput,
 ) -> None:
     """Improve a strategy by solving its subgames again.
 
     After a safe technique (resolve, maxmargin, reach-resolve, reach-maxmargin) a best response wins
-    no more than before. The unsafe, estimate and distributional techniques do not guarantee this,
-    but often do better. Each subgame is solved for 1,000 iterations unless --iterations, --seconds
-    or --gap is given.
+    no more than before: subgames that were not solved accurately enough to show this keep STRATEGY.
+    The unsafe, estimate and distributional techniques do not guarantee this, but often do better;
+    nor does --no-split or a --scale above 1. Each subgame is solved for 1,000 iterations unless
+    --iterations, --seconds or --gap is given.
 
     A hold'em spot saved by subgame endgame --out contains its game and its strategy: give only the
     file. It is refined at the root unless --at is given. The root infosets are the opponent's
@@ -270,6 +287,7 @@ def refine_command(
                     player=player,
                     device=place.device,
                     progress=_progress(meter, gadget),
+                    allow_worse=output.allow_worse,
                     **vars(stop),
                 )
             )
@@ -279,13 +297,16 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    save = partial(_save, found[0], spot)
-    failure = written((output.out, save), (output.plot, lambda path: output.draw(path, found[0])))
+    refused, first = None, found[0]
+    if output.out is not None and first.is_worse and not output.allow_worse:
+        refused = not_saved(output.out, first.technique.name, first.before, first.after)
+    saved = (None if refused else output.out, partial(_save, first, spot))
+    failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
         many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
         emit(found[0].as_dict() if len(gadgets) == 1 else many)
     else:
-        show(stdout(), found, rough, Line.of(context), output.out, spot)
+        show(stdout(), found, rough, Line.of(context), None if failure else output.out, spot)
     if failure:
         raise failure
     if any(part.stopped == "interrupted" for part in found[-1].parts):
@@ -295,7 +316,7 @@ def refine_command(
 # Before --------------------------------------------------------------------------------------
 def _check(gadget: Gadget, schedule: str | None, stop: GadgetStop) -> None:
     """Check everything before the game is compiled, which may take a while."""
-    from subgame.solve.solver import Limits
+    from subgame.solve.limits import Limits
 
     if schedule is not None and schedule.strip().lower() == "lp":
         check_exact(vars(stop))

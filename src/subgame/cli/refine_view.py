@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +24,8 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
+from subgame.errors import SubgameError
+from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
     from subgame.refine.refine import Part, Refinement
@@ -44,7 +45,7 @@ MEANING = (
     ("gift", "what the opponent gave up on the way here; reach techniques allow for it"),
     ("alternative", "what the gadget paid the opponent for not entering"),
     ("value", "what the opponent can win here now"),
-    ("margin", "cbv + gift - value; if no margin is below 0, the strategy is as safe as before"),
+    ("margin", "cbv + gift - value"),
 )
 OWN = ("--technique", "--split", "--scale", "--refined", "--form", "--keep-safe", "--out", "--plot")
 """Options that are not kept when another technique is suggested."""
@@ -71,8 +72,8 @@ def show(
         console.print(_by_technique(founds, pot), end="")
         told = (
             "Exploitability: what a best response wins, mean of both seats.\n"
-            "  Margin: how much less the opponent can win at a root infoset than before. Safe "
-            "techniques\n  leave no margin below 0."
+            "  Margin: how much less the opponent can win at a root infoset than before, gifts "
+            "included.\n  Kept: parts where a safe technique keeps the blueprint."
         )
         console.print(Text(f"  {told}", style="dim"))
     else:
@@ -109,6 +110,8 @@ def _summary(found: Refinement, pot: int) -> Table:
     )
     add("exploitability after", number_text(after), _share(after, pot), word)
     add("smallest margin", number_text(found.margin))
+    if found.technique.is_safe:
+        add("blueprint kept in", f"{len(found.kept)}", f"of {len(found.parts)} gadget games")
     add(
         "gadget games",
         f"{len(found.parts)}",
@@ -121,7 +124,7 @@ def _summary(found: Refinement, pot: int) -> Table:
 def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
     """A line for the strategy before, and one for each technique."""
     share = ["% of pot"] if pot else []
-    numbers = ["exploitability", *share, "smallest margin", "median", "time"]
+    numbers = ["exploitability", *share, "smallest margin", "median", "kept", "time"]
     shown = table("technique", *numbers, numbers=numbers)
     for column in shown.columns:
         column.no_wrap = True
@@ -129,6 +132,8 @@ def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
     def told(gap: Exploitability) -> list[str]:
         mean = max(gap.mean, 0.0)
         return [number_text(mean), *([f"{100 * mean / pot:.3g}"] if pot else [])]
+
+    import numpy as np
 
     shown.add_row(Text("before", "dim"), *told(founds[0].before), end_section=True)
     for found in founds:
@@ -140,6 +145,7 @@ def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
             *told(found.after),
             Text(number_text(found.margin), bad),
             f"{middle:.4g}",
+            f"{len(found.kept)}" if found.technique.is_safe else "",
             seconds_text(found.seconds),
         )
     return shown
@@ -159,13 +165,14 @@ def _infosets(console: Console, found: Refinement) -> None:
     console.print(shown, end="")
     if len(rows) > SHOWN:
         console.print(Text(f"  … and {len(rows) - SHOWN:,} with larger margins", style="dim"))
-    _explain(console)
+    _explain(console, found)
     console.print(_strategy(found))
 
 
-def _explain(console: Console) -> None:
+def _explain(console: Console, found: Refinement) -> None:
     for name, what in MEANING:
         console.print(Text(f"  {name:<12} {what}", style="dim"))
+    console.print(Text(f"  {found.technique.promise}", style="dim"))
 
 
 def _strategy(found: Refinement) -> Table:
@@ -222,13 +229,15 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
     console.print(shown, end="")
     told = "One hand for each pair of ranks; --json has them all. Net chips: EV less half the pot."
     console.print(Text(f"  {told}", style="dim"))
-    _explain(console)
+    _explain(console, found)
     if found.parts[0].subgame.name == "root":
         console.print(_frequencies(found, rough))
 
 
 def _quantiles(found: Refinement) -> Table:
     """Each gadget game's margins, those with the smallest first."""
+    import numpy as np
+
     marks = [f"{100 * q:g} %" if q != 0.5 else "median" for q in QUANTILES]
     numbers = ("hands", "below 0", "smallest", *marks, "largest")
     shown = table(
@@ -257,7 +266,7 @@ def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
 
 def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
     margins, seen = part.margins, set[str]()
-    order = np.argsort(sign * margins, kind="stable")
+    order = (sign * margins).argsort(kind="stable")
     for s in order[part.weight[order] > 0].tolist():
         ranks = part.infosets[s][0::2]  # a hand is named AhKd
         if ranks not in seen:
@@ -288,30 +297,30 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     return shown
 
 
+def not_saved(out: Path, what: str, before: float, after: float) -> SubgameError:
+    """The error for a strategy that is worse than the one before, and so was not saved."""
+    return SubgameError(
+        f"{out} was not saved, because {what} made the strategy more exploitable: {before:.4g} "
+        f"before, {after:.4g} after. Give --allow-worse to save it all the same."
+    )
+
+
 # Next steps ----------------------------------------------------------------------------------
 def _lead_on(
     console: Console, founds: Sequence[Refinement], line: Line, out: Path | None, spot: Path | None
 ) -> None:
     found = founds[0]
-    rough = [
-        each.technique.name
-        for each in founds
-        if each.technique.entry in ("leave", "choose")
-        and not each.technique.estimate
-        and each.after.mean > each.before.mean
-    ]
-    if rough:
-        told = (
-            f"{', '.join(rough)}: higher than before, because the gadget games are not solved "
-            "accurately enough. Use more --iterations or --seconds, or a smaller --gap."
-        )
-        console.print(Text(f"  {told}", style="yellow"))
+    for each in founds:
+        told = kept_text(each)
+        if told:
+            named = f"{each.technique.name}: " if len(founds) > 1 else ""
+            console.print(Text(f"  {named}{told}", "yellow"))
     if len(founds) > 1:
         best = min(founds, key=lambda each: each.after.mean).technique.name
         kept = line.again(f"--technique {best}", without=["--technique"])
         steps = [(kept, "show the best technique in full")]
     else:
-        kept = line.again()
+        kept = line.again(without=["--out"])
         other = "maxmargin" if found.technique.name != "maxmargin" else "reach-maxmargin"
         steps = [
             (line.again(f"--technique {name}", without=[*OWN, *left_out]), what)

@@ -11,15 +11,16 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
-    Meter,
+    announce,
     emit,
     next_steps,
     option,
+    save_files,
     stderr,
     stdout,
     table,
-    warm_up,
 )
+from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
 
 
@@ -76,6 +77,8 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
+    if not quick and budget is None:
+        announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
 
@@ -87,9 +90,12 @@ def reproduce_command(
         emit(report.as_dict())
     else:
         stdout().print(report.text(stdout().width), markup=False, end="", soft_wrap=True)
-    if out is not None:
-        for file in report.save(out):
-            stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    written: list[Path] = []
+    failure = save_files((out, lambda folder: written.extend(report.save(folder))))
+    for file in written:
+        stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
+    if failure:
+        raise failure
 
 
 def _check_folder(out: Path | None) -> None:

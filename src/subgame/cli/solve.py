@@ -16,9 +16,7 @@ from rich.text import Text
 
 from subgame.cli.common import (
     GameArgument,
-    Meter,
     check_device,
-    compile_game,
     emit,
     load_game,
     next_steps,
@@ -26,10 +24,10 @@ from subgame.cli.common import (
     one_line,
     option,
     row_text,
+    save_files,
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import (
@@ -39,8 +37,8 @@ from subgame.cli.options import (
     Stop,
     check_exact,
     grouped,
-    written,
 )
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.solve.schedule import NAMED, parse
 
 if TYPE_CHECKING:
@@ -127,7 +125,7 @@ def solve_command(
         rest = {"plot": output.plot, "seed": seed or None}
         check_exact(vars(stop) | vars(saving) | rest)
     else:
-        from subgame.solve.solver import Limits, check_seed
+        from subgame.solve.limits import Limits, check_seed
 
         parse(schedule)  # everything is checked before the game is compiled
         Limits(**vars(stop))
@@ -154,12 +152,10 @@ def solve_command(
                 **vars(stop),
                 **vars(saving),
             )
-    out = output.out
-    failure = written(
-        (out, result.strategy.save), (output.plot, lambda path: output.draw(path, result))
-    )
+    failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
+    out = None if failure else output.out
     if output.json:
-        emit(result.as_dict() | ({"out": str(out)} if out is not None and not failure else {}))
+        emit(result.as_dict() | ({} if out is None else {"out": str(out)}))
     else:
         _show(result, Line.of(context), saving.checkpoint, out)
     if failure:
@@ -245,7 +241,8 @@ def _lead_on(
         command = line.again(f"--resume {shlex.quote(str(checkpoint))}", without=["--resume"])
         steps.append((command, "continue this run"))
     if out is None:
-        steps.append((line.again("--out strategy.safetensors"), "save the strategy"))
+        saving = line.again("--out strategy.safetensors", without=["--out"])
+        steps.append((saving, "save the strategy"))
     else:
         evaluate = line.then("exploit", f"{game} {shlex.quote(str(out))}", keep=PLACE)
         steps.append((evaluate, "see where it loses most"))

@@ -19,22 +19,21 @@ from subgame.cli.common import (
     GameArgument,
     JsonOption,
     MemoryOption,
-    Meter,
     check_least,
     check_saved,
-    compile_game,
     emit,
     load_game,
     next_steps,
     option,
+    save_files,
     seconds_text,
     stdout,
     table,
-    warm_up,
 )
 from subgame.cli.limit import LEAST_ROLLOUTS, Limit, Where, refuse_holdem
 from subgame.cli.line import Line
 from subgame.cli.options import Given, grouped
+from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def train_command(
             "epochs": str(training.epochs),
             "layers": learning.layers,
         }
-        sg.save_leaf_networks(networks, out, notes)
+        failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
     took = time.perf_counter() - began
     if json:
         emit(
@@ -160,11 +159,13 @@ def train_command(
                 "layers": hidden,
                 "networks": [_told(each) for each in networks],
                 "seconds": took,
-                "out": str(out),
+                **({} if failure else {"out": str(out)}),
             }
         )
     else:
-        _show(stdout(), networks, tree.game, Line.of(context), out, took)
+        _show(stdout(), networks, tree.game, Line.of(context), None if failure else out, took)
+    if failure:
+        raise failure
 
 
 def _layers(text: str) -> list[int]:
@@ -205,7 +206,7 @@ def _show(
     networks: Sequence[LeafNetwork],
     game: str,
     line: Line,
-    out: Path,
+    out: Path | None,
     took: float,
 ) -> None:
     console.print(Text(f"{game}: values at a depth limit, learned from rollouts", style="bold"))
@@ -223,6 +224,8 @@ def _show(
     console.print(shown, end="")
     for name, what in MEANING[: 4 if kept else 3]:
         console.print(Text(f"  {name:<10} {what}", style="dim"))
+    if out is None:
+        return
     console.print(Text(f"  Saved as {out} after {seconds_text(took)}."))
     leaves, same = f"--leaves {shlex.quote(str(out))}", ["--blueprint", "--seed", "--memory-limit"]
     solve = line.then("limit", shlex.join(line.arguments), same, leaves)

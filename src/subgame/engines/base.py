@@ -1,4 +1,4 @@
-"""What all engines share: the operations that most of them have alike, and the names of devices."""
+"""What all engines share: the operations that most of them have alike."""
 
 from __future__ import annotations
 
@@ -11,15 +11,6 @@ from subgame.engines.contract import Array, Engine, Numbers, Regrets
 from subgame.errors import SubgameError
 
 Floats = NDArray[np.float64]
-CPU = "cpu"
-
-
-def no_device(name: str) -> SubgameError:
-    """The error for a name that is no device."""
-    return SubgameError(
-        f"There is no device '{name}'; the device must be cpu, cuda (a GPU; cuda:1 is the second) "
-        "or torch (the GPU's code, run on the CPU)."
-    )
 
 
 class EngineBase:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from subgame.engines.base import CPU, no_device
 from subgame.engines.contract import Engine
+from subgame.engines.devices import CPU, check_device
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.numba.sequence import NumbaSequenceEngine
 from subgame.errors import ArgumentError, SubgameError
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import sequence_tree
-
-DEVICES = ("cpu", "cuda", "torch")
 
 
 def engine(
@@ -49,15 +47,6 @@ def engine(
         found.set_threads(threads)
     made: Engine = found
     return made
-
-
-def check_device(device: str | None) -> str:
-    """The device's name; an error if there is no such device."""
-    name = CPU if device is None else str(device)
-    kind = name.partition(":")[0]
-    if name != CPU and kind not in DEVICES:
-        raise no_device(name)
-    return name
 
 
 def _made(tree: PublicTree, device: str, storage: str) -> Engine:

@@ -2,17 +2,20 @@
 
 After t iterations a sum is t times what an iteration adds. Rounded to nearest, float32 makes the
 same error of up to half of its last bit on every iteration, so that the relative error of an
-average grows with t. Two measures keep it at a few last bits however long a run is:
+average grows with t. Three measures keep it at some last bits however long a run is:
 
 - A factor close to 1 is applied as ``S <- S + (fade S + x)`` with ``fade = factor - 1``: the small
   product is not rounded to the last bit of S.
 - *Dither*: on every iteration a random number about the size of the last bit, relative to S, is
   added to `fade`. It decorrelates the rounding errors, and has no other effect: it multiplies all
-  numbers of an iteration by the same factor. The numbers are a low-discrepancy sequence, so that
-  the errors of t iterations add up to about log(t) last bits, not to sqrt(t).
+  numbers of an iteration by the same factor. The numbers are a low-discrepancy sequence, which
+  leaves a tenth of the error that independent random numbers leave.
+- Averages reach back over at most `WINDOW` iterations.
 """
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +29,16 @@ MIX = ((16, 0x21F0AAAD), (15, 0x735A2D97), (15, 1))
 """Shifts and factors of the hash that makes a random number of an index and an iteration. All are
 below 2^31, so that Triton takes them as 32-bit integers."""
 GOLDEN = (5**0.5 - 1) / 2
-LAST_BIT = 2.0**-24
-"""Half to one last bit of a float32 number, relative to the number."""
+DITHER = 1.5 * 2.0**-24
+"""The scale of dither: a factor of 1 + 2^-24 moves a float32 number by half to one last bit. Of the
+distributions and scales that we tried, this one leaves the least error after 100,000 iterations."""
+AHEAD = 256
+"""Iterations whose dither is computed at once."""
 WIDTH = 9
 """Columns of `dithered`."""
-WINDOW = 4096
-"""Iterations that an average in 16 bits reaches back, at most. What a later iteration adds to a
-longer one is so much less than the last bit that stochastic rounding adds more noise than news."""
+WINDOW = {"float32": 1 << 20, "int16": 1 << 12, "bfloat16": 1 << 12}
+"""Iterations that an average reaches back, at most. What one iteration adds to a longer one is so
+much less than the last bit that rounding adds more error than the iteration adds news."""
 RESOLUTION = {"float32": 1e-6, "int16": 1e-4, "bfloat16": 1e-3}
 """The least exploitability that each storage can hold, as a share of the pot."""
 
@@ -44,13 +50,29 @@ def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
     ``base S + (fade S + x)``: base and base of positive and negative regrets, 1 or 0, their two
     fades, and the fade of the average, whose base is 1.
     """
-    before = np.arange(begin - 1, begin - 1 + len(discounts), dtype=np.float64)
-    share = ((before + 0.5) * GOLDEN) % 1
-    dither = LAST_BIT * np.log(share / (1 - share))  # logistic: rounding errors then have mean 0
-    factors = discounts.copy()
-    if storage != "float32":
-        factors[:, 2] = np.minimum(factors[:, 2], 1 - 1 / WINDOW)
-    base = (factors >= 0.5).astype(np.float64)  # smaller factors lose nothing to rounding
-    base[:, 2] = 1
-    fade = factors - base + base * dither[:, None]
-    return np.column_stack([discounts, before, base[:, :2], fade])
+    block, at = divmod(begin - 1, AHEAD)
+    few = at + len(discounts) <= AHEAD
+    extra = _dither(block)[at : at + len(discounts)] if few else _extra(begin - 1, len(discounts))
+    out = np.empty((len(discounts), WIDTH))
+    out[:, :3] = discounts
+    out[:, 3] = extra[:, 0]
+    base = out[:, 4:6]
+    np.greater_equal(discounts[:, :2], 0.5, out=base)  # smaller factors lose nothing to rounding
+    out[:, 6:8] = discounts[:, :2] + base * extra[:, 1:]
+    most = np.where(extra[:, 0] < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
+    out[:, 8] = np.minimum(discounts[:, 2], most) + extra[:, 1]
+    return out
+
+
+def _extra(before: int, count: int) -> Floats:
+    """[t, 2] the number of earlier iterations, and dither less 1."""
+    t = np.arange(before, before + count, dtype=np.float64)
+    share = ((t + 0.5) * GOLDEN) % 1
+    # Logistic: the errors of rounding then have mean 0.
+    return np.column_stack([t, DITHER * np.log(share / (1 - share)) - 1])
+
+
+@lru_cache(maxsize=64)
+def _dither(block: int) -> Floats:
+    """`_extra` of a block of iterations, cached because it is slow for small trees."""
+    return _extra(block * AHEAD, AHEAD)

@@ -17,23 +17,24 @@ import contextlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib import import_module
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games import conformance as conformance
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.coin_toss import CoinToss, CoinTossTwo
 from subgame.games.goofspiel import Goofspiel
-from subgame.games.holdem.game import hunl, nlfh, nlth
 from subgame.games.kuhn import Kuhn
 from subgame.games.leduc import Leduc, LeducRanks
 from subgame.games.liars_dice import LiarsDice
-from subgame.games.no_limit import NoLimitKuhn, NoLimitLeduc
 from subgame.games.random_game import RandomGame
 from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
 from subgame.games.sources import InFile, elsewhere, in_file, read_file, told
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = [
     "CHANCE",
@@ -81,6 +82,11 @@ class Row(NamedTuple):
 
 
 class _Entry(NamedTuple):
+    factory: Factory | str  # or where it is, for games that take long to import
+    summary: str
+
+
+class _Found(NamedTuple):
     factory: Factory
     summary: str
 
@@ -88,8 +94,11 @@ class _Entry(NamedTuple):
 _registered: dict[str, _Entry] = {}
 
 
-def register(name: str, factory: Factory, summary: str = "") -> None:
-    """Make a game loadable by name; its parameters are the factory's keyword parameters."""
+def register(name: str, factory: Factory | str, summary: str = "") -> None:
+    """Make a game loadable by name; its parameters are the factory's keyword parameters.
+
+    The factory can be given as ``"module:name"``, which is imported when the game is loaded.
+    """
     key = _canonical(name)
     if key in _registered:
         raise SubgameError(f"There already is a game called '{key}'; choose another name.")
@@ -183,12 +192,18 @@ def _canonical(name: str) -> str:
 
 
 def _plugins() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # slow to import, and rarely needed
+
     return {_canonical(point.name): point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 
-def _find(key: str) -> _Entry:
+def _find(key: str) -> _Found:
     if key in _registered:
-        return _registered[key]
+        factory, summary = _registered[key]
+        if isinstance(factory, str):
+            module, _, name = factory.partition(":")
+            factory = getattr(import_module(module), name)
+        return _Found(factory, summary)
     point = _plugins()[key]
     try:
         factory = point.load()
@@ -202,10 +217,10 @@ def _find(key: str) -> _Entry:
             f"The game '{key}' comes from the plugin '{point.value}', which is neither a Game "
             f"subclass nor a function that makes one."
         )
-    return _Entry(factory, _first_line(factory))
+    return _Found(factory, _first_line(factory))
 
 
-def _first_line(factory: Factory) -> str:
+def _first_line(factory: Factory | str) -> str:
     # inspect.getdoc would inherit the base class's docstring, which says nothing of this game.
     lines = (factory.__doc__ or "").strip().splitlines()
     return lines[0].rstrip(".") if lines else ""
@@ -275,19 +290,36 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
     return checked
 
 
+_HOLDEM, _NO_LIMIT = "subgame.games.holdem.game", "subgame.games.no_limit"
 for _name, _factory, _summary in (
     ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
     ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),
     ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
-    ("hunl", hunl, "Heads-up no-limit Texas hold'em from the first blind"),
+    ("hunl", f"{_HOLDEM}:hunl", "Heads-up no-limit Texas hold'em from the first blind"),
     ("kuhn", Kuhn, "Three-card poker with one bet"),
     ("leduc", Leduc, "Six-card poker with two betting rounds"),
     ("leduc-ranks", LeducRanks, "Leduc without suits, which never matter: 288 infosets"),
     ("liars-dice", LiarsDice, "Bid on all dice or call the bidder a liar"),
-    ("no-limit-kuhn", NoLimitKuhn, "Kuhn with bets of any size; Ganzfried & Sandholm 2013"),
-    ("no-limit-leduc", NoLimitLeduc, "Leduc with bets of any size; Ganzfried & Sandholm 2013"),
-    ("nlfh", nlfh, "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G"),
-    ("nlth", nlth, "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G"),
+    (
+        "no-limit-kuhn",
+        f"{_NO_LIMIT}:NoLimitKuhn",
+        "Kuhn with bets of any size; Ganzfried & Sandholm 2013",
+    ),
+    (
+        "no-limit-leduc",
+        f"{_NO_LIMIT}:NoLimitLeduc",
+        "Leduc with bets of any size; Ganzfried & Sandholm 2013",
+    ),
+    (
+        "nlfh",
+        f"{_HOLDEM}:nlfh",
+        "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G",
+    ),
+    (
+        "nlth",
+        f"{_HOLDEM}:nlth",
+        "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G",
+    ),
     ("random", RandomGame, "A small random game, the same for the same seed"),
     ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),
     ("rps-plus", RockPaperScissorsPlus, "The same, Scissors count double; Brown et al. 2018"),

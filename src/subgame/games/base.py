@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any, Self
 
 CHANCE = -1
@@ -70,6 +71,31 @@ class State(ABC):
         """
         return None
 
+    # For play. A game that is only solved needs none of these.
+
+    def sample_chance(self, random: Random) -> str:
+        """One outcome of a chance state, drawn by its probability."""
+        draw = random.random()
+        for outcome, probability in self.chance_outcomes():  # noqa: B007
+            draw -= probability
+            if draw < 0:
+                break
+        return outcome
+
+    def allows(self, action: str) -> bool:
+        """Whether the acting player may do this; games of any bet size allow more than they list.
+
+        `legal_actions` lists the sizes that the game considers.
+        """
+        return action in self.legal_actions()
+
+    def is_public(self, action: str) -> bool:
+        """Whether both players see this action or chance outcome, so that agents are told of it.
+
+        By default nothing is told: an agent's information state says all that the agent knows.
+        """
+        return False
+
 
 class Game(ABC):
     """Rules. Subclasses give `name`, the `parameters` they were made with and the first state."""
@@ -96,6 +122,11 @@ class Game(ABC):
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """Strategies that the literature gives for this game: name -> infoset -> action -> prob."""
         return {}
+
+    @property
+    def unit(self) -> tuple[str, float]:
+        """The unit of results in play, and how many of it one chip is."""
+        return "chips", 1.0
 
     def __str__(self) -> str:
         """The game's name with its parameters: ``liars-dice(dice=1, faces=6)``."""

@@ -225,8 +225,8 @@ class _Suite:
         if self.silent is not None and self.public:
             spoken = next(iter(self.public.values()))
             raise SubgameError(
-                f"The public state is None at {self.silent} but not at {spoken}; a game gives "
-                f"it everywhere or nowhere."
+                f"The public state is None at {self.silent} but not at {spoken}; a game must "
+                f"define it at every state or at none."
             )
 
     def _check_known(self, node: _Node, player: int) -> None:
@@ -279,12 +279,12 @@ class _Suite:
                 total = math.fsum(given.values()) if min(given.values(), default=-1) >= 0 else 0
                 if {*given} != {*node.view.choices} or abs(total - 1) > TOLERANCE:
                     raise SubgameError(
-                        f"The blueprint '{name}' gives no distribution over "
+                        f"The blueprint '{name}' gives no probability distribution over "
                         f"{_listed(node.view.choices)} in infoset '{known}' (after {node})."
                     )
             for known in strategy.keys() - self.acting.keys():
                 raise SubgameError(
-                    f"The blueprint '{name}' has an infoset '{known}' where nobody acts."
+                    f"The blueprint '{name}' has an infoset '{known}' that the game does not have."
                 )
 
     def report(self) -> Report:
@@ -309,7 +309,7 @@ def _check_choices(node: _Node) -> None:
         if not probability >= 0:  # so that nan fails too
             raise SubgameError(
                 f"The chance outcome '{choice}' at {node} has probability {probability}, which "
-                f"is negative or no number."
+                f"is negative or not a number."
             )
     if node.view.player == CHANCE and not abs(math.fsum(probabilities) - 1) <= TOLERANCE:
         raise SubgameError(

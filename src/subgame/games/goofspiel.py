@@ -102,7 +102,7 @@ class Goofspiel(Game):
         for what, value, known in (("order", order, ORDERS), ("returns", returns, RETURNS)):
             if value not in known:
                 raise SubgameError(
-                    f"Goofspiel's {what} is one of {', '.join(known)}, not '{value}'."
+                    f"Goofspiel's {what} must be one of {', '.join(known)}, not '{value}'."
                 )
         self.cards, self.order, self.returns = cards, order, returns
         self.deck = tuple(range(1, cards + 1))

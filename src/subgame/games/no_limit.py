@@ -74,7 +74,13 @@ class NoLimitState(State):
         return missing and (self.betting.street == LAST or self.betting.is_showdown)
 
     def legal_actions(self) -> tuple[str, ...]:
-        return _listed(self.betting, self.game.sizes[self.betting.player])
+        return self.game.actions(self.betting)
+
+    def allows(self, action: str) -> bool:
+        return action in _listed(self.betting, None)
+
+    def is_public(self, action: str) -> bool:
+        return len(self.cards) >= 2
 
     def bet(self, action: str) -> Bet | None:
         """How large a legal action is; None for a fold."""
@@ -133,6 +139,10 @@ class NoLimitGame(Game):
     def parameters(self) -> dict[str, Any]:
         return {"stack": self.stack, "ante": self.ante, "bets": self.bets, "replies": self.replies}
 
+    def actions(self, betting: Betting) -> tuple[str, ...]:
+        """What may be done there: f, c, r with the round's total, in the sizes considered."""
+        return _listed(betting, self.sizes[betting.player])
+
     def new_initial_state(self) -> NoLimitState:
         behind = self.stack - self.ante
         rules = NoLimit(
@@ -147,7 +157,10 @@ def _sizes(text: str) -> BetSizes | None:
         return None
     inside = NAMED.get(text, text)
     if ":" in inside or ";" in inside:
-        raise SubgameError(f"Bet sizes here are the same in every round, such as 1x a: '{text}'.")
+        raise SubgameError(
+            f"The bet sizes of this game must be the same in every round, such as 1x a, "
+            f"not '{text}'."
+        )
     return BetSizes.parse(inside)
 
 

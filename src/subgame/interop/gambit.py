@@ -29,6 +29,7 @@ from typing import Any, Self, cast
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop.efg_scanner import Scanner
+from subgame.tree.files import replacing
 
 __all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
 
@@ -177,10 +178,8 @@ def loads(text: str, name: str = "") -> GambitGame:
 def save(game: Game, path: str | os.PathLike[str]) -> None:
     """Write the game to a file."""
     text = dumps(game)
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise SubgameError(f"The file '{path}' cannot be written: {error.strerror}.") from None
+    with replacing(Path(path)) as new:
+        new.write_text(text, encoding="utf-8", newline="\n")
 
 
 def dumps(game: Game) -> str:
@@ -428,7 +427,7 @@ def _rational(number: float) -> Fraction:
     try:
         exact = Fraction(number)
     except (ValueError, OverflowError):
-        raise SubgameError(f"A Gambit file cannot hold the number {number}.") from None
+        raise SubgameError(f"A Gambit file cannot contain the number {number}.") from None
     simple = exact.limit_denominator(10**6)
     return simple if float(simple) == number else exact
 

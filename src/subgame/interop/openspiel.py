@@ -164,7 +164,7 @@ def _pyspiel() -> Any:
         return importlib.import_module("pyspiel")
     except ImportError:
         raise SubgameError(
-            "OpenSpiel is not installed here; `pip install subgame[openspiel]` installs it."
+            "OpenSpiel is not installed; install it with: pip install 'subgame[openspiel]'."
         ) from None
 
 

@@ -364,9 +364,6 @@ def _panel(curves: dict[str, dict[int, float]], lines: dict[str, float]) -> dict
         series(name, curve, line="-" if WAYS[name][0] == OWN else ":")
         for name, curve in curves.items()
     ]
-    marks = [
-        {"label": name, "y": gap, "side": "left" if name == "solved to the end" else "right"}
-        for name, gap in lines.items()
-    ]
+    marks = [{"label": name, "y": gap} for name, gap in lines.items()]
     title = "Fig. 2: exploitability against a first bet of 3/4 pot"
     return panel(title, "state values", "exploitability (mbb/h)", shown, lines=marks)

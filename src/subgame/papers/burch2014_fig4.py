@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import subgame as sg
-from subgame.errors import read_text, unreadable
+from subgame.errors import NotSavedWarning, read_text, unreadable
 from subgame.games.leduc import LeducRanks
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
@@ -149,8 +150,12 @@ def _line(
                     "resolve": resolve,
                     "cpu_seconds": time.process_time() - start,
                 }
-                with keep.open("a") as file:  # one line at a time: processes share the file
-                    file.write(json.dumps(cell) + "\n")
+                try:
+                    with keep.open("a") as file:  # one line at a time: processes share the file
+                        file.write(json.dumps(cell) + "\n")
+                except OSError as error:  # the cell is still in the result
+                    said = f"{keep} cannot be written: {error.strerror}."
+                    warnings.warn(said, NotSavedWarning, stacklevel=1)
 
     sg.cfr_d(
         GAME,

@@ -136,7 +136,13 @@ def _others(found: sg.Result, tree: sg.PublicTree, subgames: list[sg.Subgame]) -
     original, estimate = lift(found.strategy, tree), abstract_best_response(found.strategy, tree)
     return {
         gadget.name: sg.refine(
-            tree, original, at=subgames, technique=gadget, iterations=1_000, estimate=estimate
+            tree,
+            original,
+            at=subgames,
+            technique=gadget,
+            iterations=1_000,
+            estimate=estimate,
+            allow_worse=True,
         ).after.mean
         for gadget in (sg.Maxmargin(), sg.Estimate())
     }

@@ -106,7 +106,13 @@ def _measure(
 ) -> dict[str, Any]:
     """One technique: chips, mbb/h, margins, gap and time."""
     refined = sg.refine(
-        tree, blueprint, at="root", technique=gadget, schedule=SCHEDULE, iterations=iterations
+        tree,
+        blueprint,
+        at="root",
+        technique=gadget,
+        schedule=SCHEDULE,
+        iterations=iterations,
+        allow_worse=True,
     )
     gaps = [part.gap for part in refined.parts if part.gap is not None]
     thousandths = 1000 / game.rules.blinds[1]

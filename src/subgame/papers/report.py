@@ -13,11 +13,13 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError, brief
+from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,9 @@ Progress = Callable[[str, float], None]
 """Called with the current step and the share of the work done (0 to 1)."""
 VERSIONS = ("subgame", "numpy", "numba", "scipy")
 COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#0891b2", "#be185d", "#4d7c0f")
+
+INSIDE = 6
+"""The most entries of a legend that is drawn inside the axes."""
 
 
 def row(quantity: str, paper: Any, ours: Any, note: str = "") -> dict[str, Any]:
@@ -57,7 +62,7 @@ def panel(
     """A picture as data, of `series` and `marks`.
 
     `options`: `scale` ("linear", "log", or "semilog": logarithmic in x only), `lines` (levels to
-    mark: label, y and perhaps the `side` of the label) and `names` (of the numbers x, which are
+    mark: label and y) and `names` (of the numbers x, which are
     then listed from top to bottom).
     """
     return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(curves), **options}
@@ -134,18 +139,27 @@ class Report:
         axes = made.subplots(1, len(panels), squeeze=False)[0]
         for ax, shown in zip(axes, panels, strict=True):
             _draw(ax, shown)
+        for ax, after in pairwise(axes):  # neighbours with the same lines share one legend
+            same = ax.get_legend_handles_labels()[1] == after.get_legend_handles_labels()[1]
+            if same and (legend := ax.get_legend()) is not None:
+                legend.remove()
         made.suptitle(self.paper, fontsize="small", wrap=True)
         path = Path(path)
         files = [path] if path.suffix else [Path(f"{path}.png"), Path(f"{path}.svg")]
         with rc_context({"svg.fonttype": "none", "svg.hashsalt": self.key}):
             for file in files:
-                made.savefig(file, dpi=100)
+                dated = {"Date": None} if file.suffix == ".svg" else None
+                with replacing(file) as new:
+                    made.savefig(new, dpi=100, metadata=dated)
         return files
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``<key>.json`` with where it comes from, and the picture as .png and .svg."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SubgameError(f"{folder} cannot be made: {error.strerror}.") from None
         file = folder / f"{self.key}.json"
         found = {
             **self.as_dict(),
@@ -153,7 +167,9 @@ class Report:
             "machine": machine(),
             "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
-        file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        with replacing(file) as new:
+            new.write_text(text, encoding="utf-8")
         return [file, *self.plot(folder / self.key)]
 
     @classmethod
@@ -187,41 +203,49 @@ def figure(value: Any) -> str:
 
 def _draw(ax: Axes, shown: dict[str, Any]) -> None:
     """One panel."""
-    scale = shown.get("scale", "linear")
+    scale, listed = shown.get("scale", "linear"), "names" in shown
+    drawn: list[Any] = []
     for colour, line in zip(COLOURS * 4, shown["series"], strict=False):
+        covers = line["y"] in drawn  # the same curve again: dashed, so that both are seen
+        drawn.append(line["y"])
         style = {
             "marker": line.get("marker", "o"),
             "markersize": line.get("size", 4),
-            "linestyle": line.get("line", "-"),
+            "linestyle": line.get("line", (0, (4, 4)) if covers else "-"),
             "color": colour,
             "label": line["label"],
         }
-        ax.plot(*(line[axis] for axis in ("yx" if "names" in shown else "xy")), **style)
+        ax.plot(*(line[axis] for axis in ("yx" if listed else "xy")), **style)
         if "low" in line:
             ax.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, lw=0)
-    for mark in shown.get("lines", ()):
-        ax.axhline(mark["y"], color="black", linestyle=":", linewidth=1)
-        side = mark.get("side", "right")
-        ax.annotate(
-            mark["label"],
-            (float(side == "right"), mark["y"]),
-            ha=side,
-            va="bottom",
-            xycoords=("axes fraction", "data"),
-            fontsize="small",
-            bbox={"color": "white", "alpha": 0.6, "lw": 0, "pad": 1},
-        )
+    for mark, dashes in zip(shown.get("lines", ()), (":", "--", "-.") * 4, strict=False):
+        ax.axhline(mark["y"], color="0.35", linestyle=dashes, linewidth=1, label=mark["label"])
     if scale in ("log", "semilog"):
         ax.set_xscale("log")
     if scale == "log":
         ax.set_yscale("log")
-    if "names" in shown:
+    if listed:
         ax.set_yticks(range(len(shown["names"])), shown["names"], fontsize="small")
         ax.invert_yaxis()
-        ax.margins(x=0.2)
+        ax.margins(x=0.1)
+    else:
+        _count(ax, [x for line in shown["series"] for x in line["x"]])
     ax.set(title=shown["title"], xlabel=shown["xlabel"], ylabel=shown["ylabel"])
     ax.grid(visible=True, alpha=0.3)
-    ax.legend(fontsize="small")
+    if listed or len(ax.get_legend_handles_labels()[1]) > INSIDE:  # it would cover points
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    else:
+        ax.legend(fontsize="small")
+
+
+def _count(ax: Axes, numbers: Sequence[float]) -> None:
+    """Ticks at whole numbers where x is a small count, on either scale."""
+    from matplotlib.ticker import NullLocator
+
+    if all(number == int(number) for number in numbers) and max(numbers) <= 20:
+        ticks = sorted({int(number) for number in numbers})
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
 
 
 def commit() -> str:

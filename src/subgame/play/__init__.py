@@ -1,0 +1,25 @@
+"""Play: agents, matches and the instruments that measure how strong an agent is.
+
+>>> from subgame.play import match
+>>> match("kuhn", ["uniform", "call"], hands=100, seed=1).hands
+100
+"""
+
+from subgame.play.agent import Agent, Always, Event, Uniform
+from subgame.play.match import Estimate, Hand, play_hand
+from subgame.play.running import MatchResult, match
+from subgame.play.strategies import StrategyAgent, Translated
+
+__all__ = [
+    "Agent",
+    "Always",
+    "Estimate",
+    "Event",
+    "Hand",
+    "MatchResult",
+    "StrategyAgent",
+    "Translated",
+    "Uniform",
+    "match",
+    "play_hand",
+]

@@ -141,6 +141,8 @@ class Compact:
         for p in (0, 1):
             o, ours = 1 - p, plans[p][subgame.sequence[p]]
             weight = subgame.weight(o, ours)
+            if self.values[k][o].shape != weight.shape:
+                raise SubgameError(f"There must be {len(weight)} values at the roots of '{name}'.")
             kept = normalise(self.values[k][o], weight)
             if subgame.tree.players[p].names:
                 theirs = plans[o][subgame.sequence[o]]
@@ -187,12 +189,23 @@ class Compact:
         """Read what `save` wrote, for the trunk that `trunk_of` gives."""
         header, tensors = read_tensors(path, "what Compact.save has saved")
         check_made_for(path, header, trunk, FORMAT)
-        values = tuple(
-            (tensors[f"values0.{k}"], tensors[f"values1.{k}"])
-            for k in range(int(header["subgames"]))
-        )
-        strategy = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
-        return cls(trunk, strategy, values, json.loads(header["notes"]))
+        try:
+            values = tuple(
+                (tensors[f"values0.{k}"], tensors[f"values1.{k}"])
+                for k in range(int(header["subgames"]))
+            )
+            strategy = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
+            notes = json.loads(header["notes"])
+        except (KeyError, ValueError) as error:
+            why = f" {error}" if isinstance(error, SubgameError) else ""
+            raise SubgameError(f"{path} is damaged.{why}") from None
+        subgames = len(Roots.of(trunk).names)
+        sound = all(v.ndim == 1 and np.isfinite(v).all() for pair in values for v in pair)
+        if len(values) != subgames or not sound:
+            raise SubgameError(
+                f"{path} is damaged. It lacks values of some of {subgames} subgames."
+            )
+        return cls(trunk, strategy, values, notes)
 
 
 def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State], bool]) -> Compact:

@@ -18,17 +18,15 @@ A gadget of your own is a subclass of `Gadget` with a `learner`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from subgame.engines.arrays import Array
 from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
-from subgame.refine.learners import Choice, RandomAlternative
 
 if TYPE_CHECKING:
+    from subgame.engines.arrays import Array
     from subgame.engines.contract import Engine
     from subgame.solve.cfr import Learner
 
@@ -56,6 +54,7 @@ class GadgetInputs:
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
+        import numpy as np
 
         def put(values: Array | None) -> Array | None:
             if values is None or not isinstance(values, np.ndarray):
@@ -115,6 +114,8 @@ class Gadget:
         """
         if self.entry == "blueprint":
             return None
+        from subgame.refine.learners import Choice, RandomAlternative
+
         if self.entry == "random":
             return RandomAlternative(inputs, self.form)
         if self.entry == "custom":
@@ -126,12 +127,58 @@ class Gadget:
         """Whether the gadget with its subgame is a finite game, so that it has an exact gap."""
         return self.entry in ("blueprint", "leave", "choose")
 
+    @property
+    def returns_gifts(self) -> bool:
+        """Whether gifts may be given back in all subgames at once without loss.
+
+        Split, all subgames together give back no more than was given (2017, Sec. 5, footnote 2).
+        """
+        return self.gifts == "lower" and self.split and self.scale <= 1
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether, solved exactly, a best response wins no more than against the blueprint."""
+        if self.keep_safe:
+            return True
+        plain = self.gifts == "none" or self.returns_gifts
+        return self.entry in ("leave", "choose") and not self.estimate and plain
+
+    @property
+    def promise(self) -> str:
+        """What a refinement by this technique guarantees, in a sentence; tables show it.
+
+        >>> ReachMaxmargin(scale=2).promise.partition(":")[0]
+        'Nothing is guaranteed'
+        """
+        if self.is_safe:
+            return (
+                "A best response wins no more than before: no margin is below 0, or the "
+                "exploitability shows it, or the blueprint is kept."
+            )
+        if self.entry == "blueprint":
+            why = "the opponent may enter otherwise than in the blueprint"
+        elif self.estimate:
+            why = "the alternative payoffs are estimates"
+        elif self.entry == "random":
+            why = "the alternative payoffs are random"
+        elif self.entry == "custom":
+            why = "the gadget is your own"
+        elif self.gifts == "estimated":
+            why = "the gifts are estimates"
+        elif not self.split:
+            why = "gifts are not split, so several subgames may give back the same gift"
+        else:
+            why = f"gifts are multiplied by {self.scale:g}, so too much may be given back"
+        counted = self.gifts != "none" and not self.returns_gifts
+        more = " Exploitability can rise though no margin is below 0." if counted else ""
+        return f"Nothing is guaranteed: {why}.{more}"
+
     def __post_init__(self) -> None:
         if self.entry not in ENTRIES:
             raise did_you_mean("entry", str(self.entry), ENTRIES)
         if self.gifts not in ("none", "lower", "estimated"):
             raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
-        if not (np.isfinite(self.scale) and self.scale >= 0):
+        if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
             raise ArgumentError(
@@ -142,9 +189,12 @@ class Gadget:
         if self.form not in ("respond", "hedge"):
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
-            raise SubgameError(f"{self.name} cannot keep Resolve's conditions.")
+            raise SubgameError(
+                f"{self.name} cannot be combined with keep_safe; estimate-resolve and "
+                "estimate-maxmargin can."
+            )
         if self.keep_safe and self.refined:
-            raise SubgameError("refined and keep_safe cannot be had together; choose one of them.")
+            raise SubgameError("refined and keep_safe cannot be combined; choose one of them.")
 
 
 def Unsafe() -> Gadget:

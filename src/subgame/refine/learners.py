@@ -125,7 +125,7 @@ class Choice:
         self.regret[...] = self.regret * kept + gain
         if self.instant is not None:
             self.instant[...] = gain
-        self.ahead[...] = discounts[1, :4]
+        self.ahead[...] = discounts[1]
 
     def certify(self, values: Floats) -> tuple[float, Floats, float]:
         """What the gap of the gadget game needs, in float64.

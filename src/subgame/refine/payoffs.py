@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import Array
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
+from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import normalise
@@ -107,7 +108,7 @@ def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
     """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
     h = tree.histories
     if h is None or tree.located is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so gifts in it are not known.")
+        raise SubgameError(f"{tree!r} keeps no histories, so its gifts cannot be computed.")
     after = np.flatnonzero(h.parent >= 0)
     after = after[h.player[h.parent[after]] == o]
     ends = np.ones(tree.players[o].num_sequences, dtype=bool)
@@ -120,7 +121,7 @@ def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, eq=False)
-class Trunk:
+class Trunk(Frozen):
     """A blueprint seen from one side: we play it, the opponent may do anything.
 
     Everything about the whole tree that subgames ask for, computed once.
@@ -233,5 +234,5 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
                 f"{out.size} numbers were given as {what}."
             )
     if not np.all(np.isfinite(out)):
-        raise SubgameError(f"The {what} of a root infoset is a number, not {given}.")
+        raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
     return out

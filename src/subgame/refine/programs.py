@@ -68,7 +68,7 @@ def program(
         rows = coo_array((entry, (row, col)), shape=(count, size + bounds + 1))
         right = inputs.alternative[reached]
     else:
-        raise SubgameError(f"The programs are lp1, lp2 and lp3, not '{kind}'.")
+        raise SubgameError(f"The program must be lp1, lp2 or lp3, not '{kind}'.")
     replies = hstack([-payoff, parts.bound, csr_array((them.num_sequences, 1))])
     found = linprog(
         objective,

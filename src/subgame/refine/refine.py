@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-6
+"""Differences below this share of the values are rounding: of float32, or of a linear program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class Part:
 
     __repr__ = brief
 
+    technique: Gadget
     subgame: Subgame
     player: int
     sigma: Floats  # [q] the player's strategy inside
@@ -49,6 +52,8 @@ class Part:
     iterations: int
     seconds: float
     stopped: str  # why its solve stopped, see `Result.stopped`
+    rejected: float | None = None
+    """The margin of the strategy that was found, where the blueprint is kept instead of it."""
 
     @property
     def margins(self) -> Floats:
@@ -66,10 +71,20 @@ class Part:
         """How much more a best response can win in the whole game because of this part, at most.
 
         No more than the sum of what the opponent gained at each root infoset, weighted by pi_{-i}
-        and by the most that the opponent can reach it with: one, or the range.
+        and by the most that the opponent can reach it with: one, or the range. Gifts are no gain
+        where the technique gives them back safely.
         """
-        gained = np.maximum(self.values - self.cbv, 0) * self.weight
-        return float(gained @ self.subgame.most(1 - self.player))
+        given = self.gifts if self.technique.returns_gifts else 0.0
+        return self._total(np.maximum(self.values - self.cbv - given, 0))
+
+    @property
+    def rounding(self) -> float:
+        """The bound that may be due to rounding."""
+        return ROUNDING * self._total(np.abs(self.cbv) + np.abs(self.values))
+
+    def _total(self, values: Floats) -> float:
+        """Values of all root infosets, in units of the whole game."""
+        return float((values * self.weight) @ self.subgame.most(1 - self.player))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +109,21 @@ class Refinement:
     def bound(self) -> float:
         """How much the exploitability can have grown at most, by the margins alone."""
         return sum(part.bound for part in self.parts) / 2
+
+    @property
+    def kept(self) -> tuple[Part, ...]:
+        """The parts that keep the blueprint, because what was found is not shown to be as good."""
+        return tuple(part for part in self.parts if part.rejected is not None)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether a best response wins more than before, beyond rounding, from some player."""
+        return any(
+            after > before + sum(part.rounding for part in self.parts if part.player == p)
+            for p, (before, after) in enumerate(
+                zip(self.before.per_seat, self.after.per_seat, strict=True)
+            )
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per root infoset: what `text` shows."""
@@ -155,6 +185,7 @@ class Refinement:
             "exploitability_per_seat_before": list(self.before.per_seat),
             "exploitability_per_seat_after": list(self.after.per_seat),
             "bound": self.bound,
+            "kept": [{"subgame": part.subgame.name, "player": part.player} for part in self.kept],
             "seconds": self.seconds,
         }
 
@@ -177,6 +208,7 @@ def refine(
     alternatives: Mapping[str, Vector] | Vector | None = None,
     uncertainty: Mapping[str, Vector] | Vector | float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    allow_worse: bool = False,
     **options: Unpack[RefineOptions],
 ) -> Refinement:
     """Re-solve the subgames of a blueprint, each on its own, and put the results together.
@@ -194,6 +226,11 @@ def refine(
     normalised units (for several subgames a mapping from subgame to them). `uncertainty` is the
     standard deviation of the distributional techniques, by default the distance between the
     estimate and the blueprint's CBV.
+
+    After a safe technique (`Gadget.is_safe`; with `alternatives` none is) a best response wins no
+    more than before, however short the solve: what is not shown to be as good as the blueprint is
+    not played, see `_safe_parts`. `Refinement.kept` says where. With `allow_worse` all that was
+    found is played. After other techniques nothing is guaranteed; compare `before` and `after`.
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.games.load("coin-toss"))
@@ -229,13 +266,15 @@ def refine(
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
         spread = _pick(uncertainty, subgame, "uncertainty", 1 - p, jobs)
         if spread is not None and (spread < 0).any():
-            raise SubgameError(f"An uncertainty is at least 0, not {spread.min():g}.")
+            raise SubgameError(f"The uncertainty must be at least 0, not {spread.min():g}.")
         parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
     if progress is not None:
         progress(len(jobs), len(jobs))
-    strategy = combine(blueprint, ((part.subgame, part.player, part.sigma) for part in parts))
+    if gadget.is_safe and alternatives is None and not allow_worse:
+        parts = _safe_parts(blueprint, parts, before, device)
+    strategy = _combined(blueprint, parts)
     return Refinement(
         game=tree.game,
         technique=gadget,
@@ -246,6 +285,40 @@ def refine(
         after=exploitability(tree, strategy, device=device),
         seconds=time.perf_counter() - began,
     )
+
+
+def _combined(blueprint: Strategy, parts: Sequence[Part]) -> Strategy:
+    return combine(blueprint, ((part.subgame, part.player, part.sigma) for part in parts))
+
+
+def _safe_parts(
+    blueprint: Strategy, parts: list[Part], before: Exploitability, device: str | None
+) -> list[Part]:
+    """The parts with the blueprint kept wherever it is not shown that nothing is lost.
+
+    A part whose bound is 0 loses nothing, whatever is played in the other subgames (Burch et al.
+    2014, Theorem 1; Brown & Sandholm 2017, Theorem 1). Of the others, as many as possible with the
+    smallest bounds are played, as long as the whole strategy, evaluated exactly, loses no more than
+    the blueprint.
+    """
+    out = list(parts)
+    for p in (0, 1):
+        mine = [k for k, part in enumerate(parts) if part.player == p]
+        doubtful = [k for k in mine if parts[k].bound > parts[k].rounding]
+        doubtful.sort(key=lambda k: parts[k].bound)
+        slack = sum(parts[k].rounding for k in mine)
+        count = len(doubtful)
+        while doubtful[:count]:
+            played = [parts[k] for k in mine if k not in doubtful[count:]]
+            after = exploitability(blueprint.tree, _combined(blueprint, played), device=device)
+            if after.per_seat[p] <= before.per_seat[p] + slack:
+                break
+            count //= 2
+        for k in doubtful[count:]:
+            part = parts[k]
+            sigma = part.subgame.restrict(blueprint, p)
+            out[k] = replace(part, sigma=sigma, values=part.cbv, rejected=part.margin)
+    return out
 
 
 def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> Floats | None:
@@ -287,6 +360,7 @@ def _refine_one(
     values = run.respond(o, run.plan(1 - o, sigma, inputs.our_reach)).roots.ravel()
     result = solved and solved.result
     return Part(
+        technique=how.gadget,
         subgame=subgame,
         player=1 - o,
         sigma=sigma,

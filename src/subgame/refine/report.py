@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from subgame.refine.refine import Refinement
 
 
+KEPT_NAMES = 3
+"""Subgames that keep the blueprint, named in a sentence."""
+
+
 def as_text(refinement: Refinement, limit: int) -> str:
     """The account at every root infoset, and below it what each column means."""
     from rich.box import SIMPLE_HEAD
@@ -42,21 +46,44 @@ def as_text(refinement: Refinement, limit: int) -> str:
         text.get()
         + more
         + EXPLANATION.format(
-            player="refined player", bound=refinement.bound, margin=refinement.margin
+            bound=refinement.bound,
+            margin=refinement.margin,
+            promise=refinement.technique.promise,
+            kept=kept_text(refinement),
         )
     )
 
 
+def kept_text(refinement: Refinement) -> str:
+    """Where the blueprint is kept and why; "" if nowhere."""
+    kept = refinement.kept
+    if not kept:
+        return ""
+    names = [f"{part.subgame.name} (player {part.player})" for part in kept[:KEPT_NAMES]]
+    more = f" and {len(kept) - KEPT_NAMES:,} more" if len(kept) > KEPT_NAMES else ""
+    worst = min(part.rejected for part in kept if part.rejected is not None)
+    return (
+        f"The blueprint is kept in {len(kept):,} of {len(refinement.parts):,} parts: "
+        f"{', '.join(names)}{more}. What was found there is not accurate enough (smallest margin "
+        f"{worst:.4g}); it needs more iterations or seconds, or a smaller gap."
+    )
+
+
 EXPLANATION = """\
-infoset      a root infoset of the opponent of the {player}
+infoset      a root infoset of the opponent of the refined player
 reach        pi_-i: how often the player and chance bring the opponent there
 cbv          what the opponent could get there against the blueprint (best response)
 gift         what the opponent gave up on the way, so it may be given back (2017, Sec. 5)
 alternative  what the gadget paid the opponent for not entering
 value        what the opponent can get there now
-margin       cbv + gift - value: not below 0 means no worse than the blueprint
+margin       cbv + gift - value
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
-"""
+{promise}
+{kept}"""
+
+
+NAMED = 24
+"""Up to so many root infosets are named in a picture."""
 
 
 def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
@@ -66,15 +93,24 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
 
         ax = plt.subplots(figsize=(8, 4))[1]
     rows = refinement.rows()
+    few = len(rows) <= NAMED
+    if not few:
+        rows = sorted(rows, key=lambda row: row["margin"])
     margins = [row["margin"] for row in rows]
     colours = ["#2563eb" if margin >= -1e-9 else "#dc2626" for margin in margins]
-    ax.bar(range(len(rows)), margins, color=colours)
     ax.axhline(0, color="black", linewidth=0.8)
-    if len(rows) <= 24:
-        ax.set_xticks(range(len(rows)), [row["infoset"] for row in rows], rotation=60, ha="right")
+    if few:
+        ax.bar(range(len(rows)), margins, color=colours)
+        names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
+        ax.set_xticks(range(len(rows)), names, rotation=60, ha="right", rotation_mode="anchor")
+    else:  # too many for names: in order, as a share of all
+        each = 100 / len(rows)
+        ax.bar([each * (i + 0.5) for i in range(len(rows))], margins, width=each, color=colours)
+        ax.set_xlim(0, 100)
+    many = f"% of {len(rows):,} root infosets, from the smallest margin to the largest"
     ax.set(
         ylabel="margin",
-        xlabel="root infoset",
+        xlabel="root infoset" if few else many,
         title=f"{refinement.game}: margins of {refinement.technique.name}",
     )
     cast(Any, ax.figure).tight_layout()

@@ -12,12 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SEARCHED, SubgameError, did_you_mean
+from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, State
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.kinds import kind_of
@@ -25,8 +27,9 @@ from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import Form, assemble, form_of
+from subgame.tree.sequence.public_states import knowledge
 from subgame.tree.sequence.tree import SequenceTree
-from subgame.tree.sequence.walk import Histories, Top, knowledge, walk
+from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ At = str | int | Iterable[str | int] | Callable[[State], bool]
 
 
 @dataclass(frozen=True, eq=False)
-class Subgame(ABC):
+class Subgame(Frozen, ABC):
     """A part of `whole`, as a tree of its own. Axes: s = root infoset, q = sequence."""
 
     whole: PublicTree
@@ -219,7 +222,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
             raise SubgameError(f"Public states are numbered 0 to {tree.num_nodes - 1}, not {at}.")
         return np.array([at])
     if not isinstance(at, str | Iterable):
-        raise SubgameError(f"A frontier is named, numbered or chosen by a function, not {at!r}.")
+        raise SubgameError(f"A frontier must be a name, a number or a function, not {at!r}.")
     if not isinstance(at, str):
         found = [_nodes(tree, one) for one in at]
         if not found:
@@ -239,14 +242,9 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     elif at in ("before chance", "after chance"):
         nodes = _chance_nodes(tree, before=at.startswith("before"))
     else:
-        known = [
-            *frontiers,
-            "depth 1",
-            "before chance",
-            "after chance",
-            *filter(None, tree.node_names),
-        ]
-        raise did_you_mean("frontier or public state", at, known)
+        places = [*frontiers, "depth 1", "before chance", "after chance"]
+        places += islice(filter(None, tree.node_names), SEARCHED)
+        raise did_you_mean("frontier or public state", at, places)
     if not len(nodes):
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
     return nodes
@@ -355,12 +353,12 @@ def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubg
             if was != inside[k]:
                 what = _slot_name(tree, state, p, int(located[p][k]))
                 raise SubgameError(
-                    f"The cut is not closed: in '{what}' player {p} cannot tell history "
-                    f"'{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
+                    f"The subgame must contain whole infosets: in '{what}' player {p} cannot tell "
+                    f"history '{' '.join(h.path(first))}' from '{' '.join(h.path(k))}', "
                     "but only one of them is inside."
                 )
     if not top:
-        raise SubgameError("The function answers true nowhere, so there is no subgame.")
+        raise SubgameError("The function is true at no public state, so there is no subgame.")
     return cut_at_histories(tree, np.array(top), "forest")
 
 

@@ -91,7 +91,7 @@ class Cfr:
             )
             values = engine.sweep(p, mode, pair[p], theirs, rates[0], ahead, self.reach)
             if learner is not None and p == chooser:
-                learner.observe(values, rates)
+                learner.observe(values, rates[:, :4])
                 if self.alternating:
                     self.reach[p][...] = learner.enter()
         if learner is not None and not self.alternating:

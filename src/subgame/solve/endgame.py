@@ -2,7 +2,7 @@
 
 The engine counts net chips from the start of the hand. Here a player's EV is the part of the
 current pot that the player wins on average, so the two EVs sum to the pot. A player's equity is the
-share of the pot that the player would win if nobody bet any more, exact over all cards to come; the
+share of the pot that the player wins with no further betting, exact over all cards to come; the
 two equities sum to one. EV and equity of a single hand are conditional on the player holding it.
 
     >>> import subgame as sg
@@ -184,11 +184,12 @@ def equities(
 def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
-    """An estimate of the bytes that a solve needs: the tree, regrets and averages."""
+    """An estimate of the bytes that a solve needs: the tree, regrets and averages, the strategy."""
     if storage not in BYTES:
         raise did_you_mean("storage", storage, BYTES)
     arrays = 3 if parse(schedule).predictive else 2
-    return tree.nbytes + int(BYTES[storage] * arrays * (tree.stored(0) + tree.stored(1)))
+    each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
+    return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))
 
 
 # Decisions -----------------------------------------------------------------------------------

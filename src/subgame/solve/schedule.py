@@ -15,18 +15,20 @@ zero (CFR+). The three exponents may change while the solver runs (Zhang, McAlee
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal
 
 from subgame.errors import SubgameError, did_you_mean
 
 INF = float("inf")
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 Sampling = Literal["none", "chance", "external", "public"]
 AHEAD = 256
 """Iterations whose discounts are computed at once."""
@@ -76,7 +78,7 @@ class Schedule:
             value = getattr(self, field)
             if value is None and field.startswith("last_"):
                 continue
-            if not isinstance(value, int | float) or np.isnan(value):
+            if not isinstance(value, int | float) or math.isnan(value):
                 raise SubgameError(f"A schedule's {field} must be a number, not {value}.")
         for field in ("predictive", "alternating"):
             if not isinstance(getattr(self, field), bool):
@@ -91,7 +93,7 @@ class Schedule:
                 f"{self._last[2]:g}."
             )
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
-        if self.ramp and not np.isfinite([self.ramp, *sum(moved, ())]).all():
+        if self.ramp and not all(map(math.isfinite, [self.ramp, *sum(moved, ())])):
             raise SubgameError("A schedule with a ramp must have finite numbers at both ends.")
         if not 0 <= self.decay < 1:
             raise SubgameError(
@@ -122,6 +124,8 @@ class Schedule:
         return self._discounts(first, count)
 
     def _discounts(self, first: int, count: int) -> Floats:
+        import numpy as np
+
         t = np.arange(first, first + count, dtype=np.float64)[:, None]
         powers = np.array([self._first])
         if self.ramp:

@@ -6,24 +6,32 @@ import json
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, SubgameError
+from subgame.errors import ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
+from subgame.solve.limits import Limits as Limits
+from subgame.solve.limits import check_seed
 from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.files import check_made_for, check_writable, describe, read_tensors, write_tensors
+from subgame.tree.files import (
+    check_made_for,
+    check_writable,
+    describe,
+    read_tensors,
+    rescue,
+    write_tensors,
+)
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -67,7 +75,9 @@ def solve(
     the best strategy that was measured. It runs on a `device`: ``"cpu"`` or ``"cuda"``.
     `SolveOptions` explains these and `check_every`, `threads` and `storage`.
 
-    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C.
+    With `checkpoint` the run is written to that file now and then, at the end and on Ctrl-C. If the
+    file cannot be written (a full disk), the run goes on with a `NotSavedWarning`; at the end the
+    file is then written to the folder for temporary files.
     `resume` continues from such a file: on the same device the result is bit for bit the same, on
     another it differs by rounding. `seed` is used by sampling schedules.
 
@@ -99,7 +109,7 @@ def complete(
 ) -> Result:
     """Run up to the limits and return the result."""
     stopped = drive(run, limits, checkpoint, progress)
-    best = run.best if stopped == "stalled" else None
+    best, run.best = run.best if stopped == "stalled" else None, None
     played = run.played() if best is None else best.probs
     return Result(
         game=run.tree.game,
@@ -113,26 +123,6 @@ def complete(
         curve=tuple(run.curve),
         stopped=stopped,
     )
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, Real) and _number(value) and bool(value // 1 == value)
-
-
-def _above_0(name: str, limit: float | None) -> None:
-    if limit is not None and not (_number(limit) and limit > 0):
-        given = f"{limit:g}" if _number(limit) else limit
-        raise ArgumentError(name, f"must be a number above 0, not {given}.")
-
-
-def check_seed(seed: int) -> None:
-    """Raise an error unless the seed is valid."""
-    if not (_whole(seed) and 0 <= seed < 2**63):
-        raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
 class Run:
@@ -230,6 +220,7 @@ class Run:
         found = self.evaluate(self._weights())
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
+            self.best = None  # frees it first
             self.best = self.strategy()
         self.curve.append(Point(self.iteration, self.seconds, float(found)))
         return found
@@ -309,56 +300,6 @@ class Run:
         return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop (by default after 1,000 iterations) and when to measure."""
-
-    iterations: int | None = None
-    seconds: float | None = None
-    target: float | None = None
-    check_every: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "check_every"):
-            count = getattr(self, name)
-            if count is not None and not (_whole(count) and count >= 1):
-                raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
-        for name in ("seconds", "target"):
-            _above_0(name, getattr(self, name))
-        if self.iterations is None and self.seconds is None and self.target is None:
-            object.__setattr__(self, "iterations", 1000)
-
-    @classmethod
-    def to_gap(cls, iterations: int | None, seconds: float | None, gap: float | None) -> Self:
-        """Limits that stop at a certified gap of a gadget game.
-
-        That is its NashConv, twice the exploitability that `target` means.
-        """
-        _above_0("gap", gap)
-        return cls(iterations, seconds, None if gap is None else gap / 2)
-
-    def next_check(self, t: int) -> int:
-        """The first iteration after `t` at which exploitability is measured."""
-        if self.check_every:
-            return (t // int(self.check_every) + 1) * int(self.check_every)
-        step = 1
-        while step <= t:
-            step = step * 2 if step < 32 else step + step // 8
-        return step
-
-    def share(self, run: Run, first: float) -> float:
-        """The share of the work that is done, by the limit that is closest."""
-        parts = [0.0]
-        if self.iterations:
-            parts.append(run.iteration / self.iterations)
-        if self.seconds:
-            parts.append(run.seconds / self.seconds)
-        if self.target and run.curve and run.curve[-1].exploitability > 0 and first > self.target:
-            now = max(run.curve[-1].exploitability, self.target)
-            parts.append(float(np.log(first / now) / np.log(first / self.target)))
-        return min(1.0, max(parts))
-
-
 _only_whole = False
 
 
@@ -394,6 +335,20 @@ def _asked_to_stop() -> Iterator[list[bool]]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _save(run: Run, checkpoint: Path, *, last: bool) -> None:
+    """Write a checkpoint; on a full disk the run goes on, and only the last one is rescued."""
+    failed = ""
+    try:
+        if last:
+            failed = rescue(checkpoint, run.save)
+        else:
+            run.save(checkpoint)
+    except SubgameError as error:
+        failed = f"{error} The run continues."
+    if failed:
+        warnings.warn(failed, NotSavedWarning, stacklevel=2)
 
 
 def drive(
@@ -448,7 +403,7 @@ def drive(
                 last = run.curve[-1].exploitability if run.curve else float("nan")
                 progress(Step(run.iteration, run.seconds, last, stop.share(run, first)))
             if checkpoint is not None and (stopped or now - saved > SAVE_EVERY):
-                run.save(checkpoint)
+                _save(run, checkpoint, last=bool(stopped))
                 saved = time.perf_counter()
     if measured and (not run.curve or run.curve[-1].iteration != run.iteration):
         run.measure()  # after the checkpoint, which must not contain this extra point

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from subgame.errors import SubgameError
 from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
-from subgame.memory import Allowance, parse_bytes
+from subgame.memory import Allowance
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import Merge, compile_range_tree
 from subgame.tree.sequence.form import assemble, form_of
@@ -35,9 +35,11 @@ def compile(
 
     Raises an error if the game has imperfect recall, infosets whose actions differ, payoffs that
     are not zero-sum, chance probabilities that do not sum to one or more than two players, or if it
-    needs more than `memory_limit`. The error names the infoset and the two histories concerned.
-    A sample of histories is also checked for states that change, moves that are not strings and
-    payoffs that differ between walks; `subgame.games.conformance.check` checks all of them.
+    needs more than `memory_limit` or than the memory that is available. The error names the infoset
+    and the two histories concerned. Hold'em without a limit (None) may need more than is available:
+    a GPU may still solve it. A history may have at most 10,000 moves. A sample of histories is also
+    checked for states that change, moves that are not strings and payoffs that differ between
+    walks; `subgame.games.conformance.check` checks all of them.
     `progress` is called now and then with the number of histories walked so far.
 
     >>> import subgame as sg
@@ -50,9 +52,9 @@ def compile(
             f"{type(game).__name__}."
         )
     if isinstance(game, Holdem) and not explicit:
-        return compile_range_tree(
-            game, memory_limit=parse_bytes(memory_limit), merge=merge, progress=progress
-        )
+        # Without a limit a GPU may solve what the host's memory cannot hold.
+        allowed = Allowance.of(memory_limit, host=memory_limit is not None)
+        return compile_range_tree(game, memory_limit=allowed, merge=merge, progress=progress)
     if game.num_players == 2:
         spot_check(game)
     return assemble(form_of(walk(game, Allowance.of(memory_limit), progress)))

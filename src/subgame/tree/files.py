@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,30 +68,70 @@ def check_writable(path: Path) -> None:
         raise SubgameError(f"{path} cannot be written: there is no folder {path.parent}.")
 
 
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A new file in the folder of `path`, to write to; it replaces `path` once it is complete.
+
+    Until then an old file stays as it is, also if writing fails. Several processes may write the
+    same file: each has its own new file, and the last one to finish wins. All errors of the file
+    system become one sentence.
+
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "a.txt") as new:
+    ...     _ = new.write_text("done")
+    >>> [file.name for file in folder.iterdir()]
+    ['a.txt']
+    """
+    from safetensors import SafetensorError
+
+    path, new = Path(path), None
+    check_writable(path)
+    try:
+        ending = f".part{path.suffix}"  # some writers go by the suffix
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=ending)
+        os.close(handle)
+        new = Path(name)
+        yield new
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp lets only the owner read
+        os.replace(name, path)
+    except (OSError, SafetensorError) as error:  # the latter on a full disk
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise SubgameError(f"{path} cannot be written: {why}.") from None
+    finally:
+        if new is not None:
+            new.unlink(missing_ok=True)
+
+
+def rescue(path: str | Path, write: Callable[[Path], object]) -> str:
+    """Write a file; if that fails, write it to the folder for temporary files instead.
+
+    Returns what went wrong, and where the file is now; "" if nothing did. Nothing is raised for a
+    full disk, so that what was computed is not lost.
+    """
+    path = Path(path)
+    try:
+        write(path)
+    except SubgameError as error:
+        try:
+            other = Path(tempfile.mkdtemp(prefix="subgame-")) / path.name
+            write(other)
+        except (SubgameError, OSError):
+            return str(error)
+        return f"{error} It was saved as {other} instead."
+    return ""
+
+
 def write_tensors(
     path: str | Path, tensors: Mapping[str, NDArray[Any]], metadata: dict[str, str]
 ) -> None:
-    """Write a safetensors file.
+    """Write a safetensors file; see `replacing`.
 
-    An old file stays until the new one is complete. A process that has the old file memory-mapped
-    can still read it.
+    A process that has the old file memory-mapped can still read it.
     """
     from safetensors.numpy import save_file
 
-    path = Path(path)
-    check_writable(path)
-    beside = None
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
-        beside = Path(name)
-        save_file(dict(tensors), name, metadata=metadata)
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp lets only the owner read
-        os.replace(name, path)
-    except Exception as error:  # safetensors raises its own kind on a full disk
-        if beside is not None:
-            beside.unlink(missing_ok=True)
-        raise SubgameError(f"{path} cannot be written: {error}.") from None
+    with replacing(path) as new:
+        save_file(dict(tensors), new, metadata=metadata)
 
 
 def _umask() -> int:

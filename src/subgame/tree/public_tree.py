@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import human_bytes
+from subgame.frozen import Frozen
 
 
 class Side(Protocol):
@@ -51,6 +52,12 @@ class Side(Protocol):
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
 
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError.
+
+        It finds infosets that are merged with another one by suit symmetry, too.
+        """
+
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
         """Infosets with the same actions: their sequences [infoset, action], and the actions."""
 
@@ -76,7 +83,7 @@ class OnDemand(Sequence[Any]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PublicTree(ABC):
+class PublicTree(Frozen, ABC):
     """A frozen struct of arrays; made by `subgame.compile`, read by every solver."""
 
     dtype: ClassVar[np.dtype[Any]]
@@ -130,4 +137,4 @@ class PublicTree(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields without engines, which are bound to this process and are created again."""
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"engines": {}}
+        return super().__getstate__() | {"engines": {}}

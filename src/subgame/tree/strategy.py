@@ -16,7 +16,7 @@ from subgame import games
 from subgame.errors import SubgameError, UnknownNameError, did_you_mean
 from subgame.tree.compile import compile
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.public_tree import PublicTree, Side
+from subgame.tree.public_tree import OnDemand, PublicTree, Side
 from subgame.tree.ranges.tree import RangeTree
 
 Numbers = NDArray[Any]
@@ -27,6 +27,8 @@ SAVED = "a strategy saved by solve --out"
 SLACK = 1e-5
 """Probabilities in a table may miss the sum 1 by this much (thirds of six digits); they are then
 normalised."""
+HUGE = 1e300
+"""Sums of weights above this may overflow float64."""
 ROUNDING = {"float32": 1e-4, "float64": 1e-6}
 """The largest difference from 1 that sums of probabilities in an array may have."""
 
@@ -53,9 +55,10 @@ class Strategy(Mapping[str, dict[str, float]]):
     """Where it comes from: schedule, iterations, seed."""
 
     def __post_init__(self) -> None:
-        if len(self.probs) != 2:
+        if not isinstance(self.probs, tuple | list) or len(self.probs) != 2:
+            given = len(self.probs) if isinstance(self.probs, tuple | list) else self.probs
             raise SubgameError(
-                f"A strategy must have the probabilities of two players, not of {len(self.probs)}."
+                f"A strategy must have the probabilities of two players, not of {given}."
             )
         for p, values in enumerate(self.probs):
             _check_shape(self.tree, p, values)
@@ -93,12 +96,20 @@ class Strategy(Mapping[str, dict[str, float]]):
                     f"Player {p} has {side.num_sequences:,} sequences in this tree; weights of "
                     f"shape {given.shape} were given."
                 )
+            if given.dtype.kind not in "fiub":
+                raise SubgameError(
+                    f"The weights of player {p} must be real numbers, not {given.dtype}."
+                )
+            if given.dtype not in (np.float32, np.float64):
+                given = given.astype(np.float64)
             low, high = (given.min(), given.max()) if given.size else (0, 0)
             if not (low >= 0 and np.isfinite(high)):
                 raise SubgameError(
                     f"The weights of player {p} must be finite and at least 0; "
                     f"they are between {low} and {high}."
                 )
+            if float(high) > HUGE:
+                given = given / float(high)
             probs.append(tree.normalise(p, given))
         return cls(tree, (probs[0], probs[1]), dict(notes or {}))
 
@@ -146,7 +157,8 @@ class Strategy(Mapping[str, dict[str, float]]):
 
     def _shared(self) -> Set[str]:
         """Names that infosets of both players have."""
-        return self.tree.players[0].index.keys() & self.tree.players[1].index.keys()
+        one, two = (side.index for side in self.tree.players)
+        return {name for name in one if name in two}
 
     def _order(self) -> Iterator[tuple[int, str, int]]:
         """(player, infoset, its number), in the game's own order."""
@@ -214,7 +226,7 @@ class Strategy(Mapping[str, dict[str, float]]):
         for p, side in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
             if values.shape != (side.num_sequences,) or values.dtype != tree.dtype:
-                raise SubgameError(f"{path} does not hold the probabilities of player {p}.")
+                raise SubgameError(f"{path} does not contain the probabilities of player {p}.")
             probs.append(values)
         notes = {k: v for k, v in header.items() if k not in describe(tree, FORMAT)}
         try:
@@ -246,7 +258,10 @@ def _find(tree: PublicTree, name: str) -> list[tuple[int, int]]:
         seats, name = [seats[int(shape[1])]], shape[2]
     found = [(p, side.index[name]) for p, side in seats if name in side.index]
     if not found:
-        raise did_you_mean("infoset", name, (n for side in tree.players for n in side.names))
+        one, two = (side.names for side in tree.players)
+        count = len(one)
+        every = OnDemand(count + len(two), lambda i: one[i] if i < count else two[i - count])
+        raise did_you_mean("infoset", name, every)
     return found
 
 
@@ -281,6 +296,11 @@ def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
         raise SubgameError(
             f"The probabilities of player {p} must be {tree.dtype} in this tree, "
             f"not {values.dtype}."
+        )
+    if not values.flags.c_contiguous:  # kernels read memory from the first number on
+        raise SubgameError(
+            f"The probabilities of player {p} must lie in memory one after another; give "
+            "numpy.ascontiguousarray(...) of them."
         )
 
 

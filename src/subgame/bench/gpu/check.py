@@ -16,11 +16,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -56,6 +58,7 @@ from subgame.engines.torch.storage import Storage
 from subgame.games import holdem
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.solve.schedule import parse
+from subgame.tree.files import replacing, rescue
 from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import compile_range_tree
 
@@ -380,6 +383,11 @@ PARTS: dict[str, Callable[[float], Json]] = {
 }
 
 
+def _write(found: dict[str, Any], path: Path) -> None:
+    with replacing(path) as new:
+        new.write_text(json.dumps(found, indent=1) + "\n")
+
+
 def main() -> None:
     """What ``python -m subgame.bench.gpu.check`` does."""
     parser = argparse.ArgumentParser(prog="python -m subgame.bench.gpu.check")
@@ -416,7 +424,7 @@ def main() -> None:
         found[part]["s in all"] = time.perf_counter() - begin
         print(json.dumps({part: found[part]}, indent=1), flush=True)
         if asked.out:
-            Path(asked.out).write_text(json.dumps(found, indent=1) + "\n")
+            print(rescue(asked.out, partial(_write, found)), file=sys.stderr, flush=True)
     raise SystemExit(failed)
 
 

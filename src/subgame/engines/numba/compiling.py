@@ -1,4 +1,4 @@
-"""`njit` for our kernels, and a note to the user while they are compiled.
+"""`njit` for our kernels, and what happens while they are compiled: a note, and a second process.
 
 Compiled kernels are kept in Numba's cache. `njit` here is Numba's with a cache that cannot fail:
 where no cache can be written (another user's installation, no home folder) a temporary folder is
@@ -17,6 +17,8 @@ import logging
 import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +34,7 @@ NO_CACHE = (
     "choose another folder."
 )
 _watching = False
+_helpers: list[Helper] = []
 
 
 def watch() -> None:
@@ -47,7 +50,11 @@ def watch() -> None:
         told = False
 
         def on_start(self, event: Any) -> None:
-            if not self.told and _ours(event.data["dispatcher"]):
+            if not _ours(event.data["dispatcher"]):
+                return
+            for helper in _helpers:
+                helper.start()
+            if not self.told:
                 self.told = True
                 LOGGER.warning(NOTE)
 
@@ -116,3 +123,47 @@ def _private_folder() -> Path | None:
         return folder
     except OSError:
         return None
+
+
+class Helper:
+    """A second process that compiles other kernels than this one, if any must be compiled.
+
+    Numba compiles one kernel at a time in a process, and keeps the kernels on disk, where this
+    process finds them after `wait`.
+    """
+
+    def __init__(self, code: str) -> None:
+        """`code` is the Python code that uses the kernels."""
+        self.code, self._process = code, None
+        _helpers.append(self)
+
+    _process: subprocess.Popen[bytes] | None
+
+    def start(self) -> None:
+        """Start, at the first kernel that is compiled; not where there is only one core."""
+        if self._process is None and (os.cpu_count() or 1) > 1:
+            command = [sys.executable, "-c", self.code]
+            quiet = subprocess.DEVNULL
+            self._process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+
+    def wait(self) -> None:
+        """Wait for the kernels that it compiles. If it fails, this process compiles them."""
+        _helpers.remove(self)
+        if self._process is not None:
+            self._process.wait()
+
+
+def load_numba() -> None:
+    """Import Numba without SciPy's linear algebra, which our kernels do not use.
+
+    It would take a fifth of a second. For programs of our own only: kernels of others in the same
+    process could not call ``np.dot``.
+    """
+    if "numba" in sys.modules or "scipy.linalg" in sys.modules:
+        return
+    modules: dict[str, Any] = sys.modules
+    modules["scipy.linalg"] = None  # an import of it fails, which Numba allows for
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del modules["scipy.linalg"]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     LEARN,
@@ -30,9 +29,13 @@ from subgame.engines.numba.simd import (
     fetch_add,
     gather,
     give_way,
+    inlined,
+    kernel,
     load,
+    part,
     pay,
     peek,
+    small,
     splat,
     store,
     turn,
@@ -68,7 +71,7 @@ class Team(NamedTuple):
     results: Numbers  # [child of the first board][place, root]
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def wait(counters: Ints, threads: int) -> None:
     """A barrier: returns when all threads have called it."""
     if threads == 1:
@@ -85,14 +88,14 @@ def wait(counters: Ints, threads: int) -> None:
 # One board -----------------------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
     """The index of a tile's first weight."""
     sp = 2 * b.street[u] + p
     return b.store_at[2 * u + p] + tile * (f.rows[sp] - f.roots[sp // 2]) * LANES
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def across(
     source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, step: int
 ) -> None:
@@ -109,7 +112,7 @@ def across(
     )
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def enter(
     b: BoardArrays,
     u: int,
@@ -132,7 +135,7 @@ def enter(
             gather(way, h0 + k, h1 + k, h2 + k, h3 + k, reach, k * LANES + h - place)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def bring(
     f: BettingTree,
     b: BoardArrays,
@@ -167,7 +170,7 @@ def bring(
         across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) -> None:
     """The opponent's reach in one tile, transposed for the terminals: one lane per row."""
     street = b.street[u]
@@ -181,13 +184,13 @@ def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) 
             across(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def tiles(b: BoardArrays, u: int, p: int) -> int:
     """The number of tiles of a board."""
     return (b.hands[2 * u + p] + LANES - 1) // LANES
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def arrive(
     f: BettingTree,
     b: BoardArrays,
@@ -200,16 +203,19 @@ def arrive(
 ) -> None:
     """Reach down through a board: the opponent's, and the traverser's where `keep` needs it."""
     p, keep = w.p, w.keep
-    theirs = keep in (THEIRS, BOTH)
+    theirs, own = (
+        keep in (THEIRS, BOTH),
+        keep in (BOTH, OWN),
+    )  # variables: a literal has its own type
     for tile in range(me, tiles(b, u, 1 - p), threads):
         bring(f, b, u, 1 - p, tile, w.theirs, w.ahead, theirs, above, s)
         face(f, b, u, 1 - p, tile, s)
-    if keep in (BOTH, OWN):
+    if own:
         for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, w.mine, w.rates, True, above, s)
+            bring(f, b, u, p, tile, w.mine, w.rates, own, above, s)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scratch) -> None:
     """Copy the values of all rows of a tile into `Scratch.rows` for the caller."""
     street = b.street[u]
@@ -219,7 +225,7 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
         store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def settle(
     f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int
 ) -> None:
@@ -279,7 +285,7 @@ def settle(
             )
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def pay_all(
     s: Scratch, into: int, result: Numbers, source: int, begin: int, stop: int, times: float
 ) -> None:
@@ -288,7 +294,7 @@ def pay_all(
         pay(s.paid, into + k, result, source + k, times)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def hand_up(
     b: BoardArrays, c: int, p: int, begin: int, stop: int, result: Numbers, source: int, s: Scratch
 ) -> None:
@@ -314,7 +320,7 @@ def hand_up(
             pay_all(s, up, result, source + h * ways, begin, stop, times)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def even_out(b: BoardArrays, u: int, p: int, begin: int, stop: int, s: Scratch) -> None:
     """Average the values at some leaves over hands that suit symmetry exchanges."""
     street = b.street[u]
@@ -332,7 +338,7 @@ def even_out(b: BoardArrays, u: int, p: int, begin: int, stop: int, s: Scratch) 
                     s.paid[k + np.int64(b.orbit_hand[j]) * ways] = total
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
     """Set the values at some leaves to 0."""
     street = b.street[u]
@@ -342,7 +348,7 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
             s.paid[into + h * ways + k] = 0
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
     """Evaluate all terminals of a board for player `p`."""
     street = b.street[u]
@@ -353,7 +359,7 @@ def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, thr
         evaluate(b, u, p, kind, s.lanes, s.shown, s.folded, at, s.sums, s.deck[0])
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
     """Sweep a board and its descendants on one thread: from the reach in `above` to `s.result`."""
     street, leaves = b.street[u], s.ways[b.street[u] + 1]
@@ -369,7 +375,7 @@ def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: S
     settle(f, b, u, w, s, me, threads)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def sweep_boards(
     f: BettingTree, b: BoardArrays, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
 ) -> None:
@@ -384,7 +390,7 @@ def sweep_boards(
     wait(team.counters, threads)
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def sweep(
     f: BettingTree,
     b: BoardArrays,
@@ -433,14 +439,14 @@ def sweep(
     wait(team.counters, threads)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def row_of(rates: NDArray[np.float64], t: int) -> Rates:
     """The rates of one iteration."""
     r = rates[t]
     return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
 
 
-@njit(cache=True, error_model="numpy")
+@inlined
 def keeping(turn: int, count: int) -> int:
     """Whose averages player p's sweep updates on iteration t of `count`, where ``turn = t + p``.
 
@@ -452,7 +458,7 @@ def keeping(turn: int, count: int) -> int:
     return NOBODY if turn == count else THEIRS
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_iterations(
     betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
 ) -> None:
@@ -474,7 +480,7 @@ def run_iterations(
             sweep(f, b, w, me, threads, shared, up, s)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, own) -> None:
     """One sweep; it leaves the root values in `result` of the shared workspace.
 

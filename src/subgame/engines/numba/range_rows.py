@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
@@ -16,12 +15,21 @@ from subgame.engines.numba.range_tiles import (
     descend,
     weight_of,
 )
-from subgame.engines.numba.simd import choose, larger, load, splat, store, views
+from subgame.engines.numba.simd import (
+    choose,
+    kernel,
+    larger,
+    load,
+    part,
+    splat,
+    store,
+    views,
+)
 from subgame.tree.ranges.betting_tree import FOLD, LANES, BettingTree
 from subgame.tree.ranges.hand_order import BoardArrays
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def match(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, into: Numbers
 ) -> None:
@@ -47,7 +55,7 @@ def match(
             store(into, k, load(into, k, like) * share)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
     f, b, m = (
@@ -61,7 +69,7 @@ def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
             match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, own) -> None:
     """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
@@ -85,7 +93,7 @@ def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, 
                 store(into, at + row * step, load(s.reach, row * LANES, like))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
     """The opponent's reach summed over the hands that share no card with each of player `p`'s.
 

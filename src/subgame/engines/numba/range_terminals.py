@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.compiling import njit
-from subgame.engines.numba.simd import load, splat, store
+from subgame.engines.numba.simd import (
+    load,
+    part,
+    small,
+    splat,
+    store,
+)
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.hand_order import BoardArrays
 
 Numbers = NDArray[Any]  # float32 or float64
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def pour(
     b: BoardArrays,
     size: int,
@@ -66,7 +71,7 @@ def pour(
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def evaluate(
     b: BoardArrays,
     u: int,

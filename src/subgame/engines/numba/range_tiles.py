@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
-from subgame.engines.numba.compiling import njit
 from subgame.engines.numba.simd import (
     choose,
     kind_of,
     larger,
     load,
     note,
+    part,
     recall,
+    small,
     splat,
     store,
 )
@@ -82,14 +83,14 @@ class Scratch(NamedTuple):
 # One tile of one player ----------------------------------------------------------------------
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: int) -> None:
     """S <- S + (fade S + more), the average; see `engines.rounding`."""
     old = recall(numbers, scales, at, kind_of(more))
     note(numbers, scales, at, old + (old * fade + more), seed)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def learn_from(
     numbers: Stored, scales: Stored, at: int, rates: Rates, gain: Any, seed: int
 ) -> None:
@@ -101,7 +102,7 @@ def learn_from(
     note(numbers, scales, at, old * base + (old * fade + gain), seed)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predicted: bool) -> Any:
     """The weight of an action in regret matching: the regret, or its prediction."""
     like = kind_of(positive)
@@ -112,7 +113,7 @@ def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predi
     return larger(w, splat(TINY, like))
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def share_of(
     player: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, predicted: bool
 ) -> Any:
@@ -127,7 +128,7 @@ def share_of(
     return splat(1.0, like) / total
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def descend(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
 ) -> None:
@@ -184,7 +185,7 @@ def descend(
                 add(average, weigh, e + k * LANES, fade, a, seed)
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def learn(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
 ) -> None:
@@ -234,7 +235,7 @@ def learn(
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
-@njit(cache=True, error_model="numpy", forceinline=True)
+@small
 def played(
     player: PlayerNumbers,
     e: int,
@@ -254,7 +255,7 @@ def played(
     return mean
 
 
-@njit(cache=True, error_model="numpy")
+@part
 def follow(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
 ) -> None:

@@ -14,6 +14,7 @@ from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.errors import SubgameError, did_you_mean
+from subgame.memory import Allowance
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
@@ -99,10 +100,13 @@ class NumbaRangeEngine(EngineBase):
         """Copy player `p`'s reach [root, infoset] into the workspace."""
         top = self._workers.workspace(dtype).top
         at, wide = int(top.way_at[p]), int(top.wide[0])
+        if self.many == 1:
+            hands, rows = self.stand[p], top.way[at : at + self.ways * wide].reshape(-1, wide)
+            rows[:, : len(hands)] = np.asarray(reach).take(hands, axis=1)
+            rows[:, len(hands) :] = 0
+            return
         into = top.way[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
         given = np.asarray(reach).reshape(self.ways, self.many, -1)
-        if self.many == 1:
-            given = given[:, :, self.stand[p]]
         into[:, :, : given.shape[2]] = given.transpose(1, 0, 2)
         into[:, :, given.shape[2] :] = 0
 
@@ -113,8 +117,8 @@ class NumbaRangeEngine(EngineBase):
         paid = top.result[at : at + self.many * self.ways * wide]
         paid = paid.reshape(self.many, self.ways, wide)
         if self.many == 1:
-            out: Floats = paid[0][:, self.places[p]].astype(np.float64) / self.tree.deals
-            return out
+            out: Floats = paid[0].take(self.places[p], axis=1).astype(np.float64, copy=False)
+            return out / self.tree.deals
         held = self._held[p]
         found = np.where(held[:, None], paid[:, :, : held.shape[1]], 0).astype(np.float64)
         return found.transpose(1, 0, 2).reshape(self.ways * self.many, -1) / self.tree.deals
@@ -139,7 +143,10 @@ class NumbaRangeEngine(EngineBase):
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
-        """Zeros for player `p`."""
+        """Zeros for player `p`; an error if there is no memory for them."""
+        number = 2 + 4 / LANES if self.storage == "int16" else 4
+        need = (3 if predictive else 2) * number * self.tree.stored(p)
+        Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
         one, two = self._zeros(p), self._zeros(p)
         return Regrets(one, two, self._zeros(p) if predictive else None)
 
@@ -154,8 +161,13 @@ class NumbaRangeEngine(EngineBase):
 
     def roots(self, p: int) -> Floats:
         """[root, infoset] the tree's reach of player `p`; 1 for all hands of several boards."""
-        reach = self.tree.players[p].reach if self.many == 1 else self._held[p]
-        return np.tile(np.asarray(reach, dtype=np.float64), (self.ways, 1))
+        return self._roots[p].copy()
+
+    @cached_property
+    def _roots(self) -> tuple[Floats, Floats]:
+        given = self._held if self.many > 1 else [side.reach for side in self.tree.players]
+        one, two = (np.tile(np.asarray(reach, np.float64), (self.ways, 1)) for reach in given)
+        return one, two
 
     def array(self, values: Floats) -> Floats:
         """A copy in float64."""
@@ -259,7 +271,7 @@ class NumbaRangeEngine(EngineBase):
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> _Plan:
         """A strategy with its reach at the roots, by default the tree's."""
-        return _Plan(_weights(sigma), self.roots(p) if reach is None else np.atleast_2d(reach))
+        return _Plan(_weights(sigma), self._roots[p] if reach is None else np.atleast_2d(reach))
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
         """Player `p`'s values when playing `sigma`."""
@@ -406,10 +418,16 @@ _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
 
+_FLAGS = {(a, b): np.array([a, b], dtype=np.int64) for a in (False, True) for b in (False, True)}
+
+
 def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
     """`range_tiles.PlayerNumbers` as a plain tuple, which Numba types faster."""
     none = _none_like(regrets.regret)
-    flags = np.array([each is not None for each in regrets[1:]], dtype=np.int64)
+    flags = _FLAGS[regrets.average is not None, regrets.instant is not None]
+    if none is _NONE:
+        regret, *rest = regrets
+        return regret, *(none if each is None else each for each in rest), flags, none, none, none
     given = [none if each is None else each for each in regrets]
     numbers = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
     scales = [each.scales if isinstance(each, Int16Numbers) else _NONE for each in given]

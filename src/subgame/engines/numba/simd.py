@@ -20,6 +20,7 @@ from numba.core.datamodel.models import PrimitiveModel
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload, register_model
 
+from subgame.engines.numba.compiling import njit
 from subgame.engines.rounding import LEAST, MIX, TOP
 
 WIDTH = 16
@@ -28,6 +29,23 @@ intrinsic: Any = numba_intrinsic
 _INT32 = ir.IntType(32)
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
+
+
+kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+"""Decorates a kernel that Python calls."""
+part = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates a function that only kernels call; without entries for Python it compiles faster."""
+small = njit(
+    cache=True,
+    error_model="numpy",
+    forceinline=True,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)
+"""The same for one that LLVM shall inline."""
+inlined = njit(error_model="numpy", inline="always")
+"""Decorates a function of which Numba compiles no copy of its own, but one at each call. LLVM goes
+through a function once more at each level of calls above it, so this saves a level."""
 
 
 class Lanes(types.Type):

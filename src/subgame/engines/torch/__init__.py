@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from subgame.engines.base import no_device
+from subgame.engines.devices import no_device
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sequence import TorchSequenceEngine

@@ -331,7 +331,7 @@ def check_tree(buckets: Buckets | None, tree: RangeTree) -> None:
     """Refuse buckets of another tree."""
     if buckets is not None and buckets.tree is not tree:
         check_not_merged(tree)
-        raise SubgameError("Buckets are of one tree, and these are of another.")
+        raise SubgameError("The buckets were made for another tree.")
 
 
 def counted(buckets: Buckets | None, streets: int) -> dict[int, int]:
@@ -376,7 +376,7 @@ def _places(buckets: Buckets, s: int, p: int, level: Level) -> NDArray[np.int32]
         raise SubgameError(f"These buckets are for {units:,} boards, not for {level.units:,}.")
     found = buckets.places(s, p, hands.wide)
     if not np.array_equal(found >= 0, np.arange(hands.wide) < hands.held[:, None]):
-        raise SubgameError("These buckets are for other hands: those of another tree.")
+        raise SubgameError("The buckets were made for the hands of another tree.")
     return found
 
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.buckets import LONGEST
 from subgame.engines.torch.layout import SEGMENT, Frame
+from subgame.engines.torch.sums import is_dense
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import available
+from subgame.tree.sequence.tree import SequenceTree
 
 Placement = Literal["device", "host"]
 PLACEMENTS = ("device", "host")
@@ -48,7 +52,7 @@ def check_placement(placement: str | None) -> None:
     """Refuse what is neither."""
     if placement is not None and placement not in PLACEMENTS:
         raise SubgameError(
-            f"Regrets and averages are placed on the 'device' or the 'host', not '{placement}'."
+            f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
         )
 
 
@@ -177,7 +181,9 @@ class Needs:
         check_placement(placement)
         if self.stays:
             if placement == "host":
-                raise SubgameError("A last street in buckets is placed on the device alone.")
+                raise SubgameError(
+                    "If the last street has buckets, its numbers must be on the device."
+                )
             placement = "device"
         inside = self.estimate("device")
         if placement == "device" or (placement is None and inside.device <= limit):
@@ -190,12 +196,12 @@ class Needs:
                 needs, kept = "needs at least", ", with regrets and averages in host memory"
             raise MemoryLimitError(
                 f"{what} {needs} {human_bytes(found.device)} on {device}{kept}, and "
-                f"{human_bytes(limit)} are there."
+                f"only {human_bytes(limit)} are free."
             )
         if found.host and found.host > (spare := available()):
             raise MemoryLimitError(
                 f"{what} needs about {human_bytes(found.host)} of host memory beside "
-                f"{human_bytes(found.device)} on {device}, and {human_bytes(spare)} are there."
+                f"{human_bytes(found.device)} on {device}, and only {human_bytes(spare)} are free."
             )
         return found
 
@@ -216,3 +222,22 @@ def offloaded_bytes(kind: str, shape: tuple[int, int, int], boards: int) -> int:
     whole, rest = divmod(units, boards)
     total = whole * keeping.padded_bytes(kind, (actions, boards, wide))
     return total + (keeping.padded_bytes(kind, (actions, rest, wide)) if rest else 0)
+
+
+PER_SEQUENCE, PER_ENTRY, PER_LANE = 160, 56, 64
+"""Bytes on the device for a sequence (regrets, what is played, tables of sums, working arrays), an
+entry of the payoff matrix (both players' lists, padded, and one list at work) and a sequence of a
+terminal that is a matrix product."""
+
+
+def sequence_bytes(tree: SequenceTree) -> int:
+    """An estimate of the bytes that a sequence tree takes on a device, evaluation included."""
+    t = tree.terminals
+    entries = np.array(
+        [t.row_ptr[at + n] - t.row_ptr[at] for at, n in zip(t.row_ptr_at, t.rows, strict=True)]
+    )
+    cells, lanes = t.rows.astype(np.int64) * t.cols, t.lanes.astype(np.int64)
+    dense = is_dense(entries, cells, lanes)
+    ends = np.where(dense, PER_LANE * (t.rows + t.cols) * lanes + 16 * cells, 0)
+    ends += np.where(dense, 0, PER_ENTRY * entries * lanes)
+    return int(ends.sum()) + PER_SEQUENCE * sum(side.num_sequences for side in tree.players)

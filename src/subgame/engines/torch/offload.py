@@ -151,8 +151,8 @@ def cuts(sides: Sequence[StreetNumbers]) -> list[slice] | None:
     ]
     if any(pieces != found[0] for pieces in found):
         raise SubgameError(
-            "Regrets and averages in host memory are cut differently here; make both players' by "
-            "one engine."
+            "Regrets and averages in host memory have different parts; make those of both players "
+            "with one engine."
         )
     return found[0] if found else None
 

@@ -36,7 +36,7 @@ def host_bytes(count: int, device: Any) -> Tensor:
     failed = int(torch.cuda.cudart().cudaHostRegister(raw.data_ptr(), count, 0))
     if failed:
         raise MemoryLimitError(
-            f"The system would not pin {human_bytes(count)} of host memory for {device} (CUDA "
+            f"The system could not pin {human_bytes(count)} of host memory for {device} (CUDA "
             f"error {failed})."
         )
     # The finalizer holds the pages, so that they outlive their registration.

@@ -15,7 +15,7 @@ def load_torch() -> Any:
     except ImportError:
         raise SubgameError(
             "The devices cuda and torch need PyTorch, which is not installed; "
-            "pip install 'subgame[gpu]' brings it."
+            "install it with: pip install 'subgame[gpu]'."
         ) from None
 
 
@@ -24,9 +24,9 @@ def pick_device(name: str) -> Any:
     torch = load_torch()
     kind, _, number = str(name).partition(":")
     if kind not in ("cpu", "cuda"):
-        raise SubgameError(f"A device is 'cpu' or 'cuda', not '{name}'.")
+        raise SubgameError(f"The device must be 'cpu' or 'cuda', not '{name}'.")
     if kind == "cuda" and not torch.cuda.is_available():
-        raise SubgameError("PyTorch sees no CUDA device here; the device cpu works without one.")
+        raise SubgameError("PyTorch finds no CUDA device on this machine; use the device cpu.")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise SubgameError(f"There are {torch.cuda.device_count()} CUDA devices, from 0 on.")
     return torch.device(name)

@@ -22,10 +22,13 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Regrets, Response
+from subgame.engines.torch.batch import room
 from subgame.engines.torch.cuda_graph import RecordedGraph
+from subgame.engines.torch.memory import sequence_bytes
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sums import Payoffs, Put, Rows
-from subgame.errors import SubgameError
+from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.memory import available, parse_bytes
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex
 
@@ -189,15 +192,26 @@ class TorchSequenceEngine(EngineBase):
     """PyTorch bound to one explicitly compiled tree; see `contract.Engine`.
 
     `graphs` records iterations as CUDA graphs, by default wherever the device is one. A tree of
-    several subgames side by side says so by an attribute ``num_roots``, as on the CPU.
+    several subgames side by side says so by an attribute ``num_roots``, as on the CPU. A tree that
+    needs more than `memory_limit`, by default what is free on the device, is refused.
     """
 
     def __init__(
-        self, tree: PublicTree, device: str = "cuda", *, graphs: bool | None = None
+        self,
+        tree: PublicTree,
+        device: str = "cuda",
+        *,
+        graphs: bool | None = None,
+        memory_limit: str | float | None = None,
     ) -> None:
         if not isinstance(tree, SequenceTree):
             raise SubgameError("Hold'em trees have an engine of their own; see TorchRangeEngine.")
         self.device, self.torch, self.tree = pick_device(device), load_torch(), tree
+        free = room(self.device) if self.device.type == "cuda" else available()
+        limit = free if memory_limit is None else parse_bytes(memory_limit)
+        if (need := self.estimate()) > limit:
+            needs = f"{tree.game} needs about {human_bytes(need)} on {self.device}"
+            raise MemoryLimitError(f"{needs}, and {human_bytes(limit)} are there.")
         self.graphs = self.device.type == "cuda" if graphs is None else graphs
         self.num_roots: int = getattr(tree, "num_roots", 1)
         self.sides = (Side(self.put, tree.players[0]), Side(self.put, tree.players[1]))
@@ -207,6 +221,10 @@ class TorchSequenceEngine(EngineBase):
         """In `repeat`: all rates, the turn, and the address of the turn's rates."""
         self._recorded: tuple[RecordedGraph, RecordedGraph] | None = None
         """The first turn of a `repeat`, and a later one, which finds what the last one played."""
+
+    def estimate(self) -> int:
+        """Bytes that solving and evaluating need on the device, about."""
+        return sequence_bytes(self.tree)
 
     def put(self, array: Any) -> Tensor:
         """An array on the device, copied."""

@@ -71,6 +71,11 @@ class Rows:
         return self.torch.cat([*parts, self.zero]).index_select(0, self.place)
 
 
+def is_dense(entries: Any, cells: Any, lanes: Any) -> Any:
+    """Whether a group of terminals, or each of several, is a matrix product rather than a list."""
+    return (entries >= FILL * cells) & (entries * lanes >= DENSE)
+
+
 class Product:
     """The lanes of one group of terminals as a matrix product."""
 
@@ -98,7 +103,7 @@ class Payoffs:
         lists = [(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))]
         for group in map(tree.group, range(len(tree.terminals.rows))):
             cells, lanes = len(group.row_sequence) * len(group.col_sequence), len(group.scale)
-            if len(group.row) >= FILL * cells and len(group.row) * lanes >= DENSE:
+            if is_dense(len(group.row), cells, lanes):
                 self.products.append(Product(put, group, player))
                 continue
             _, row, col, value = group.entries

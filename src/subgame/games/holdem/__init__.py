@@ -15,7 +15,8 @@
 from subgame.games.holdem import libratus
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.game import Holdem, count_boards, count_nodes, endgame, hunl, nlfh, nlth
+from subgame.games.holdem.counts import count_boards, count_nodes
+from subgame.games.holdem.game import Holdem, endgame, hunl, nlfh, nlth
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting, NoLimit
 

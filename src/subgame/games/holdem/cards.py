@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.holdem.pointing import fault
 
 RANKS = "23456789TJQKA"
@@ -37,7 +38,7 @@ _CARD = re.compile(r"(10|[^\W_])([^\W_]?)")
 
 
 @dataclass(frozen=True)
-class Deck:
+class Deck(Frozen):
     """A deck: some of the ranks 23456789TJQKA and some of the suits cdhs, in that order.
 
     >>> leduc = Deck(ranks="JQK", suits="hs")
@@ -146,7 +147,7 @@ class Deck:
                     f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
                 )
         if len(set(given)) < len(given):
-            raise SubgameError(f"The cards {given} contain one card twice.")
+            raise SubgameError(f"The cards {given} contain a card twice.")
 
     # Hands.
 
@@ -179,7 +180,9 @@ class Deck:
         a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
         low, high = np.minimum(a, b), np.maximum(a, b)
         if (low < 0).any() or (high >= self.size).any() or (low == high).any():
-            raise SubgameError(f"A hand is two different cards, each from 0 to {self.size - 1}.")
+            raise SubgameError(
+                f"A hand must be two different cards, each from 0 to {self.size - 1}."
+            )
         return np.asarray(high * (high - 1) // 2 + low)
 
     def parse_hand(self, text: str) -> int:

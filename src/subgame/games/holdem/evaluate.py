@@ -17,7 +17,6 @@ Smaller decks keep these rules: a short deck has fewer straights, and the ace is
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -81,7 +80,7 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
         )
     if given.size and (given.min() < 0 or given.max() >= deck.size):
         raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
         )
     where_of, what_of = _keys(deck)
     where, what = where_of[given[..., 0]], what_of[given[..., 0]]
@@ -110,7 +109,7 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
         )
     if boards.size and (boards.min() < 0 or boards.max() >= deck.size):
         raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
         )
     where_of, what_of = _keys(deck)
     where, what = where_of[boards].sum(-1)[..., None], what_of[boards].sum(-1)[..., None]
@@ -224,8 +223,12 @@ def tables() -> Tables:
 
 def _multisets(n: int) -> Ints:
     """The multisets of n ranks with at most four of each: [multiset, n], sorted within each."""
-    every = itertools.combinations_with_replacement(range(len(RANKS)), n)
-    ranks: Ints = np.fromiter(every, dtype=np.dtype((np.int64, n)))
+    ranks: Ints = np.arange(len(RANKS))[:, None]
+    for _ in range(n - 1):  # every rank from the last one on is appended
+        more = len(RANKS) - ranks[:, -1]
+        first = np.repeat(np.cumsum(more) - more, more)
+        ranks = np.repeat(ranks, more, axis=0)
+        ranks = np.column_stack([ranks, ranks[:, -1] + np.arange(len(ranks)) - first])
     fair: Ints = ranks[(ranks[:, 4:] != ranks[:, :-4]).all(1)]
     return fair
 

@@ -5,8 +5,8 @@ player 1's, with probability proportional to the product of their weights over t
 no card; later the flop as one event and turn and river a card at a time, also after an all-in.
 
     >>> game = endgame("Qs Jh 2h 8d 3c", pot=100, stacks=200, bets="river: 0.5x 1x a")
-    >>> game.actions(game.start()), count_nodes(game)
-    (('c', 'r50', 'r100', 'r200'), 45)
+    >>> game.actions(game.start())
+    ('c', 'r50', 'r100', 'r200')
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from random import Random
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import (
     card_permutations,
-    cycle_lengths,
     hand_permutations,
 )
 from subgame.games.holdem.ranges import Range
@@ -58,7 +58,7 @@ _LONG = 60  # a longer text of a range is named by its digest
 
 
 @dataclass(frozen=True, repr=False)
-class Holdem(Game):
+class Holdem(Frozen, Game):
     """Hold'em from a betting state on, with the board dealt so far and a range for each player.
 
     Hands that the board blocks are removed from the ranges. Weights matter up to a factor.
@@ -95,7 +95,9 @@ class Holdem(Game):
 
     def _check_board(self) -> None:
         if self.first is not None and self.first.rules != self.rules:
-            raise SubgameError("The betting from which play starts has other rules than the game.")
+            raise SubgameError(
+                "The betting so far was made with rules that differ from those of the game."
+            )
         street = self.start().street
         self.deck.mask(self.board)
         if len(self.board) != BOARD_CARDS[street]:
@@ -168,6 +170,11 @@ class Holdem(Game):
             said["first"] = str(self.first)
         return said
 
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Thousandths of a big blind per hand."""
+        return "mbb/h", 1000 / self.rules.blinds[1]
+
     def new_initial_state(self) -> HoldemState:
         return HoldemState(self, (), self.board, self.start())
 
@@ -203,6 +210,20 @@ class Holdem(Game):
     @cached_property
     def _hand_names(self) -> list[str]:
         return [self.deck.hand_name(hand) for hand in range(self.deck.num_hands)]
+
+    @cached_property
+    def _cumulative(self) -> dict[int | None, list[float]]:
+        """Cumulative weights of the next hand to be dealt, by player 0's; filled when asked for."""
+        return {}
+
+    def _next_hand(self, first: int | None) -> list[float]:
+        known = self._cumulative
+        if first not in known:
+            weights = self._pair_weights
+            if first is not None:
+                weights = self.ranges[1].weights * self.deck.disjoint[first]
+            known[first] = np.cumsum(weights).tolist()
+        return known[first]
 
     def _deals(self, hands: tuple[int, ...]) -> list[tuple[str, float]]:
         """The next hand to be dealt, with its probability."""
@@ -267,6 +288,25 @@ class HoldemState(State):
             return new(self.game, self.hands, (*self.board, *cards), self.betting)
         hands = (*self.hands, int(deck.hand_index(*cards)))
         return new(self.game, hands, self.board, self.betting)
+
+    def sample_chance(self, random: Random) -> str:
+        game, deck = self.game, self.game.deck
+        if len(self.hands) < 2:
+            weights = game._next_hand(self.hands[0] if self.hands else None)
+            return game._hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
+        left = sorted(set(range(deck.size)) - self._taken)
+        count = next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
+        return deck.name(sorted(random.sample(left, count)))
+
+    def allows(self, action: str) -> bool:
+        try:
+            self.betting.child(action)
+        except SubgameError:
+            return False
+        return True
+
+    def is_public(self, action: str) -> bool:
+        return len(self.hands) == 2
 
     @property
     def _taken(self) -> set[int]:
@@ -364,7 +404,7 @@ def endgame(
         )
     if min(behind) < big_blind:
         raise SubgameError(
-            f"A stack of {min(behind)} chips is below the least bet of {big_blind} chips, so "
+            f"A stack of {min(behind)} chips is below the smallest bet of {big_blind} chips, so "
             f"there is nothing to decide."
         )
     street = STREETS[BOARD_CARDS.index(len(cards))]
@@ -446,54 +486,3 @@ def _whole_game(
     sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
     rules = NoLimit((stack, stack), blinds, last=last)
     return Holdem(rules, sizes, (), (everything, everything), deck, name=name)
-
-
-# Sizes.
-
-
-def count_nodes(game: Holdem) -> int:
-    """How many nodes the public tree has: decisions, ends of the hand, and chance nodes.
-
-    Boards that differ only in the names of the suits are one where the ranges allow it. This is
-    how postflop-solver counts; after an all-in every later street has its chance nodes too.
-    """
-    per_board: Counter[int] = Counter()
-    stack = [game.start()]
-    while stack:
-        betting = stack.pop()
-        last = betting.street if betting.folded != NOBODY else game.rules.last_street
-        if betting.is_over:  # chance nodes where the board is dealt out, and the end
-            per_board.update(range(betting.street, last + 1))
-        else:
-            per_board[betting.street] += 1
-        for action in game.actions(betting):
-            child = betting.child(action)
-            per_board[betting.street] += child.street > betting.street  # a chance node
-            stack.append(child)
-    boards = count_boards(game)
-    return sum(nodes * boards[street] for street, nodes in per_board.items())
-
-
-def count_boards(game: Holdem) -> dict[int, int]:
-    """How many boards each street has, up to the symmetries of the game: street -> boards.
-
-    Burnside's lemma, as in `isomorphism.count_classes`: the mean over the symmetries of how many
-    deals each leaves as they are.
-
-    >>> count_boards(endgame("Qs Jh 2h", pot=200, stacks=900))
-    {1: 1, 2: 36, 3: 1429}
-    """
-    first = game.start().street
-    totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
-    for permutation in card_permutations(game.deck)[game.symmetries].tolist():
-        cycles = Counter(cycle_lengths(permutation, game.board))
-        single, double, triple = cycles[1], cycles[2], cycles[3]
-        left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
-        for street in totals:
-            if street > first and BOARD_CARDS[street] == 3:
-                left = Counter({single - 3: math.comb(single, 3)})
-                left.update({single - 1: single * double, single: triple})
-            elif street > first:
-                left = Counter({cards - 1: cards * deals for cards, deals in left.items()})
-            totals[street] += left.total()
-    return {street: total // len(game.symmetries) for street, total in totals.items()}

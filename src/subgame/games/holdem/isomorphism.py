@@ -88,7 +88,7 @@ def canonicalise(
         )
     if given.size and (given.min() < 0 or given.max() >= deck.size):
         raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; a card outside was given."
+            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
         )
     shape = given.shape[:-1]
     best, permutation = _least(given.reshape(math.prod(shape), given.shape[-1]), groups, deck)

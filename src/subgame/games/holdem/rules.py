@@ -42,7 +42,7 @@ class NoLimit:
         if self.last == STREETS[0] or STREETS.index(self.street) > self.last_street:
             raise SubgameError(
                 f"A hand that starts on the {self.street} cannot have its last street on the "
-                f"{self.last}; the last one is the flop or later."
+                f"{self.last}; the last street must be the flop or later."
             )
         if min(self.stacks) < 0 or (self.street == "preflop" and min(self.stacks) == 0):
             raise SubgameError(
@@ -211,10 +211,13 @@ class Betting:
     def _raise_to(self, total: int) -> Betting:
         least, most = self.least_raise, self.most_raise
         if least is None or most is None:
-            raise SubgameError(f"Nobody can raise after '{self}': a player has no chips for it.")
+            raise SubgameError(
+                f"Nobody can raise after '{self}': one of the players has no chips left."
+            )
         if not least <= total <= most:
             raise SubgameError(
-                f"After '{self}' a raise goes to between {least} and {most} chips, not to {total}."
+                f"After '{self}' a raise must be to a total between {least} and {most} chips, "
+                f"not to {total}."
             )
         return replace(
             self,
@@ -276,7 +279,8 @@ class Betting:
             winner = 1 - self.folded
         if winner not in (0, 1, NOBODY):
             raise SubgameError(
-                f"A showdown is won by player 0 or 1, or tied ({NOBODY}), not by {winner}."
+                f"The winner of a showdown must be player 0 or 1, or a tie ({NOBODY}), "
+                f"not {winner}."
             )
         won = 0 if winner == NOBODY else self.at_stake * (1 if winner == 0 else -1)
         return won, -won

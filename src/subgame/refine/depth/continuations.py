@@ -49,7 +49,9 @@ class Continuations:
     def __getitem__(self, count: slice) -> Continuations:
         """The first few of them: ``continuations[:4]``."""
         if not isinstance(count, slice) or count.start or count.step:
-            raise SubgameError("Continuations are shortened from the end: continuations[:4].")
+            raise SubgameError(
+                "Only the first continuations can be selected, such as continuations[:4]."
+            )
         return replace(self, names=self.names[count], probs=self.probs[count])
 
     def add(self, name: str, probs: Floats) -> Continuations:
@@ -70,7 +72,7 @@ class Continuations:
         for strategy in given:
             if strategy.tree is not tree and strategy.tree.digest != tree.digest:
                 raise SubgameError(
-                    f"The continuations lie over different trees: {tree!r} and {strategy.tree!r}."
+                    f"The continuations belong to different trees: {tree!r} and {strategy.tree!r}."
                 )
         titles = tuple(names) or ("blueprint", *(f"strategy {k}" for k in range(1, len(given))))
         if len(titles) != len(given):
@@ -99,7 +101,9 @@ def biased(
     ('blueprint', '10 x p', '10 x b')
     """
     if not (np.isfinite(factor) and factor > 0):
-        raise SubgameError(f"Probabilities are multiplied by a number above 0, not {factor}.")
+        raise SubgameError(
+            f"The factor of the probabilities must be a number above 0, not {factor}."
+        )
     tree = blueprint.tree
     towards: dict[str, list[NDArray[np.int64]]] = {}
     for sequences, actions in tree.players[player].decisions():
@@ -142,7 +146,7 @@ def all_pure(
             if count > limit:
                 raise SubgameError(
                     f"There are {count:,} pure strategies below '{inner.slots[s]}', more than the "
-                    f"limit of {limit:,}; cut later or offer fewer continuations."
+                    f"limit of {limit:,}; use a later depth limit or fewer continuations."
                 )
             found.append((subgame, list(_pure(inner, below, s))))
     size = max((len(pures) for _, pures in found), default=1)

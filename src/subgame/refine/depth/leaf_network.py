@@ -319,7 +319,7 @@ def _inputs(leaf: Leaf, features: Features | None, length: int) -> Floats:
     for j, h in enumerate(leaf.subgame.top.tolist()):
         path = _path(leaf, h)
         if len(path) > length:
-            raise SubgameError(f"The network knows no histories of {len(path)} steps.")
+            raise SubgameError(f"The network was not trained on histories of {len(path)} steps.")
         for step, label in enumerate(path):
             out[j, step, number[label]] = 1.0
     return out.reshape(len(out), -1)
@@ -343,7 +343,7 @@ def save_leaf_networks(
 ) -> None:
     """Write networks for one tree, at most one for each player, into one safetensors file."""
     if not networks or len({network.player for network in networks}) < len(networks):
-        raise SubgameError("A file holds one leaf network for each player, or for one of them.")
+        raise SubgameError("A file must contain one or two leaf networks, for different players.")
     tree = networks[0].pair[0].tree
     tensors: dict[str, NDArray[Any]] = {}
     said = {**(notes or networks[0].notes), **describe(tree, FORMAT)}
@@ -389,7 +389,7 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     except (KeyError, ValueError, TypeError, IndexError, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
     if not found:
-        raise SubgameError(f"{path} holds no leaf network.")
+        raise SubgameError(f"{path} contains no leaf network.")
     return found
 
 

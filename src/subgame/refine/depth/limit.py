@@ -262,7 +262,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
 def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     """The compiled game, after checking that the blueprint is one for it."""
     if not isinstance(blueprint, Strategy):
-        raise SubgameError(f"A blueprint is a Strategy, not {type(blueprint).__name__}.")
+        raise SubgameError(f"The blueprint must be a Strategy, not {type(blueprint).__name__}.")
     tree = blueprint.tree
     same = (
         str(game) == tree.game

@@ -36,7 +36,10 @@ def alike(game: Holdem, real: Betting, line: Sequence[str], other: Betting) -> B
             continue
         names, others = game.actions(real), game.actions(other)
         if len(names) != len(others):
-            raise SubgameError(f"After '{other}' there are other choices than after '{real}'.")
+            raise SubgameError(
+                f"The actions after '{other}' differ from those after '{real}'; "
+                "they must be the same."
+            )
         real, other = real.child(action), other.child(others[names.index(action)])
     return other
 

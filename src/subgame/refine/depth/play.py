@@ -161,7 +161,9 @@ def play_histories(tree: SequenceTree, play: Play) -> Played:
     given = after_every_action(tree, 1 - play.player) if play.at is None else play.at
     frontiers = [sequence_subgames(tree, each) for each in given]
     if not frontiers:
-        raise SubgameError("There is no frontier to solve to.")
+        raise SubgameError(
+            "The list of frontiers is empty; give at least one frontier, such as 'after round 1'."
+        )
     schedule = LP if play.schedule is None else play.schedule
     how = Technique.of(play.gadget, tree, schedule, play.limits)
     here = _Here(tree, play.blueprint, play, how)

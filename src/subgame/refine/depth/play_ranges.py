@@ -43,7 +43,9 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
     p, o, run = limited.player, 1 - limited.player, limited.run
     gadget, schedule, batch = how.gadget, cast(Schedule, how.schedule), limited.batch
     if gadget.entry == "blueprint" or not gadget.is_finite:
-        raise SubgameError(f"{gadget.name} cannot carry alternative payoffs on; use resolve.")
+        raise SubgameError(
+            f"{gadget.name} cannot pass alternative payoffs to the next solve; use resolve."
+        )
     street, played = limited.street, solve_ranges(limited, None, how, None).played
     ours = street.descend(p, played[p], street.roots(p))
     leaf = ours[street.at_leaves[p]]

@@ -19,6 +19,7 @@ from subgame.engines.arrays import Array, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
+from subgame.frozen import Frozen
 from subgame.games.holdem.bets import STREETS
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import exact
@@ -43,7 +44,7 @@ Pair = tuple[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class RangeLimit:
+class RangeLimit(Frozen):
     """The first street of a hold'em tree down to a depth limit, and the way back to the game."""
 
     __repr__ = brief
@@ -198,7 +199,7 @@ def limited_ranges(tree: RangeTree, limit: Limit) -> RangeLimit:
         )
     part = cut_range_tree(tree, "root")[0] if limit.within is None else limit.within
     if not isinstance(part, RangeSubgame):
-        raise SubgameError("A subgame of a hold'em tree is what `cut` gives for it.")
+        raise SubgameError("The subgame of a hold'em tree must be made by subgame.cut.")
     check_limit(part.tree, limit.at)
     player = limit.player
     given = limit.continuations or Continuations.of(limit.blueprint, 1 - player)

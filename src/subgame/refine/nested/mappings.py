@@ -63,7 +63,9 @@ class ActionMapping:
     def lower(self, a: float, b: float, x: float) -> float:
         """The probability that x is taken for the smaller size a rather than for b."""
         if not (0 <= a < b and math.isfinite(b) and math.isfinite(x)):
-            raise SubgameError(f"A bet x lies between sizes 0 <= A < B, not {a:g}, {b:g} at {x:g}.")
+            raise SubgameError(
+                f"A bet x must lie between two sizes 0 <= A < B, not {a:g}, {b:g} at {x:g}."
+            )
         if x <= a + TINY or x >= b - TINY:
             return float(x <= a + TINY)
         share = self.share(a, b, x)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from subgame.solve.solver import drive
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
-from subgame.tree.ranges.tree import RangeTree, range_tree
+from subgame.tree.ranges.tree import BoardList, RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -270,14 +271,6 @@ class RangeExpansion:
         boards = range(units.first[top], units.first[top + 1])
         chance = np.array([units.chance(u) for u in boards])[:, None]
         wide = inputs.weight.shape[2]
-
-        def name(i: int) -> str:
-            unit = units[boards[i // wide]]
-            hands = unit.hands[o]
-            if i % wide >= len(hands):
-                return "no hand"
-            return f"{game.deck.hand_name(int(hands[i % wide]))} {game.deck.name(unit.cards)}"
-
         most = np.zeros((len(boards), wide))
         by_hand = np.zeros(game.deck.num_hands)
         by_hand[units[0].hands[o]] = self.small.tree.players[o].reach
@@ -289,7 +282,7 @@ class RangeExpansion:
             action=spot.action,
             player=self.p,
             depth=part.depth + 1,
-            infosets=OnDemand(len(boards) * wide, name),
+            infosets=OnDemand(len(boards) * wide, partial(_infoset, units, boards[0], o, wide)),
             weight=(inputs.weight[k] * chance * most).ravel(),
             cbv=inputs.cbv[k].ravel(),
             values=values[k].ravel(),
@@ -378,3 +371,12 @@ def moved(source: RangeTree, sigma: Any, target: RangeTree, p: int) -> NDArray[n
         for j, key in enumerate(keys(street)):
             made[:, other.street_actions(s, j)] = have[:, mine.street_actions(s, found[key])]
     return out
+
+
+def _infoset(units: BoardList, first: int, player: int, wide: int, i: int) -> str:
+    """The name of a player's infoset at a root: the hand and the board."""
+    unit = units[first + i // wide]
+    hands = unit.hands[player]
+    if i % wide >= len(hands):
+        return "no hand"
+    return f"{units.deck.hand_name(int(hands[i % wide]))} {units.deck.name(unit.cards)}"

@@ -205,8 +205,8 @@ class _Mind:
         for place, weight in belief.items():
             if self.ours.player[place] == CHANCE and outcome not in self.steps[place]:
                 raise SubgameError(
-                    f"{self.ours.h.game} is no smaller version of the game: '{outcome}' cannot be "
-                    "dealt in it."
+                    f"{self.ours.h.game} is not a smaller version of the game: '{outcome}' cannot "
+                    "be dealt in it."
                 )
             after = self.steps[place].get(outcome, place)
             out[after] = out.get(after, 0.0) + weight

@@ -14,7 +14,7 @@ read is a *lane*. Lanes are grouped into chunks of `LANES`, which the kernels pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -22,12 +22,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.errors import MemoryLimitError, human_bytes
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.memory import Allowance
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 LANES = 16
+MOST = 30_000
+"""Different betting states that a tree may have."""
+LONGEST = 2_000
+"""Actions that the betting of a hand may have."""
+SMALLER = "Narrower ranges, fewer bet sizes or a cap on raises make it smaller."
+COUNTED = 4_000
+"""Betting states after which `check_size` no longer completes an estimate over the limit."""
 SHOWDOWN, FOLD = 1, 2
 """The terminals of a chunk: bits of `BettingTree.chunk_kind`."""
 
@@ -111,46 +120,90 @@ def grow(
         street = Street(here, index)
         street.rows[:] = [len(here)] * 2
         for k, state in enumerate(here):
-            extra = (added or {}).get(k) if not streets else None
-            _grow(game, street, state, (k, k), first_roots[k], extra)
+            _grow(game, street, state, k, first_roots[k], {} if streets else added or {})
         streets.append(street)
         here, index, first_roots = street.leaves, index + 1, street.leaf_first_root
     return streets
 
 
 def _grow(
-    game: Holdem,
-    street: Street,
-    state: Betting,
-    rows: tuple[int, int],
-    first_root: int,
-    added: str | None = None,
+    game: Holdem, street: Street, root: Betting, k: int, first_root: int, added: Mapping[int, str]
 ) -> None:
-    if state.is_over and state.folded >= 0:
-        street.endings.append(Ending(rows, state.at_stake, state.folded))
-        return
-    if state.is_over or state.street != street.index:  # all-in, or on to the next card
-        if street.index == game.rules.last_street:
-            street.endings.append(Ending(rows, state.at_stake, -1))
-        else:
-            street.leaves.append(state)
-            street.leaf_rows.append(rows)
-            street.leaf_first_root.append(first_root)
-        return
-    p, actions = state.player, game.actions(state)
-    if added is not None:
-        actions = (*actions, added)
-    begin = street.rows[p]
-    street.rows[p] += len(actions)
-    street.parent[p].append(rows[p])
-    street.first[p].append(begin)
-    street.states[p].append(state)
-    street.first_root[p].append(first_root)
-    street.at[p].append(rows)
-    street.actions[p].append(actions)
-    for a, action in enumerate(actions):
-        below = (begin + a, rows[1]) if p == 0 else (rows[0], begin + a)
-        _grow(game, street, state.child(action), below, first_root)
+    """Add the betting from root `k` of a street. A loop, because recursion limits the depth."""
+    stack = [(root, (k, k))]
+    while stack:
+        state, rows = stack.pop()
+        if state.is_over and state.folded >= 0:
+            street.endings.append(Ending(rows, state.at_stake, state.folded))
+            continue
+        if state.is_over or state.street != street.index:  # all-in, or on to the next card
+            if street.index == game.rules.last_street:
+                street.endings.append(Ending(rows, state.at_stake, -1))
+            else:
+                street.leaves.append(state)
+                street.leaf_rows.append(rows)
+                street.leaf_first_root.append(first_root)
+            continue
+        p, actions = state.player, game.actions(state)
+        if state is root and k in added:
+            actions = (*actions, added[k])
+        begin = street.rows[p]
+        street.rows[p] += len(actions)
+        street.parent[p].append(rows[p])
+        street.first[p].append(begin)
+        street.states[p].append(state)
+        street.first_root[p].append(first_root)
+        street.at[p].append(rows)
+        street.actions[p].append(actions)
+        for a in range(len(actions) - 1, -1, -1):
+            below = (begin + a, rows[1]) if p == 0 else (rows[0], begin + a)
+            stack.append((state.child(actions[a]), below))
+
+
+def check_size(
+    game: Holdem,
+    roots: Sequence[Betting],
+    cost: Sequence[tuple[float, float]],
+    allowed: Allowance,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Raise an error if the betting from `roots` needs more memory than is allowed.
+
+    ``cost[s][p]`` is what a solver needs for one action of player p on street s, counted from the
+    first. The betting is counted before any of it is kept. States that differ only in how they were
+    reached are counted together. An estimate over the limit is completed if that is quick, and is
+    a lower bound otherwise.
+    """
+    first, need, counted, depth = roots[0].street, 0.0, 0, 0
+    what = f"{game}: solving it"
+    level: dict[Any, tuple[Betting, int]] = {k: (root, 1) for k, root in enumerate(roots)}
+    while level:
+        below: dict[Any, tuple[Betting, int]] = {}
+        for state, times in level.values():
+            actions = game.actions(state)
+            if not actions:
+                continue
+            need += times * len(actions) * cost[state.street - first][state.player]
+            counted += 1
+            if counted % COUNTED == 0:
+                allowed.refuse(what, need, known=False, hint=SMALLER)
+                if progress is not None:
+                    progress(0)
+            if counted > MOST or depth > LONGEST:
+                most = f"{MOST:,} different betting states"
+                if depth > LONGEST:
+                    most = f"{LONGEST:,} actions in a row"
+                raise MemoryLimitError(
+                    f"{game}: the betting has more than {most}, and solving it needs at least "
+                    f"{human_bytes(need)}. {SMALLER}"
+                )
+            for action in actions:
+                child = state.child(action)
+                who = (child.player, child.folded, child.checked, child.raises)
+                key = (child.street, child.staked, child.bets, child.last_raise, who)
+                below[key] = child, times + (below[key][1] if key in below else 0)
+        level, depth = below, depth + 1
+    allowed.refuse(what, need, hint=SMALLER)
 
 
 def decisions(streets: Sequence[Street], p: int) -> dict[tuple[str, ...], tuple[int, int]]:

@@ -11,22 +11,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import card_permutations, suit_permutations
-from subgame.tree.ranges.betting_tree import LANES, Street
+from subgame.memory import Allowance
+from subgame.tree.ranges.betting_tree import LANES, SMALLER
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Count = TypeVar("Count", int, Ints)
+BYTES_PER_HAND = 8
+"""Bytes of a hand on a board in `BoardArrays`, at least."""
 
 
 def padded(hands: Count) -> Count:
@@ -115,26 +118,42 @@ def check_first(deck: Deck, top: Dealt, street: int) -> None:
 
 
 def deal_out(
-    game: Holdem, streets: list[Street], top: Dealt, same: Cards, limit: float
-) -> Iterator[Dealt]:
-    """All boards, street by street; an error if a solver's numbers for them exceed `limit`."""
-    needed, boards = 0, top
-    for s, street in enumerate(streets):
-        if s > 0:
-            boards = _next(game.deck, boards, BOARD_CARDS[street.index], same)
-        each = np.zeros(len(boards.cards), dtype=np.int64)
-        for p in (0, 1):
-            wide = padded(hands_left(game.deck, boards.cards, same.stand(p)))
-            each += 8 * (street.rows[p] - len(street.roots)) * wide  # regrets and average, float32
-        total = needed + np.cumsum(each)
-        needed = int(total[-1])
-        if needed > limit:
-            over = int(total[np.argmax(total > limit)])
-            raise MemoryLimitError(
-                f"{game} needs more than {human_bytes(over)} to solve, over the limit "
-                f"of {human_bytes(limit)}; use narrower ranges, fewer bet sizes or a higher limit."
-            )
-        yield boards
+    game: Holdem, first: int, top: Dealt, same: Cards, number: float, allowed: Allowance
+) -> list[Dealt]:
+    """The boards of every street from `first` on.
+
+    Raises an error if they need more memory than is available, or if a solver's numbers for them
+    need more than `allowed`: each player has at least one action on every street.
+    """
+    dealt, deck, here = [top], game.deck, Allowance.of()
+    for street in range(first + 1, game.rules.last_street + 1):
+        above, before, new = dealt[-1], BOARD_CARDS[street - 1], BOARD_CARDS[street]
+        hands = sum(hands_left(deck, above.cards, same.stand(p)) for p in (0, 1))
+        # How many of all deals leave a hand possible. Suit symmetry makes at most as many boards
+        # one as there are permutations that keep the cards before.
+        deals = math.comb(deck.size - before - 2, new - before)
+        kept = [int(bits).bit_count() for bits in above.symmetries]
+        least = float((hands / np.array(kept)).sum()) * deals
+        least /= deck.num_suits if same.merged else 1
+        allowed.refuse(f"{game}: solving it", 2 * number * least, known=False, hint=SMALLER)
+        here.refuse(f"{game}: dealing it", BYTES_PER_HAND * least, known=False, hint=SMALLER)
+        dealt.append(_next(deck, above, new, same))
+    return dealt
+
+
+def cost_of_action(
+    deck: Deck, dealt: Sequence[Dealt], same: Cards, number: float
+) -> list[tuple[float, float]]:
+    """[street] bytes of an action's regrets and averages for each player, on all boards.
+
+    `number` is the bytes of one of them.
+    """
+    cost = []
+    for boards in dealt:
+        hands = [hands_left(deck, boards.cards, same.stand(p)) for p in (0, 1)]
+        first, second = (2 * number * float(padded(each).sum()) for each in hands)
+        cost.append((first, second))
+    return cost
 
 
 def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:

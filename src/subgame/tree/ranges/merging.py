@@ -88,4 +88,4 @@ def _representative(
         permuted = (*now[:first], *suits[now[first:]].tolist())
         if permuted in found:
             return found[permuted], suits[moved]
-    raise AssertionError(f"No board represents {deck.name(cards)}.")
+    raise AssertionError(f"The tree has no board for the cards {deck.name(cards)}.")

@@ -29,24 +29,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
+from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand, PublicTree
-from subgame.tree.ranges.betting_tree import LANES, BettingTree, Street, grow, lay_out
+from subgame.tree.ranges.betting_tree import (
+    LANES,
+    BettingTree,
+    Street,
+    check_size,
+    grow,
+    lay_out,
+)
 from subgame.tree.ranges.deal import (
     Cards,
     Dealt,
     check_first,
+    cost_of_action,
     deal_out,
     dealt_first,
     hands_left,
     left_alone,
     padded,
 )
+from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
+from subgame.tree.ranges.names import InfosetIndex
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
@@ -146,7 +158,7 @@ class BoardList(Sequence[Board]):
 
 
 @dataclass(frozen=True, eq=False)
-class RangeSide:
+class RangeSide(Frozen):
     """One player's part of a `RangeTree`; names of infosets are computed on demand."""
 
     player: int
@@ -182,11 +194,27 @@ class RangeSide:
         j, h = divmod(int(i - self._infoset_at[u]), int(self._hands[u]))
         return u, j, h
 
+    def number(self, u: int, j: int, h: int) -> int:
+        """The number of an infoset by its board, decision and hand; the inverse of `locate`."""
+        return int(self._infoset_at[u]) + j * int(self._hands[u]) + h
+
     def sequences(self, i: int) -> NDArray[np.int64]:
         """The sequences of infoset `i`, one per action."""
         u, j, h = self.locate(i)
         found: Ints = self.cells(u, j)[h]
         return found
+
+    @cached_property
+    def finder(self) -> Finder:
+        """Finds infosets by name."""
+        return Finder(self)
+
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError.
+
+        The board may be any that a permutation of suits turns into one of the tree.
+        """
+        return self.finder.sequences(name)
 
     def cells(self, u: int, j: int) -> NDArray[np.int64]:
         """[h, action] the sequences of decision `j` on board `u`."""
@@ -257,9 +285,9 @@ class RangeSide:
         return OnDemand(int(self._infoset_at[-1]), self.actions_at)
 
     @cached_property
-    def index(self) -> dict[str, int]:
+    def index(self) -> InfosetIndex:
         """From an infoset's name to its number."""
-        return {name: i for i, name in enumerate(self.names)}
+        return InfosetIndex(self)
 
     @cached_property
     def origin(self) -> NDArray[np.int32]:
@@ -343,7 +371,8 @@ class RangeTree(PublicTree):
 def compile_range_tree(
     game: Holdem,
     *,
-    memory_limit: float = math.inf,
+    memory_limit: float | Allowance = math.inf,
+    number: float = 4.0,
     every_hand: bool = False,
     merge: Merge = "boards",
     boards: Sequence[Sequence[int]] | None = None,
@@ -357,7 +386,8 @@ def compile_range_tree(
     `merge` says what is merged by suit symmetry where the game allows it: boards ("boards"), boards
     and hands (True), or nothing (False).
 
-    `memory_limit` is compared with what a solver allocates: two float32 per action, hand and board.
+    `memory_limit` is compared with what a solver allocates: a regret and an average of `number`
+    bytes per action, hand and board. Boards and betting are counted before they are laid out.
     `progress` is called now and then with the number of boards laid out so far.
 
     `boards` are the boards of the first street, instead of the game's one board. Each has weight 1,
@@ -370,12 +400,12 @@ def compile_range_tree(
         raise SubgameError(f'merge must be True, "boards" or False, not {merge!r}.')
     if roots is not None and len({root.street for root in roots}) != 1:
         raise SubgameError("A tree must have one or more roots, all on the same street.")
-    streets = grow(game, roots)
+    start = [game.start()] if roots is None else roots
     deck, weights = game.deck, game.weights()
     if boards is None:
         free = deck.compatible(game.board)
         kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
-        to_come = BOARD_CARDS[streets[-1].index] - len(game.board)
+        to_come = BOARD_CARDS[game.rules.last_street] - len(game.board)
         same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
         if merge and merge != "boards":
             same = same_cards(game.board, to_come, weights, deck)
@@ -384,9 +414,15 @@ def compile_range_tree(
         weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
         kept, same = [np.arange(deck.num_hands)] * 2, np.arange(deck.size)
         top = dealt_first(boards, np.zeros(1, np.int64))
-    check_first(deck, top, streets[0].index)
+    check_first(deck, top, start[0].street)
     cards = Cards.of(deck, same, kept)
-    dealt = list(deal_out(game, streets, top, cards, memory_limit))
+    if not isinstance(memory_limit, Allowance):
+        memory_limit = Allowance.of(memory_limit, host=False)
+    idle = all(root.is_over for root in start)  # a solver then has no numbers
+    allowed = Allowance.of(host=False) if idle else memory_limit
+    dealt = deal_out(game, start[0].street, top, cards, number, allowed)
+    check_size(game, start, cost_of_action(deck, dealt, cards, number), memory_limit, progress)
+    streets = grow(game, roots)
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
     reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.frozen import Frozen
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.walk import Histories
 
@@ -102,7 +103,7 @@ class Group(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Treeplex:
+class Treeplex(Frozen):
     """One player's part of a `SequenceTree`."""
 
     plex: Plex
@@ -120,6 +121,11 @@ class Treeplex:
         """The sequences of infoset `i`, one per action."""
         count = len(self.actions[i])
         return np.arange(count, dtype=np.int64) * int(self.stride[i]) + int(self.first[i])
+
+    def lookup(self, name: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The actions and sequences of the infoset of that name, or a KeyError."""
+        i = self.index[name]
+        return self.actions[i], self.sequences(i)
 
     def decisions(self) -> Iterator[tuple[NDArray[np.int64], tuple[str, ...]]]:
         """For each infoset: its sequences [1, action] and its actions."""

@@ -22,6 +22,7 @@ from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand
+from subgame.tree.sequence.public_states import derive_public
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -224,7 +225,7 @@ class _Walk:
                 f"after at most {DEEPEST:,} moves can be compiled."
             )
         self.check_memory()
-        if progress is not None and h % 16384 == 0:
+        if progress is not None:
             progress(h)
 
     # Errors ----------------------------------------------------------------------------------
@@ -327,6 +328,11 @@ class _Walk:
                 f"player {player} acts at history {self.name(h)}, "
                 "but information_state gives no string there."
             )
+        if bad := [action for action in actions if not isinstance(action, str)]:
+            raise self.fail(
+                f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
+                f"{self.name(h)}) is not a string."
+            )
         if not actions or len(set(actions)) != len(actions):
             raise self.fail(
                 f"infoset '{name}' of player {player} has the actions {list(actions)} at "
@@ -379,6 +385,10 @@ class _Walk:
                 f"the chance probabilities at history {self.name(h)} are "
                 f"{probs} and sum to {sum(probs):g} instead of 1."
             )
+        if bad := [name for name in names if not isinstance(name, str)]:
+            raise self.fail(
+                f"the chance outcome {bad[0]!r} at history {self.name(h)} is not a string."
+            )
         if len(set(names)) != len(names):
             raise self.fail(f"two chance outcomes at history {self.name(h)} have the same name.")
         return list(zip(self._moves(names), reversed(probs), strict=True))
@@ -425,18 +435,6 @@ def _path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n:
     return " ".join(_path(parent, edge, labels, int(firsts[n]))) or "the start"
 
 
-def knowledge(state: State, p: int, player: int, infoset: int, sequence: int) -> tuple[str, object]:
-    """What player `p` knows at a history: the augmented infoset (Burch et al. 2014, Def. 1).
-
-    It is the player's infoset where the player acts. Elsewhere it is the information state that
-    the game gives, or the player's last infoset and action if the game gives none.
-    """
-    if player == p:
-        return ("at", infoset)
-    name = state.information_state(p)
-    return ("after", sequence) if name is None else ("knows", name)
-
-
 def walk(
     game: Game,
     allowed: Allowance | None = None,
@@ -457,52 +455,3 @@ def walk(
     found = _Walk(game, Allowance.of() if allowed is None else allowed, stop)
     found.run(tops or [Top(game.new_initial_state())], progress)
     return found.frozen()
-
-
-def derive_public(parent: Ints, tokens: tuple[Ints, Ints]) -> tuple[Ints, Ints, Ints]:
-    """The finest public states that no augmented infoset crosses (Burch et al. 2014, Def. 1).
-
-    Histories at which a player knows the same are joined. Then classes that do not form a tree are
-    joined too (joining closed sets leaves them closed). Returns each history's class, each class's
-    first history and each class's parent, parents first.
-    """
-    size = len(parent)
-    link = np.where(parent < 0, 0, np.arange(size))  # all tops form one public state
-    for ids in tokens:  # a history and the first one with the same knowledge are one class
-        first = np.full(ids.max() + 1, size)
-        np.minimum.at(first, ids, np.arange(size))
-        link = _join(link, np.arange(size), first[ids])
-    inner = np.flatnonzero(parent >= 0)
-    while True:
-        above, below = link[parent[inner]], link[inner]
-        cross = above != below
-        above, below = above[cross], below[cross]
-        first_above = np.full(size, size)
-        np.minimum.at(first_above, below, above)
-        # A class entered from two classes, or entered from inside itself, joins them.
-        joined = _join(link, above, first_above[below])
-        back = below < above
-        joined = _join(joined, above[back], below[back])
-        if np.array_equal(joined, link):
-            break
-        link = joined
-    firsts, node = np.unique(link, return_inverse=True)
-    node_parent = np.full(len(firsts), -1)
-    node_parent[node[inner[cross]]] = node[parent[inner[cross]]]
-    return node.astype(np.int32), firsts.astype(np.int32), node_parent.astype(np.int32)
-
-
-def _join(link: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Classes after joining each ``a[k]`` with ``b[k]``; a class is named by its least member."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = len(link)
-    rows = np.concatenate([np.arange(size), a])
-    cols = np.concatenate([link, b])
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, cols)), shape=(size, size))
-    _, label = connected_components(graph, directed=False)
-    least = np.full(label.max() + 1, size)
-    np.minimum.at(least, label, np.arange(size))
-    joined: NDArray[np.int64] = least[label]
-    return joined

@@ -1,0 +1,59 @@
+"""How many nodes and boards a hold'em game has, counted without building anything."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.isomorphism import card_permutations, cycle_lengths
+from subgame.games.holdem.rules import NOBODY
+
+
+def count_nodes(game: Holdem) -> int:
+    """How many nodes the public tree has: decisions, ends of the hand, and chance nodes.
+
+    Boards that differ only in the names of the suits are one where the ranges allow it. This is
+    how postflop-solver counts; after an all-in every later street has its chance nodes too.
+    """
+    per_board: Counter[int] = Counter()
+    stack = [game.start()]
+    while stack:
+        betting = stack.pop()
+        last = betting.street if betting.folded != NOBODY else game.rules.last_street
+        if betting.is_over:  # chance nodes where the board is dealt out, and the end
+            per_board.update(range(betting.street, last + 1))
+        else:
+            per_board[betting.street] += 1
+        for action in game.actions(betting):
+            child = betting.child(action)
+            per_board[betting.street] += child.street > betting.street  # a chance node
+            stack.append(child)
+    boards = count_boards(game)
+    return sum(nodes * boards[street] for street, nodes in per_board.items())
+
+
+def count_boards(game: Holdem) -> dict[int, int]:
+    """How many boards each street has, up to the symmetries of the game: street -> boards.
+
+    Burnside's lemma, as in `isomorphism.count_classes`: the mean over the symmetries of how many
+    deals each leaves as they are.
+
+    >>> from subgame.games.holdem import endgame
+    >>> count_boards(endgame("Qs Jh 2h", pot=200, stacks=900))
+    {1: 1, 2: 36, 3: 1429}
+    """
+    first = game.start().street
+    totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
+    for permutation in card_permutations(game.deck)[game.symmetries].tolist():
+        cycles = Counter(cycle_lengths(permutation, game.board))
+        single, double, triple = cycles[1], cycles[2], cycles[3]
+        left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
+        for street in totals:
+            if street > first and BOARD_CARDS[street] == 3:
+                left = Counter({single - 3: math.comb(single, 3)})
+                left.update({single - 1: single * double, single: triple})
+            elif street > first:
+                left = Counter({cards - 1: cards * deals for cards, deals in left.items()})
+            totals[street] += left.total()
+    return {street: total // len(game.symmetries) for street, total in totals.items()}

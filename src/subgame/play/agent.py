@@ -1,0 +1,161 @@
+"""`Agent`: something that acts, for a match, a terminal, a web page and an evaluator alike.
+
+A hand goes like this: `begin` tells each agent its seat and a seed; `observe` tells both what
+everybody sees; `act` asks the agent whose turn it is. An agent whose strategy is known also answers
+`policy`, for any number of infosets at once. That is what a best response, local best response and
+AIVAT need.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+
+Floats = NDArray[np.float64]
+
+
+class Event(NamedTuple):
+    """Something that both players see: an action of a player, or cards that chance deals."""
+
+    player: int
+    """0, 1 or `CHANCE`."""
+    action: str
+
+
+class Policy(NamedTuple):
+    """What an agent does at several infosets: its actions there and their probabilities."""
+
+    actions: tuple[str, ...]
+    probabilities: Floats  # [infoset, action]
+
+
+class Agent(ABC):
+    """Something that acts.
+
+    >>> class First(Agent):
+    ...     def act(self, infoset, legal):
+    ...         return legal[0]
+    >>> First().act("K", ("p", "b"))
+    'p'
+    """
+
+    name: str = ""
+    seat: int = 0
+    random: Random
+
+    def begin(self, seat: int, seed: int) -> None:
+        """A new hand begins; the agent plays `seat` (0 or 1) and draws only by `seed`."""
+        self.seat, self.random = seat, Random(seed)
+
+    def observe(self, event: Event) -> None:  # noqa: B027, most agents need not listen
+        """Something happened that both players see; the agent's own actions are among it."""
+
+    @abstractmethod
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        """What to do at an information state, one of `legal` or another size that the game allows.
+
+        `infoset` is the information state of the game that is played.
+        """
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy | None:
+        """What the agent would do at each of several infosets; None if that is not known.
+
+        The infosets are the seat's own, at the public state that play has reached.
+        """
+        return None
+
+    def explain(self) -> str:
+        """A sentence about the last action; empty if there is nothing to tell."""
+        return ""
+
+    def close(self) -> None:  # noqa: B027, most agents hold nothing
+        """Play is over: let go of programs and sockets."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class Mixed(Agent):
+    """An agent that draws from its `policy`."""
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        policy = self.policy((infoset,), legal)
+        assert policy is not None
+        return draw(self.random, policy.actions, policy.probabilities[0].tolist())
+
+
+class Uniform(Mixed):
+    """Takes every legal action with the same probability.
+
+    >>> Uniform().policy(["K"], ("p", "b")).probabilities.tolist()
+    [[0.5, 0.5]]
+    """
+
+    name = "uniform"
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy(tuple(legal), np.full((len(infosets), len(legal)), 1 / len(legal)))
+
+
+KINDS = {
+    "fold": ("f", "fold"),
+    "call": ("c", "p", "k", "call", "check", "pass"),
+    "raise": ("r", "b", "raise", "bet"),
+}
+"""The names of actions, by kind. A bet or raise may be followed by its size."""
+
+
+def kind_of(action: str) -> str:
+    """The kind of an action: fold, call (or check), raise (or bet); "other" for anything else.
+
+    >>> kind_of("r300"), kind_of("c"), kind_of("Fold"), kind_of("rock")
+    ('raise', 'call', 'fold', 'other')
+    """
+    plain = action.lower().rstrip("0123456789 ")
+    return next((kind for kind, words in KINDS.items() if plain in words), "other")
+
+
+class Always(Agent):
+    """Always does one kind of thing: folds (and checks for free), calls, or makes the least raise.
+
+    >>> Always("raise").act("AhKh |  | ", ("f", "c", "r200", "r20000"))
+    'r200'
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.name = kind
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        return legal[self._choice(legal)]
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        return Policy((self.act("", legal),), np.ones((len(infosets), 1)))
+
+    def _choice(self, legal: Sequence[str]) -> int:
+        kinds = [kind_of(action) for action in legal]
+        for kind in (self.name, "call", "fold"):
+            if kind in kinds:
+                return kinds.index(kind)
+        raise SubgameError(
+            f"The agent '{self.name}' plays games with folds, calls and raises; here the actions "
+            f"are {', '.join(legal)}."
+        )
+
+
+def draw(random: Random, actions: Sequence[str], probabilities: Sequence[float]) -> str:
+    """One of the actions, drawn by its probability."""
+    return choose(random, actions, list(accumulate(probabilities)))
+
+
+def choose(random: Random, actions: Sequence[str], cumulative: Sequence[float]) -> str:
+    """One of the actions, drawn by cumulative probabilities."""
+    return actions[min(bisect(cumulative, random.random() * cumulative[-1]), len(actions) - 1)]

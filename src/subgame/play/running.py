@@ -1,0 +1,203 @@
+"""`match`: play many hands, on one core or on many, into a log that survives being killed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from subgame import games
+from subgame.errors import ArgumentError
+from subgame.games.base import Game
+from subgame.play.agent import Agent
+from subgame.play.log import Log
+from subgame.play.match import Estimate, Hand, observations, play_hand
+from subgame.play.named import named_agents
+
+CHUNK = 500
+"""Hands that a worker plays before it reports."""
+IN_FLIGHT = 4
+"""Chunks that wait per worker."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class MatchResult:
+    """The result of a match, from the first agent's point of view."""
+
+    game: str
+    agents: tuple[str, str]
+    hands: int
+    seconds: float
+    unit: str
+    result: Estimate
+    per_seat: tuple[Estimate, Estimate]
+    """The first agent's result in seat 0 and in seat 1."""
+    lines: tuple[tuple[str, int, float], ...]
+    """The commonest lines of play: the players' actions, number of hands, mean result."""
+    log: str | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """The result as `subgame match --json` prints it."""
+        return {
+            "game": self.game,
+            "agents": list(self.agents),
+            "hands": self.hands,
+            "seconds": self.seconds,
+            "unit": self.unit,
+            "mean": self.result.mean,
+            "interval95": self.result.interval95,
+            "per_seat": [estimate.mean for estimate in self.per_seat],
+            "log": self.log,
+        }
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker is told: the game, the agents, and how hands are dealt."""
+
+    game: Game | str
+    agents: tuple[Agent | str, Agent | str]
+    seed: int
+    duplicate: bool
+
+    def seated(self) -> tuple[Game, tuple[Agent, Agent]]:
+        """The game and its agents, made once in each process if they are named."""
+        one, two = self.agents
+        if isinstance(self.game, str) and isinstance(one, str) and isinstance(two, str):
+            return _made(self.game, one, two)
+        game = games.load(self.game) if isinstance(self.game, str) else self.game
+        return game, named_agents(game, self.agents)
+
+    def play(self, numbers: Sequence[int]) -> list[Hand]:
+        """Play the hands of these numbers."""
+        game, agents = self.seated()
+        return [play_hand(game, agents, number, self.seed, self.duplicate) for number in numbers]
+
+
+@lru_cache(maxsize=4)
+def _made(game: str, one: str, two: str) -> tuple[Game, tuple[Agent, Agent]]:
+    loaded = games.load(game)
+    return loaded, named_agents(loaded, (one, two))
+
+
+def match(
+    game: Game | str,
+    agents: Sequence[Agent | str],
+    hands: int = 1000,
+    *,
+    seed: int = 0,
+    duplicate: bool = False,
+    log: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> MatchResult:
+    """Let two agents play a match and estimate what the first one wins.
+
+    An agent is an `Agent` or a name (`subgame.play.named`): ``"uniform"``, ``"call"``, a file. With
+    `duplicate` each deal is played twice with the seats exchanged; `hands` is then even. With `log`
+    every hand is written to that file as it is played; a match whose log exists goes on where it
+    was. With an `executor` of `concurrent.futures`, or one of another library with its interface,
+    hands are played in parallel; the result is the same.
+
+    >>> result = match("kuhn", ["uniform", "call"], hands=200, seed=1)
+    >>> result.hands, result.unit
+    (200, 'chips')
+    """
+    if hands < 1:
+        raise ArgumentError("hands", f"must be at least 1, not {hands}.")
+    if duplicate and hands % 2:
+        raise ArgumentError("hands", f"must be even in a duplicate match, not {hands}.")
+    if len(agents) != 2:
+        raise ArgumentError("agents", f"must be two agents, not {len(agents)}.")
+    task = Task(game, (agents[0], agents[1]), seed, duplicate)
+    begin = time.perf_counter()
+    with ExitStack() as stack:
+        rules, seated = task.seated()
+        for agent in seated:
+            stack.callback(agent.close)
+        names = (seated[0].name, seated[1].name)
+        kept: dict[int, Hand] = {}
+        book = None
+        if log is not None:
+            head = {"game": str(rules), "agents": list(names), "seed": seed, "duplicate": duplicate}
+            book = Log(log, head)
+            stack.callback(book.close)
+            kept = {hand.number: hand for hand in map(Hand.of, book.records)}
+        left = [number for number in range(hands) if number not in kept]
+        chunks = [left[at : at + CHUNK] for at in range(0, len(left), CHUNK)]
+        played = (
+            _parallel(executor, task, chunks)
+            if executor
+            else _serial(replace(task, game=rules, agents=seated), left)
+        )
+        for some in played:
+            kept |= {hand.number: hand for hand in some}
+            if book is not None:
+                book.append(hand.record() for hand in some)
+            if progress is not None:
+                progress(len(kept), hands)
+    whole = [kept[number] for number in range(hands)]
+    seconds = time.perf_counter() - begin
+    return _result(rules, names, whole, duplicate, seconds, None if log is None else str(log))
+
+
+def _serial(task: Task, numbers: Sequence[int]) -> Iterable[list[Hand]]:
+    """One hand after another; each is in the log before the next one begins."""
+    for number in numbers:
+        yield task.play([number])
+
+
+def _parallel(
+    executor: Executor, task: Task, chunks: Sequence[Sequence[int]]
+) -> Iterable[list[Hand]]:
+    """Chunks as they are finished, with a bounded number of them waiting."""
+    waiting: set[Future[list[Hand]]] = set()
+    todo = iter(chunks)
+    most = IN_FLIGHT * (getattr(executor, "_max_workers", None) or 8)
+    while True:
+        while len(waiting) < most and (chunk := next(todo, None)) is not None:
+            waiting.add(executor.submit(task.play, chunk))
+        if not waiting:
+            return
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+
+
+def _result(
+    game: Game,
+    names: tuple[str, str],
+    hands: Sequence[Hand],
+    duplicate: bool,
+    seconds: float,
+    log: str | None,
+) -> MatchResult:
+    unit, scale = game.unit
+    won = [hand.won * scale for hand in hands]
+    seats = [[w for hand, w in zip(hands, won, strict=True) if hand.seats[s] == 0] for s in (0, 1)]
+    lines: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
+    for hand, w in zip(hands, won, strict=True):
+        line = " ".join(action for player, action in hand.moves if player >= 0)
+        lines[line] += 1
+        sums[line] += w
+    common = tuple((line, n, sums[line] / n) for line, n in lines.most_common(10))
+    return MatchResult(
+        game=str(game),
+        agents=names,
+        hands=len(hands),
+        seconds=seconds,
+        unit=unit,
+        result=Estimate.of(list(observations(won, duplicate))),
+        per_seat=(Estimate.of(seats[0]), Estimate.of(seats[1])),
+        lines=common,
+        log=log,
+    )

@@ -1,0 +1,80 @@
+"""When a run stops and is measured; the command line checks it before it loads any engine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Self
+
+from subgame.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from subgame.solve.solver import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop (by default after 1,000 iterations) and when to measure."""
+
+    iterations: int | None = None
+    seconds: float | None = None
+    target: float | None = None
+    check_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "check_every"):
+            count = getattr(self, name)
+            if count is not None and not (_whole(count) and count >= 1):
+                raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
+        for name in ("seconds", "target"):
+            _above_0(name, getattr(self, name))
+        if self.iterations is None and self.seconds is None and self.target is None:
+            object.__setattr__(self, "iterations", 1000)
+
+    @classmethod
+    def to_gap(cls, iterations: int | None, seconds: float | None, gap: float | None) -> Self:
+        """Limits that stop at a NashConv of `gap`, which is twice the exploitability."""
+        _above_0("gap", gap)
+        return cls(iterations, seconds, None if gap is None else gap / 2)
+
+    def next_check(self, t: int) -> int:
+        """The first iteration after `t` at which exploitability is measured."""
+        if self.check_every:
+            return (t // int(self.check_every) + 1) * int(self.check_every)
+        step = 1
+        while step <= t:
+            step = step * 2 if step < 32 else step + step // 8
+        return step
+
+    def share(self, run: Run, first: float) -> float:
+        """The share of the work that is done, by the limit that is closest."""
+        parts = [0.0]
+        if self.iterations:
+            parts.append(run.iteration / self.iterations)
+        if self.seconds:
+            parts.append(run.seconds / self.seconds)
+        if self.target and run.curve and run.curve[-1].exploitability > 0 and first > self.target:
+            now = max(run.curve[-1].exploitability, self.target)
+            parts.append(math.log(first / now) / math.log(first / self.target))
+        return min(1.0, max(parts))
+
+
+def check_seed(seed: int) -> None:
+    """Raise an error unless the seed is valid."""
+    if not (_whole(seed) and 0 <= seed < 2**63):
+        raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, Real) and _number(value) and bool(value // 1 == value)
+
+
+def _above_0(name: str, limit: float | None) -> None:
+    if limit is not None and not (_number(limit) and limit > 0):
+        given = f"{limit:g}" if _number(limit) else limit
+        raise ArgumentError(name, f"must be a number above 0, not {given}.")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,135 @@
+"""Long solves of hold'em: rounding must not add up, and a run that has levelled off stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.engines.rounding import WINDOW, dithered
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+
+POT = 100
+RANGES = ("AsKs,7c6c,JdJs,8s8h", "AdTd,9c9d,KcQc,5d5s")
+
+
+@pytest.fixture(scope="module")
+def tree() -> sg.PublicTree:
+    """A river with four hands each, so that many iterations take a second."""
+    return sg.compile(sg.holdem.endgame("QsJh2h8d3c", POT, 300, RANGES, "river: 0.5x 1x a"))
+
+
+def curve(run: Run, marks: list[int]) -> list[float]:
+    """Exploitability after some numbers of iterations, as a share of the pot."""
+    found = []
+    for mark in marks:
+        run.advance(mark - run.iteration)
+        found.append(float(run.measure()) / POT)
+    return found
+
+
+@pytest.mark.parametrize("schedule", ["cfr+", "dcfr", "pcfr+"])
+def test_exploitability_levels_off(tree: sg.PublicTree, schedule: str) -> None:
+    """It was 1e-5 to 1e-4 of the pot after so many iterations, and rose in proportion to them."""
+    early, late = curve(Run(tree, parse(schedule), threads=1), [50_000, 200_000])
+    assert late < 2e-6
+    assert late < 5 * early
+
+
+def test_exploitability_in_16_bits_levels_off(tree: sg.PublicTree) -> None:
+    early, late = curve(Run(tree, parse("dcfr"), threads=1, storage="int16"), [20_000, 200_000])
+    assert late < 1e-4
+    assert late < 5 * early
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+"])
+def test_exploitability_levels_off_on_a_gpu(tree: sg.PublicTree, schedule: str) -> None:
+    early, late = curve(Run(tree, parse(schedule), device="cuda"), [25_000, 100_000])
+    assert late < 2e-6
+    assert late < 5 * early
+
+
+@pytest.mark.parametrize("gamma", [0.0, 2.0])
+def test_sums_on_a_device(gamma: float) -> None:
+    """A long sum of constant numbers is in proportion to them, as plain float32 is not.
+
+    It is drawn after a million iterations; `plain` is the sum without dither.
+    """
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    ops = pytest.importorskip("subgame.engines.torch.torch_ops")
+    begin, count = 1_000_000, 5_000
+    discounts = parse(f"dcfr(gamma={gamma:g})").discounts(begin + 1, count)
+    discounts[:, :2] = discounts[:, 2:]  # regrets as averages
+    rates = torch.from_numpy(dithered(discounts, begin + 1).astype(np.float32))
+    more = torch.from_numpy(np.random.default_rng(3).random(500).astype(np.float32) + 0.01)
+    start = more * (begin / (gamma + 1))
+    average, regret, plain = start.clone(), start.clone(), start.clone()
+    for now in rates:
+        average = ops.faded(average, now, more)
+        regret = ops.discounted(regret, now, more)
+        plain = plain * now[2] + more
+
+    def error(total: Any) -> float:
+        shares = total.double() / more.double()
+        return float((shares / shares.mean() - 1).abs().max())
+
+    assert error(average) < 5e-6
+    assert error(regret) < 5e-6
+    assert error(plain) > 1e-4
+
+
+def test_rates_multiply_to_the_discounts() -> None:
+    """Base and fade make the factors of the schedule, up to dither; CFR+ drops regrets exactly."""
+    for name in ("cfr", "dcfr", "cfr+", "lcfr", "dcfr(decay=0.6)"):
+        discounts = parse(name).discounts(1, 50)
+        rates = dithered(discounts, 1)
+        np.testing.assert_allclose(rates[:, 4:6] + rates[:, 6:8], discounts[:, :2], atol=1e-6)
+        np.testing.assert_allclose(1 + rates[:, 8], discounts[:, 2], atol=1e-6)
+        dropped = discounts[:, 1] == 0
+        assert not rates[dropped][:, [5, 7]].any()
+    for kind, window in WINDOW.items():
+        late = dithered(parse("dcfr").discounts(10**9, 1), 10**9, kind)
+        assert late[0, 8] == pytest.approx(-1 / window, abs=5e-7)
+
+
+# Stopping ------------------------------------------------------------------------------------
+def test_a_run_that_no_longer_improves_stops(tree: sg.PublicTree) -> None:
+    """With the best strategy that was measured."""
+    result = sg.solve(tree, "dcfr", iterations=3_000_000, storage="int16", threads=1)
+    best = min(point.exploitability for point in result.curve)
+    assert result.stopped == "stalled"
+    assert 1000 < result.iterations < 1_000_000
+    assert result.exploitability == pytest.approx(best, rel=1e-3)
+    assert result.strategy.notes["iterations"] == str(
+        next(point.iteration for point in result.curve if point.exploitability == best)
+    )
+
+
+def test_a_run_that_improves_does_not_stop(tree: sg.PublicTree) -> None:
+    assert sg.solve(tree, "dcfr", iterations=5000, threads=1).stopped == "iterations"
+
+
+@pytest.mark.parametrize(("storage", "least"), [("float32", 1e-4), ("int16", 1e-2)])
+def test_targets_below_what_numbers_can_hold_are_refused(
+    tree: sg.PublicTree, storage: str, least: float
+) -> None:
+    with pytest.raises(
+        sg.SubgameError, match=f"target must be at least {least:g} with .*{storage}"
+    ):
+        sg.solve(tree, "dcfr", target=0.9 * least, storage=storage)
+
+
+# Measuring -----------------------------------------------------------------------------------
+def test_measuring_makes_no_probabilities(
+    tree: sg.PublicTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Run(tree, parse("dcfr"), threads=1)
+    run.advance(20)
+    want = sg.exploitability(tree, run.strategy())
+    monkeypatch.setattr(NumbaRangeEngine, "current", None)
+    assert run.measure() == pytest.approx(want, rel=1e-6)

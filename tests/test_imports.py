@@ -1,0 +1,77 @@
+"""What is imported only when it is used, and that nothing of it is missing."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import subgame as sg
+from subgame import cli
+
+SLOW = {"numpy", "numba", "scipy", "matplotlib", "torch", "importlib.metadata"}
+
+
+def loaded_after(code: str) -> set[str]:
+    """The slow modules that a fresh process has loaded after running `code`."""
+    script = f"import sys\n{code}\nprint(*({SLOW!r} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_the_package_loads_nothing_slow() -> None:
+    assert loaded_after("import subgame") == set()
+
+
+def test_commands_load_nothing_slow_before_they_run() -> None:
+    """Their help and the errors in their options are shown at once."""
+    assert (
+        loaded_after("from subgame import cli\nfor name in cli.COMMANDS: cli.load(name)") == set()
+    )
+
+
+def test_a_misspelt_game_loads_no_engine() -> None:
+    code = "import subgame.cli\nassert subgame.cli.main(['solve', 'kuhnn']) == 2"
+    assert loaded_after(code) <= {"importlib.metadata"}
+
+
+def test_type_checkers_and_python_see_the_same_names() -> None:
+    tree = ast.parse(Path(inspect.getfile(sg)).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        alias.asname or alias.name
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported == {*sg._MODULES, *sg._HOME}
+    assert imported <= set(dir(sg))
+    assert set(sg.__all__) <= imported
+    for name in imported:
+        assert getattr(sg, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'subgame' has no attribute 'slove'"):
+        sg.slove  # noqa: B018
+
+
+def test_a_verb_is_a_package_and_a_function() -> None:
+    from subgame.refine import refine as module
+    from subgame.solve.solver import solve
+
+    assert inspect.signature(sg.solve) == inspect.signature(solve)
+    assert sg.solve.__doc__ == solve.__doc__
+    assert sg.refine.__doc__ == module.refine.__doc__
+    assert pickle.loads(pickle.dumps(sg.Resolve())) == sg.Resolve()
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_the_list_of_commands_has_their_first_sentences(name: str) -> None:
+    assert cli.load(name).help.split("\n\n")[0] == cli.COMMANDS[name]
