@@ -6,7 +6,6 @@ The command line prints it on stderr and exits with code 2.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
@@ -15,8 +14,6 @@ from itertools import islice
 from numbers import Real
 from os import PathLike
 
-CLOSE = 0.7
-"""Similarity (`difflib`) from which on a known name is suggested for an unknown one."""
 SEARCHED = 2_000
 """Known names among which a suggestion is searched, and of which some are listed."""
 SHORTEST = 3
@@ -95,17 +92,42 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest("--iteration", ["--iterations", "--seconds"]), nearest("--iter", ["--iterations"])
     ('--iterations', '--iterations')
-    >>> nearest("--rake", ["--stack", "--storage"]) is None
-    True
+    >>> nearest("--rake", ["--stack", "--storage"]), nearest("--dice", ["--device"])
+    (None, None)
     """
-    folded = {each.casefold().lstrip("-"): each for each in sorted(known, reverse=True)}
-    asked = name.casefold().lstrip("-")
-    near = difflib.get_close_matches(asked, folded, n=1, cutoff=CLOSE)
+    folded = {_plain(each): each for each in sorted(known, reverse=True)}
+    asked = _plain(name)
+    most = 1 + (len(asked) > 5) + (len(asked) > 9)
+    near = [each for each in folded if abs(len(each) - len(asked)) <= most]
+    apart = {each: distance(asked, each) for each in near}
+    near = sorted((each for each in near if apart[each] <= most), key=lambda each: apart[each])
     if not near:  # a name cut short, or one with something after it
         near = [each for each in folded if min(len(each), len(asked)) >= SHORTEST]
         near = [each for each in near if each.startswith(asked) or asked.startswith(each)]
         near.sort(key=lambda each: abs(len(each) - len(asked)))
     return folded[near[0]] if near else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().lstrip("-").replace("_", "-")
+
+
+def distance(one: str, other: str) -> int:
+    """How many letters are added, left out, changed or swapped with the next between two words.
+
+    >>> distance("sovle", "solve"), distance("dice", "device"), distance("", "ab")
+    (1, 2, 2)
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(before[j] + 1, row[-1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def did_you_mean(what: str, name: str, known: Iterable[str]) -> UnknownNameError:

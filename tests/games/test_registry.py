@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, EntryPoints
 import pytest
 
 from subgame import games
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, nearest
 from subgame.games.kuhn import Kuhn
 
 GROUP = games.ENTRY_POINT_GROUP
@@ -148,3 +148,23 @@ def test_a_broken_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row.name: row for row in games.catalogue()}
     assert "cannot be loaded" in rows["ghost"].summary  # and the other games are still listed
     assert rows["kuhn"].summary == "Three-card poker with one bet"
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "near"),
+    [
+        ("sovle", ["solve", "limit"], "solve"),
+        ("leducc", ["leduc", "kuhn"], "leduc"),
+        ("LEDUC_RANK", ["leduc", "leduc-ranks"], "leduc-ranks"),
+        ("--iteration", ["--iterations", "--seconds"], "--iterations"),
+        ("tictactoe", ["tic_tac_toe", "go"], "tic_tac_toe"),
+        ("--dice", ["--device", "--json"], None),
+        ("--ante", ["--rate"], None),
+        ("--rake", ["--storage", "--stack"], None),
+        ("name", ["endgame", "games"], None),
+        ("nosuch", ["euchre", "kuhn"], None),
+        ("", ["go", "hex"], None),
+    ],
+)
+def test_suggestions_are_near_or_absent(asked: str, known: list[str], near: str | None) -> None:
+    assert nearest(asked, known) == near

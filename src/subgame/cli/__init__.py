@@ -33,6 +33,8 @@ __all__ = ["app", "main"]
 
 LONGEST = 400
 """Letters of the longest word in a message; longer ones are shortened."""
+LONGEST_LINE = 2000
+"""Letters of the longest message."""
 
 # Typer brings its own copy of Click or uses the one installed, depending on its version; the base
 # of its BadParameter is the right UsageError in both.
@@ -181,7 +183,10 @@ def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: 
 def _fail(sentence: str, code: int = 2) -> int:
     """One line on stderr, in which long words are shortened and nothing controls the terminal."""
     words = [word if len(word) <= LONGEST else _shorter(word) for word in sentence.split()]
-    print(printable(" ".join(words)), file=sys.stderr)
+    line = printable(" ".join(words))
+    if len(line) > LONGEST_LINE:
+        line = f"{line[: LONGEST_LINE // 2]} ... {line[-LONGEST_LINE // 2 :]}"
+    print(line, file=sys.stderr)
     return code
 
 

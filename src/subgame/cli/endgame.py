@@ -267,7 +267,7 @@ def _read(option: str, parse: Callable[..., T], *text: str) -> T:
 
 def _stacks(text: str) -> tuple[int, int]:
     parts = [part.strip().replace(",", "").replace("_", "") for part in text.split("/")]
-    if len(parts) > 2 or not all(part.isdecimal() for part in parts):
+    if len(parts) > 2 or not all(part.isdecimal() and len(part) <= 15 for part in parts):
         raise SubgameError(
             f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
         )

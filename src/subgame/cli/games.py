@@ -17,7 +17,8 @@ def games_command(json: JsonOption = False) -> None:
     """List the games with their parameters and defaults.
 
     Give parameters in parentheses after the name: [bold]'liars-dice(faces=5)'[/]. Write
-    openspiel:NAME for a game of OpenSpiel, and the path of the file for a Gambit game.
+    openspiel:NAME for a game of OpenSpiel, the path of the file for a Gambit game, and
+    FILE.py:CLASS for a game of your own.
     """
     from subgame import games
 
@@ -44,6 +45,7 @@ def games_command(json: JsonOption = False) -> None:
                 "solve a game of OpenSpiel, if it is installed",
             ),
             ("subgame solve my-game.efg", "solve a game from a Gambit file"),
+            ("subgame solve my_game.py:MyGame", "solve a game of your own"),
         ],
     )
 

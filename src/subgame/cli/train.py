@@ -175,7 +175,7 @@ def _layers(text: str) -> list[int]:
     [64, 32]
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() and len(part) < 10 for part in parts):
         raise SubgameError(f"--layers must be whole numbers such as {LAYERS}, not '{text}'.")
     return [int(part) for part in parts]
 

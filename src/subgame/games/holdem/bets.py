@@ -21,7 +21,7 @@ _OPTIONS = ("cap", "all-in", "chip")
 _FORMS = "a share of the pot (0.5x), a multiple of the bet (2.5r), chips (250), all-in (a) or none"
 _TOKEN = re.compile(r"[;:/\n]|[^\s,;:/]+")
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
-_RAISE = re.compile(r"raise(\d*)")
+_RAISE = re.compile(r"raise(\d{0,9})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.pointing import fault
 
 _ITEM = re.compile(r"[^\s,;]+")
-_WEIGHT = re.compile(r"\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+_WEIGHT = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _CLASS = re.compile(r"(?P<high>[^\W_])(?P<low>[^\W_])(?P<kind>[soSO]?)")
 _EVERYTHING = ("random", "*")
 

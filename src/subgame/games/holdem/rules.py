@@ -19,7 +19,7 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS, BetSizes, Situation
 
 NOBODY = -1
-_RAISE = re.compile(r"r(\d+)")
+_RAISE = re.compile(r"r(\d{1,15})")
 _ACTIONS = re.compile(r"[^\s,/]\d*")
 
 

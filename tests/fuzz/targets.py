@@ -1,0 +1,243 @@
+"""What is fuzzed: the readers of the package, valid inputs for each, and how inputs are changed.
+
+A target is called with a text or bytes. It may raise `SubgameError` and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import subgame as sg
+from subgame.cli import main
+from subgame.cli.exploit import read_table
+from subgame.errors import SubgameError
+from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.libratus import read as read_libratus
+from subgame.memory import parse_bytes
+from subgame.solve.endgame import follow_line
+from subgame.solve.endgame import load as load_spot
+from subgame.solve.endgame import save as save_spot
+from subgame.solve.schedule import parse as parse_schedule
+from subgame.solve.solver import Run
+
+EFG = """EFG 2 R "Pick" { "A" "B" } "a comment"
+c "deal" 1 "" { "x" 1/2 "y" 0.5 } 0
+p "" 1 1 "one" { "l" "r" } 0
+t "" 1 "win" { 1, -1 }
+p "" 2 1 "two" { "u" "d" } 0
+t "" 2 "loss" { -1, 1 }
+t "" 0
+p "" 1 1 "one" { "l" "r" } 0
+t "" 1
+p "" 2 1 "two" { "u" "d" } 0
+t "" 2
+t "" 3 "some" { 3/2, -1.5 }
+"""
+TABLE = '{"K": {"p": 0.25, "b": 0.75}, "Kpb": {"p": 0, "b": 1}, "Qb": {"p": 1e-1, "b": 0.9}}'
+LIBRATUS = "-round 4\n-board 7s9h9cTc2d\n-pot 200\n-reach " + "0.5 1 0 1e-3 " * 663 + "\n"
+COMMANDS = (
+    "solve kuhn --schedule dcfr --iterations 5 --seed 3 --memory-limit 1GiB --json",
+    "solve 'liars-dice(dice=1, faces=3)' --seconds 1 --target 1e-3 --out a.safetensors",
+    "solve leduc --resume none.ckpt --checkpoint b.ckpt --plot c.png --device cpu",
+    "exploit kuhn uniform --seed 4 --json",
+    "exploit coin-toss --blueprint paper",
+    "refine leduc uniform --at 'after round 1' --technique unsafe,resolve --gap 0.1 --player 0",
+    "refine coin-toss --blueprint paper --at Play --scale 0.5 --no-split --schedule lp",
+    "endgame --board 'Qs Jh 2h 8d' --pot 100 --stack 100/80 --oop 66+,AKs --ip random --bets 1x",
+    "endgame --board Qs8h2h8d3c --pot 20 --stack 50 --target 1% --storage int16 --threads 1",
+    "limit leduc uniform --at 'after round 1' --continuations biased --count 3 --penalty 0.1",
+    "games --json",
+    "reproduce --json",
+)
+TOKENS = (
+    *"()[]{}:;,./\\|+-*=%<>\"'`~!?#$&@_^ \t\n\r\0",
+    *("0", "1", "-1", "9" * 30, "9" * 400, "9" * 5000, "1e308", "1e999", "-0.0", "0x10", "1_0"),
+    *("nan", "inf", "-inf", "None", "True", "null", "true", "[[[[", "((((", "}}}}", "1/0", "0/0"),
+    *("\x1b[31m", "\x7f", "\ufeff", "\u202e", "é", "٣", "²", "𝟙", "\ud800", "\udcff", "ß", "İ"),
+    *("AA", "AKs", "22+", "T9o:0.5", "a", "x", "r", "cap", "all", "flop", "--json", "--", "-h"),
+    *(".efg", ".json", ".safetensors", "/dev/zero", "/dev/null", "/", "..", "~", "*" * 300),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader and inputs that it accepts; `cost` is about how many milliseconds one takes."""
+
+    name: str
+    call: Callable[[Any], object]
+    seeds: tuple[str | bytes, ...]
+    cost: float = 0.02
+
+
+def texts(folder: Path) -> list[Target]:
+    """The readers of texts."""
+    kuhn = sg.compile(sg.games.load("kuhn"))
+    river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, bets="river: 0.5x 1x a")
+
+    def efg(text: str) -> None:
+        sg.compile(sg.gambit.loads(text))
+
+    def table(text: str) -> None:
+        sg.Strategy.from_table(kuhn, read_table(written(folder / "table.json", text)))
+
+    def libratus(text: str) -> None:
+        read_libratus(written(folder / "endgame.txt", text))
+
+    return [
+        Target(
+            "ranges",
+            sg.holdem.Range.parse,
+            ("AA, KQs+, A5s-A2s, T9o:0.5, AhKh", "random:0.25,22-77", "JTs-54s 22+", "*"),
+            0.3,
+        ),
+        Target(
+            "bets",
+            sg.holdem.BetSizes.parse,
+            (
+                "flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 4",
+                "preflop: 1x / cap 1; river: 100 2.5bb 33% a",
+                "all: 0.5x 1x a; cap 4",
+            ),
+        ),
+        Target("board", lambda text: DECK.parse(text, what="board"), ("Qs Jh 2h", "QsJh2h8d3c")),
+        Target("line", lambda text: follow_line(river, text), ("c r50 r150", "r200 f", "cc")),
+        Target("schedule", parse_schedule, ("dcfr(alpha=1.5, beta=0)", "cfr+", "mccfr", "HS-DCFR")),
+        Target(
+            "game",
+            sg.games.load,
+            (
+                *("liars-dice(dice=1, faces=5)", "goofspiel(cards=3, order=random)", "rps+"),
+                *("no-limit-kuhn(bets=0.5x 1x a, stack=5)", "nlfh(stack=200)"),
+                *("a.efg", "b.py:Game(n=1)"),
+            ),
+            2.0,
+        ),
+        Target("memory", parse_bytes, ("500MB", "1.5 GiB", "8gib", "100")),
+        Target("efg", efg, (EFG, EFG.replace("\n", " "), 'EFG 2 R "t" { "A" "B" } t "" 0'), 1.0),
+        Target("table", table, (TABLE, "{}"), 0.3),
+        Target("libratus", libratus, (LIBRATUS,), 3.0),
+        Target("command", command, COMMANDS, 10.0),
+    ]
+
+
+def files(folder: Path) -> list[Target]:
+    """The readers of safetensors files."""
+    kuhn = sg.compile(sg.games.load("kuhn"))
+    river = sg.compile(sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 100, ("AA", "KK"), "river: a"))
+    path = folder / "saved.safetensors"
+
+    def strategy(data: bytes) -> None:
+        sg.Strategy.load(written(path, data), kuhn)
+
+    def strategy_alone(data: bytes) -> None:
+        sg.Strategy.load(written(path, data))
+
+    def checkpoint(data: bytes) -> None:
+        Run(kuhn, parse_schedule("cfr+")).load(written(path, data))
+
+    def spot(data: bytes) -> None:
+        load_spot(written(path, data), memory_limit="100MB")
+
+    sg.Strategy.random(kuhn).save(path)
+    kept = path.read_bytes()
+    sg.solve(kuhn, "cfr+", iterations=3, checkpoint=path)
+    state = path.read_bytes()
+    save_spot(sg.Strategy.uniform(river), path)
+    return [
+        Target("strategy", strategy, (kept,), 0.3),
+        Target("strategy alone", strategy_alone, (kept,), 2.0),
+        Target("checkpoint", checkpoint, (state, kept), 0.5),
+        Target("spot", spot, (path.read_bytes(),), 5.0),
+    ]
+
+
+def written(path: Path, data: str | bytes) -> Path:
+    """The file with this content."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    path.write_bytes(raw)
+    return path
+
+
+def command(line: str) -> None:
+    """Run a command line up to the first game that it compiles."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    said, failed = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(failed):
+        code = main([word for word in words if word not in ("demo", "bench")])
+    assert code in (0, 2), (code, failed.getvalue())
+    if code == 2:
+        assert failed.getvalue().count("\n") == 1 or "nodes; solving needs" in failed.getvalue()
+        assert len(failed.getvalue()) < 3_000
+        assert not {"\x1b", "\x07"} & {*failed.getvalue()}
+
+
+def refuse(*_: object, **__: object) -> None:
+    """In place of `subgame.compile`, so that no game is solved."""
+    raise SubgameError("Only the command line is tested.")
+
+
+# Changes -------------------------------------------------------------------------------------
+def inputs(target: Target, seed: int) -> Iterator[str | bytes]:
+    """Changed inputs without end, the same for the same seed."""
+    rng = random.Random(f"{target.name} {seed}")
+    while True:
+        start = rng.choice(target.seeds)
+        if isinstance(start, bytes):
+            yield changed_file(rng, start)
+        else:
+            yield changed(rng, start, [seed for seed in target.seeds if isinstance(seed, str)])
+
+
+def changed(rng: random.Random, text: str, others: list[str]) -> str:
+    """The text after one or a few changes."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
+        i, j = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+        match rng.randrange(8):
+            case 0:
+                text = text[:i] + text[j:]
+            case 1:
+                text = text[:i] + rng.choice(TOKENS) + text[i:]
+            case 2:
+                text = text[:i] + rng.choice(TOKENS) + text[j:]
+            case 3:
+                text = text[:j] + text[i:j] * rng.choice((1, 2, 50)) + text[j:]
+            case 4:
+                other = rng.choice(others)
+                text = text[:i] + other[rng.randrange(len(other) + 1) :]
+            case 5:
+                text = text[:i] + chr(rng.choice((rng.randrange(256), rng.randrange(0x10FFFF))))
+            case 6:
+                text = text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
+            case _:
+                digits = [k for k, letter in enumerate(text) if letter.isdigit()]
+                k = rng.choice(digits) if digits else 0
+                text = text[:k] + rng.choice(TOKENS) + text[k + 1 :]
+        text = text[:20_000]
+    return text
+
+
+def changed_file(rng: random.Random, data: bytes) -> bytes:
+    """A safetensors file with another header, other bytes or another length."""
+    size = int.from_bytes(data[:8], "little")
+    match rng.randrange(4):
+        case 0:  # the header is changed as a text, and its length is right
+            header = changed(rng, data[8 : 8 + size].decode(), ["{}", "[]", '{"a": 1}'])
+            raw = header.encode("utf-8", "surrogatepass")
+            return len(raw).to_bytes(8, "little") + raw + data[8 + size :]
+        case 1:
+            at = rng.randrange(len(data))
+            return data[:at] + rng.randbytes(rng.choice((1, 4, 8))) + data[at + 8 :]
+        case 2:
+            return data[: rng.randrange(len(data))]
+        case _:
+            return rng.randrange(2**64).to_bytes(8, "little") + data[8:]

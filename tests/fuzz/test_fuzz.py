@@ -1,0 +1,76 @@
+"""Inputs of all kinds, changed at random: no exception but the package's own.
+
+``pytest -m fuzz`` tries a million of them, each in less than a second of CPU time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+
+import pytest
+import targets
+from targets import Target
+
+import subgame as sg
+
+NAMES = (
+    *("ranges", "bets", "board", "line", "schedule", "game", "memory", "efg", "table", "libratus"),
+    *("command", "strategy", "strategy alone", "checkpoint", "spot"),
+)
+CPU_MS = 150
+"""Milliseconds that each reader may take in `make test`, by the costs in `targets`."""
+TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
+"""Inputs in all of the long run."""
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Target]:
+    folder = tmp_path_factory.mktemp("fuzz")
+    found = {each.name: each for each in (*targets.texts(folder), *targets.files(folder))}
+    assert tuple(found) == NAMES
+    return found
+
+
+@pytest.fixture(params=NAMES)
+def each(
+    every: dict[str, Target],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Target:
+    monkeypatch.chdir(tmp_path)
+    if request.param == "command":
+        monkeypatch.setattr(sg, "compile", targets.refuse)
+    return every[request.param]
+
+
+def attempt(each: Target, given: str | bytes) -> None:
+    try:
+        each.call(given)
+    except sg.SubgameError:
+        pass
+    except Exception as error:
+        pytest.fail(f"{each.name} raises {error!r} for {given!r:.2000}")
+
+
+def test_only_our_own_errors(each: Target) -> None:
+    for seed in each.seeds:
+        attempt(each, seed)
+    count = min(1000, round(CPU_MS / each.cost))
+    for given in itertools.islice(targets.inputs(each, 0), count):
+        attempt(each, given)
+
+
+@pytest.mark.fuzz
+def test_a_million_inputs(each: Target, every: dict[str, Target]) -> None:
+    """The cheaper a reader, the more inputs; as many as `SUBGAME_FUZZ` says over all readers."""
+    share = each.cost**-0.5 / sum(one.cost**-0.5 for one in every.values())
+    slowest = 0.0, b""
+    for given in itertools.islice(targets.inputs(each, 1), round(TOTAL * share)):
+        began = time.process_time()
+        attempt(each, given)
+        slowest = max(slowest, (time.process_time() - began, repr(given)[:500].encode()))
+    assert slowest[0] < 1, slowest
