@@ -6,6 +6,7 @@
 | `features` | what hands are clustered by: E[HS], E[HS²], OCHS, distributions of equity |
 | `clustering` | k-means++ and k-medians, on NumPy or PyTorch |
 | `points` | hands on boards, up to suit symmetry |
+| `blueprint` | `Blueprint`: a tree solved in buckets, and estimates for its subgames |
 | `lift` | games with coarser infosets |
 """
 

@@ -109,7 +109,7 @@ class Abstraction:
             "recipe": asdict(self.recipe),
             "quality": {name: asdict(each) for name, each in self.quality.items()},
         }
-        _write(Path(path), {"head": np.array(json.dumps(head)), **maps})
+        write_arrays(Path(path), {"head": np.array(json.dumps(head)), **maps})
 
     @classmethod
     def load(cls, path: str | Path, tree: RangeTree) -> Abstraction:
@@ -227,7 +227,9 @@ def _clusters(
         found = _by_texture(where, rows, count, how, options)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        _write(file, {"labels": found.labels, "centres": found.centres, "distance": found.distance})
+        write_arrays(
+            file, {"labels": found.labels, "centres": found.centres, "distance": found.distance}
+        )
     return found
 
 
@@ -238,7 +240,7 @@ def _key(deck: Deck, cards: int, count: int, how: Recipe, showdown: int) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def _write(path: Path, arrays: Mapping[str, Any]) -> None:
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays to a file, which is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f"{path.name}.{os.getpid()}.part")

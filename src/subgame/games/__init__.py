@@ -25,6 +25,7 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.coin_toss import CoinToss, CoinTossTwo
 from subgame.games.goofspiel import Goofspiel
 from subgame.games.holdem.game import hunl, nlfh, nlth
+from subgame.games.holdem.named import nlfh_large, nlfh_small, nlfh_small_alt, nlth_no_limp
 from subgame.games.kuhn import Kuhn
 from subgame.games.leduc import Leduc, LeducRanks
 from subgame.games.liars_dice import LiarsDice
@@ -237,6 +238,10 @@ for _name, _factory, _summary in (
     ("no-limit-kuhn", NoLimitKuhn, "Kuhn with bets of any size; Ganzfried & Sandholm 2013"),
     ("no-limit-leduc", NoLimitLeduc, "Leduc with bets of any size; Ganzfried & Sandholm 2013"),
     ("nlfh", nlfh, "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G"),
+    ("nlfh-small", nlfh_small, "Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours"),
+    ("nlfh-small-alt", nlfh_small_alt, "The same with two bets before the flop and one on it"),
+    ("nlfh-large", nlfh_large, "Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours"),
+    ("nlth-no-limp", nlth_no_limp, "Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours"),
     ("nlth", nlth, "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G"),
     ("random", RandomGame, "A small random game, the same for the same seed"),
     ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),

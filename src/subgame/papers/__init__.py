@@ -3,6 +3,7 @@
     >>> from subgame import papers
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
+    brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
     brown2018-fig2-one-bet libratus-endgames
 
@@ -42,6 +43,10 @@ class Reproduction:
     """Whether it runs on PyTorch, the optional extra."""
     budgeted: bool = False
     """Whether a full run is cut to a budget of CPU seconds, and can be stopped and resumed."""
+    resumable: bool = False
+    """Whether it can be stopped and resumed, cell by cell."""
+    entry: str = "run"
+    """The function of the module."""
 
     def run(
         self,
@@ -69,11 +74,11 @@ class Reproduction:
                 raise ArgumentError("budget", wants)
             options["budget"] = budget
         if keep is not None:
-            if not self.budgeted:
+            if not (self.budgeted or self.resumable):
                 raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
         module = import_module(self.module)  # imported only now, because it is slow
-        report: Report = module.run(quick, seed, progress, **options)
+        report: Report = getattr(module, self.entry)(quick, seed, progress, **options)
         return report
 
 
@@ -119,6 +124,25 @@ KEYS: dict[str, Reproduction] = {
             "8 minutes",
             "subgame.papers.brown2017_table2",
             needs_torch=True,
+        ),
+        *(
+            Reproduction(
+                f"brown2017-{name}",
+                BROWN,
+                f"subgames of {what}, on a GPU",
+                takes,
+                "subgame.papers.brown2017_tables",
+                needs_torch=True,
+                resumable=True,
+                entry=name,
+            )
+            for name, what, takes in (
+                ("table1", "the finest blueprints in buckets", "half an hour"),
+                ("table3", "small flop hold'em in buckets", "5 minutes"),
+                ("table4", "large flop hold'em in buckets", "12 minutes"),
+                ("table5", "turn hold'em in buckets", "an hour"),
+                ("fig7", "small flop hold'em with scaled gifts", "2 minutes"),
+            )
         ),
         Reproduction(
             "no-limit-leduc-sizes",
