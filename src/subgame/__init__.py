@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from subgame import games
+from subgame import abstraction, games
 from subgame._verbs import callable_package
 from subgame.errors import MemoryLimitError as MemoryLimitError
 from subgame.errors import SubgameError
@@ -132,6 +132,7 @@ __all__ = [
     "Strategy",
     "SubgameError",
     "Unsafe",
+    "abstraction",
     "best_response",
     "cfr_d",
     "compile",

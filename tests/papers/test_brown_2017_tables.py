@@ -9,8 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
+from subgame.abstraction import Recipe  # noqa: E402
 from subgame.papers import KEYS  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
+from subgame.refine.last_street import LastStreet  # noqa: E402
 
 HOW = tables.Settings(first=30, iterations=30, quick=True)
 FEW = {name: tables.ROWS[name] for name in ("Unsafe", "Resolve", "Maxmargin")}
@@ -30,7 +32,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short(monkeypatch)
-    solve = tables.LastStreet.solve
+    solve = LastStreet.solve
 
     def interrupted(self: Any, gadget: Any, *args: Any) -> Any:
         if gadget.name == "maxmargin":
@@ -38,7 +40,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
         return solve(self, gadget, *args)
 
     key = "brown2017-table3"
-    monkeypatch.setattr(tables.LastStreet, "solve", interrupted)
+    monkeypatch.setattr(LastStreet, "solve", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tables.compute(key, HOW, tables.Cells(file), "torch")
     assert len(tables.Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
@@ -48,7 +50,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
         done.append(gadget.name)
         return solve(self, gadget, *args)
 
-    monkeypatch.setattr(tables.LastStreet, "solve", counted)
+    monkeypatch.setattr(LastStreet, "solve", counted)
     tables.compute(key, HOW, tables.Cells(file), "torch")
     assert done == ["maxmargin"] * 2
     found = tables.report(key, HOW, tables.Cells(file), 0, 0.0)
@@ -77,8 +79,8 @@ def test_cells_of_other_settings_stay() -> None:
     column = tables.columns("brown2017-table3", HOW)[0]
     others = (
         tables.Settings(first=30, iterations=31, quick=True),
-        tables.Settings(tables.Recipe("emd"), first=30, iterations=30, quick=True),
-        tables.Settings(tables.Recipe(seed=1), first=30, iterations=30, quick=True),
+        tables.Settings(Recipe("emd"), first=30, iterations=30, quick=True),
+        tables.Settings(Recipe(seed=1), first=30, iterations=30, quick=True),
     )
     keys = {column.key(how, "Resolve") for how in (HOW, *others)}
     assert len(keys) == 4

@@ -83,7 +83,8 @@ class Blueprint:
     # Strategies --------------------------------------------------------------------------------
     def average(self, p: int) -> Blocks:
         """Player `p`'s average, in proportion to which kernels play."""
-        found: Blocks = self.cfr.pair[p].average
+        found = self.cfr.pair[p].average
+        assert isinstance(found, Blocks)
         return found
 
     def last(self, p: int) -> Blocks:

@@ -142,8 +142,7 @@ class Column:
 def columns(key: str, how: Settings) -> list[Column]:
     """The columns of a table or figure."""
     if key == "brown2017-fig7":
-        counts = QUICK_COUNTS[-1:] if how.quick else (30000,)
-        return [Column(SMALL, counts[0], SCALED)]
+        return [Column(SMALL, QUICK_COUNTS[-1] if how.quick else 30000, SCALED)]
     games = {"brown2017-table3": [SMALL], "brown2017-table4": [LARGE], "brown2017-table5": [TURN]}
     out = []
     for game in games.get(key, list(FIGURES)):

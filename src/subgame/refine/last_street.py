@@ -158,9 +158,10 @@ class LastStreet:
             reach=reach if self.p == 0 else reach[::-1],
         )
         cfr.advance(plan.discounts(1, iterations + 1), 1)
-        solved = cfr.pair[self.p].average.blocks
+        solved = cfr.pair[self.p].average
+        assert isinstance(solved, Blocks)
         before = self.blueprint.average(self.p).blocks[:-1]
-        return Blocks(self.blueprint.batch, self.p, [*before, *solved])
+        return Blocks(self.blueprint.batch, self.p, [*before, *solved.blocks])
 
     def margin(self, strategy: Blocks, gadget: Gadget) -> float:
         """The smallest margin over root infosets that can be reached (2017, eq. 1)."""

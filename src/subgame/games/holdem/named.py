@@ -54,9 +54,14 @@ class NoLimp(Holdem):
 
 
 def nlth_no_limp(
-    stack: int = 20000, bets: str = TURN, ranks: str = RANKS, suits: str = SUITS
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: str = TURN,
+    ranks: str = RANKS,
+    suits: str = SUITS,
 ) -> NoLimp:
     """Turn hold'em without limping: two pot bets before the flop, one on it, two on the turn."""
-    game = nlth(stack, bets=bets, ranks=ranks, suits=suits)
+    game = nlth(stack, small_blind, big_blind, bets, ranks, suits)
     own = {name: getattr(game, name) for name in Holdem.__dataclass_fields__}
     return NoLimp(**{**own, "name": "nlth-no-limp"})
