@@ -41,6 +41,7 @@ COMMANDS = (
     "endgame",
     "refine",
     "limit",
+    "abstract",
     "train",
     "reproduce",
     "demo",

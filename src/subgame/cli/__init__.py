@@ -17,6 +17,7 @@ from typing import Annotated, Any, cast
 import typer
 from typer.core import TyperGroup
 
+from subgame.cli.abstract import abstract_command
 from subgame.cli.bench import bench_command
 from subgame.cli.demo import demo_command
 from subgame.cli.endgame import endgame_command
@@ -102,6 +103,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "endgame": endgame_command,
     "refine": refine_command,
     "limit": limit_command,
+    "abstract": abstract_command,
     "train": train_command,
     "reproduce": reproduce_command,
     "demo": demo_command,

@@ -86,6 +86,12 @@ NOTES = (
     "a tenth of the NIPS version, whose figures are shown here.",
     "Combined is not in the paper: the blueprint's range, with Resolve's entries up to a fifth of "
     "its mass and a tenth of it spread evenly.",
+    "Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its "
+    "rows equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint "
+    "plays so badly that no hand does better to fold.",
+    "Gifts of Reach-Estimate + Distributional are estimates of what any other action would have "
+    "paid. Not split they are up to 1,755 times as large. On a small deck, where this is seen too, "
+    "no hand of the opponent then enters most subgames, so that nothing is learned there.",
 )
 
 
