@@ -9,6 +9,7 @@ from cli_helpers import Cli, runner
 
 import subgame as sg
 from subgame.abstraction import Abstraction, abstract
+from subgame.tree.ranges.tree import RangeTree
 
 GAME = "nlfh(stack=1000, bets='preflop: none; flop: 1x / cap 1', ranks=TJQKA, suits=hs)"
 
@@ -22,6 +23,7 @@ def test_buckets_are_those_of_python(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "made.npz"
     said = cli("abstract", GAME, "flop=6", "--seed", "3", "--out", str(file), "--json").json()
     tree = sg.compile(sg.games.load(GAME), merge="boards")
+    assert isinstance(tree, RangeTree)
     want = abstract(tree, {"flop": 6}, sg.abstraction.Recipe(seed=3))
     assert said["quality"]["flop"]["distance"] == want.quality["flop"].distance
     assert said["exploitability"] is None

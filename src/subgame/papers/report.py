@@ -186,10 +186,10 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
         ax.margins(x=0.2)
     ax.set(title=shown["title"], xlabel=shown["xlabel"], ylabel=shown["ylabel"])
     ax.grid(visible=True, alpha=0.3)
-    beside = "names" in shown and len(shown["series"]) > 6  # too many to stand on the points
-    ax.legend(
-        fontsize="small", **({"loc": "upper left", "bbox_to_anchor": (1, 1)} if beside else {})
-    )
+    made = ax.legend(fontsize="small")
+    if "names" in shown and len(shown["series"]) > 6:  # too many to stand on the points
+        made.set_loc("upper left")
+        made.set_bbox_to_anchor((1, 1))
 
 
 def commit() -> str:
