@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from subgame import _interrupt as _interrupt  # first: the imports below take a moment
 
 if TYPE_CHECKING:
+    from subgame import abstraction as abstraction
     from subgame import gambit as gambit
     from subgame import games, holdem
     from subgame import openspiel as openspiel
@@ -111,6 +112,7 @@ _MODULES = {
     "solve": "subgame.solve",
     "refine": "subgame.refine",
     "play": "subgame.play",
+    "abstraction": "subgame.abstraction",
 }
 _NAMES = {
     "subgame.errors": "MemoryLimitError SubgameError",
@@ -194,6 +196,7 @@ __all__ = [
     "Strategy",
     "SubgameError",
     "Unsafe",
+    "abstraction",
     "best_response",
     "cfr_d",
     "compile",

@@ -42,6 +42,7 @@ COMMANDS = (
     "endgame",
     "refine",
     "limit",
+    "abstract",
     "train",
     "match",
     "lbr",

@@ -33,7 +33,7 @@ SHORTER = {
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
     ],
 }
-TORCH = {"docs/depth-limited.md"}
+TORCH = {"docs/abstraction.md", "docs/depth-limited.md"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -65,7 +65,7 @@ def test_commands_have_the_options_they_are_given(page: str) -> None:
         load(name).make_context(name, list(args))  # raises a usage error
 
 
-@pytest.mark.parametrize("page", ["docs/depth-limited.md", "docs/endgames.md"])
+@pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md"])
 def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")

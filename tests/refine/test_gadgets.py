@@ -295,7 +295,7 @@ def test_techniques_by_name(name: str) -> None:
     assert json.loads(json.dumps(report))["technique"] == gadget.name
     assert set(report["strategy"]) == {"Play"}
     assert "Tails Play" in refined.text()
-    assert (refined.parts[0].gap is None) == (gadget.entry == "random")
+    assert (refined.parts[0].gap is None) == (not gadget.is_finite)
 
 
 @pytest.mark.parametrize(

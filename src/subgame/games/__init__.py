@@ -320,6 +320,26 @@ for _name, _factory, _summary in (
         f"{_HOLDEM}:nlth",
         "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G",
     ),
+    (
+        "nlfh-small",
+        "subgame.games.holdem.named:nlfh_small",
+        "Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours",
+    ),
+    (
+        "nlfh-small-alt",
+        "subgame.games.holdem.named:nlfh_small_alt",
+        "The same with two bets before the flop and one on it",
+    ),
+    (
+        "nlfh-large",
+        "subgame.games.holdem.named:nlfh_large",
+        "Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours",
+    ),
+    (
+        "nlth-no-limp",
+        "subgame.games.holdem.named:nlth_no_limp",
+        "Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours",
+    ),
     ("random", RandomGame, "A small random game, the same for the same seed"),
     ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),
     ("rps-plus", RockPaperScissorsPlus, "The same, Scissors count double; Brown et al. 2018"),

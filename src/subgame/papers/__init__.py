@@ -3,6 +3,7 @@
     >>> from subgame import papers
     >>> print(*papers.KEYS)
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
+    brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
     brown2018-fig2-one-bet libratus-endgames
 
@@ -51,6 +52,12 @@ class Reproduction:
     """Whether it runs on PyTorch, the optional extra."""
     budgeted: bool = False
     """Whether a full run is cut to a budget of CPU seconds, and can be stopped and resumed."""
+    resumable: bool = False
+    """Whether it can be stopped and resumed, cell by cell."""
+    module: str = ""
+    """The module, where it has another name than the key."""
+    entry: str = "run"
+    """The function of the module."""
 
     def run(
         self,
@@ -78,15 +85,17 @@ class Reproduction:
                 raise ArgumentError("budget", wants)
             options["budget"] = budget
         if keep is not None:
-            if not self.budgeted:
+            if not (self.budgeted or self.resumable):
                 raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
         began = time.perf_counter()
-        name = self.key.replace("-", "_")
+        name = self.module or self.key.replace("-", "_")
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
         tell = progress or (lambda what, share: None)
         with whole_solves():
-            found: Found = module.run(quick, seed, tell, **options)
+            found: Found | Report = getattr(module, self.entry)(quick, seed, tell, **options)
+        if isinstance(found, Report):
+            return found
         return Report(
             key=self.key,
             paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",
@@ -123,6 +132,25 @@ EXPERIMENTS = (
         "8 minutes",
         "off-tree bets in flop hold'em, on a GPU",
         needs_torch=True,
+    ),
+    *(
+        Reproduction(
+            f"brown2017-{name}",
+            BROWN,
+            takes,
+            f"subgames of {what}, on a GPU",
+            needs_torch=True,
+            resumable=True,
+            module="brown2017_tables",
+            entry=name,
+        )
+        for name, takes, what in (
+            ("table1", "half an hour", "the finest blueprints in buckets"),
+            ("table3", "5 minutes", "small flop hold'em in buckets"),
+            ("table4", "12 minutes", "large flop hold'em in buckets"),
+            ("table5", "an hour", "turn hold'em in buckets"),
+            ("fig7", "2 minutes", "small flop hold'em with scaled gifts"),
+        )
     ),
     Reproduction(
         "no-limit-leduc-sizes",

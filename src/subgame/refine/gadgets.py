@@ -12,6 +12,7 @@ infosets, and is then told the value of entering (`subgame.refine.learners`).
 | `ReachResolve`, `ReachMaxmargin` | as above | CBV + gifts |
 | `Estimate` | as Resolve or Maxmargin | value inside an abstraction, or any vector |
 | `Distributional` | as often as the alternative lies below the value of entering | random |
+| `Combined` | as the blueprint does, with some of Resolve's entries and of every hand | CBV |
 
 A gadget of your own is a subclass of `Gadget` with a `learner`.
 """
@@ -251,6 +252,32 @@ def ReachEstimateDistributional(
     )
 
 
+@dataclass(frozen=True)
+class _Combined(Gadget):
+    cap: float = 0.2
+    even: float = 0.1
+
+    def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> Learner | None:
+        from subgame.refine.learners import Mixture
+
+        return Mixture(inputs, self.cap, self.even, predictive=predictive)
+
+
+def Combined(*, cap: float = 0.2, even: float = 0.1) -> Gadget:
+    """The blueprint's range, with Resolve's entries and some of every hand (Slumbot's idea).
+
+    Resolve's entries have at most `cap` times the mass of the range; `even` times that mass is
+    spread over all root infosets. With neither it is `Unsafe`. It promises nothing.
+
+    >>> Combined(cap=0.1).name
+    'combined'
+    """
+    for name, value in (("cap", cap), ("even", even)):
+        if not 0 <= value < float("inf"):
+            raise ArgumentError(name, f"must be a number of at least 0, not {value:g}.")
+    return _Combined("combined", cap=cap, even=even)
+
+
 TECHNIQUES: dict[str, Callable[[], Gadget]] = {
     "unsafe": Unsafe,
     "resolve": Resolve,
@@ -262,6 +289,7 @@ TECHNIQUES: dict[str, Callable[[], Gadget]] = {
     "estimate-maxmargin": lambda: Estimate(Maxmargin()),
     "distributional": Distributional,
     "reach-estimate-distributional": ReachEstimateDistributional,
+    "combined": Combined,
 }
 
 

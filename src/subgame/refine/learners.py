@@ -144,6 +144,36 @@ class Choice:
         return most, twin._entering(sigma), float(outside.sum())
 
 
+class Mixture:
+    """Three parts together: the blueprint's range, Resolve's entries, and some of every hand.
+
+    Resolve's entries have at most `cap` times the mass of the blueprint's range; `even` times that
+    mass is spread over all root infosets that can be reached. An idea of Slumbot's (Jackson).
+    """
+
+    def __init__(
+        self, inputs: GadgetInputs, cap: float, even: float, *, predictive: bool = False
+    ) -> None:
+        weight, reach = inputs.weight, inputs.opponent_reach
+        xp, real = namespace(weight), weight > 0
+        self.player, self.choice = inputs.opponent, Choice(inputs, "leave", predictive=predictive)
+        reach = xp.where(real, reach, 0)
+        self.total = reach.sum(axis=1, keepdims=True)
+        self.size = xp.amax(reach, 1, keepdims=True)
+        self.cap, many = cap, real.sum(axis=1, keepdims=True).clip(min=1)
+        self.fixed = reach + even * real * self.total / many
+
+    def enter(self) -> Array:
+        """[r, s] the opponent's reach on the coming iteration."""
+        entries = self.choice.enter() * self.size
+        mass = entries.sum(axis=1, keepdims=True).clip(min=TINY)
+        return self.fixed + entries * (self.cap * self.total / mass).clip(max=1)
+
+    def observe(self, values: Array, discounts: Array) -> None:
+        """Resolve's part learns from the values of entering."""
+        self.choice.observe(values, discounts)
+
+
 class RandomAlternative:
     """Alternative payoffs are normal random variables (Brown & Sandholm 2017, App. C.1 and D).
 

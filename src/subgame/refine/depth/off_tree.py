@@ -158,4 +158,5 @@ def allowances(
 
 def _reliable(street: StreetEngine, o: int, reach: Array) -> Floats:
     """[k, hand] pi_{-i} of the opponent's hands, without what is rounding."""
-    return reliable(as_numpy(street.opposing(o, reach))[:, None])[:, 0]
+    found: Floats = reliable(as_numpy(street.opposing(o, reach))[:, None])[:, 0]
+    return found

@@ -164,28 +164,9 @@ class RangeExpansion:
 
     def _carried(self, part: _Part, ours: list[Array], values: list[Array]) -> list[Floats]:
         """Per street [row, board, hand] the gifts carried to each row (2017, Sec. 5)."""
-        o, gadget, run, out = 1 - self.p, self.how.gadget, part.run, list[Floats]()
-        entry, tree = part.carried, cast(RangeTree, part.run.tree)
-        for s, street in enumerate(part.streets):
-            if s > 0 and gadget.gifts != "none":
-                entry = as_numpy(run.enter(o, entry, s))
-                if not gadget.split:  # in units of the whole: a board is only one of many
-                    entry = entry / tree.units.dealt[s].weight[:, None]
-            if gadget.gifts == "none":
-                out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
-                continue
-            carried = np.zeros(values[s].shape)
-            carried[: len(street.roots), :, : entry.shape[2]] = entry
-            for j, parent in enumerate(street.parent[o]):
-                here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
-                reach = reliable(
-                    as_numpy(run.opposing(o, ours[s][street.at[o][j][self.p]][None], s))
-                )
-                size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
-                carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
-            out.append(carried)
-            entry = carried[[row[o] for row in street.leaf_rows]]
-        return out
+        return carried_gifts(
+            part.run, part.streets, self.how.gadget, 1 - self.p, ours, values, part.carried
+        )
 
     # Answers -----------------------------------------------------------------------------------
     def _solve(
@@ -301,10 +282,53 @@ def rows(street: Street, p: int, j: int) -> slice:
     return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
 
 
-def reliable(weight: Floats) -> Floats:
-    """Weights without those that are rounding: sums over nearly all hands cancel out."""
-    out: Floats = weight * (weight > ROUNDING * weight.max(2, keepdims=True))
+def carried_gifts(
+    run: RangeEngine,
+    streets: list[Street],
+    gadget: Gadget,
+    o: int,
+    ours: list[Array],
+    values: list[Array],
+    entry: Floats,
+) -> list[Floats]:
+    """Per street [row, board, hand] the opponent's gifts carried to each row (2017, Sec. 5).
+
+    `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
+    opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
+    """
+    out, tree = list[Floats](), cast(RangeTree, run.tree)
+    for s, street in enumerate(streets):
+        if s > 0 and gadget.gifts != "none":
+            entry = entered_gifts(run, gadget, o, entry, s)
+        if gadget.gifts == "none":
+            out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
+            continue
+        carried = np.zeros(values[s].shape)
+        carried[: len(street.roots), :, : entry.shape[2]] = entry
+        for j, parent in enumerate(street.parent[o]):
+            here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
+            at = ours[s][street.at[o][j][1 - o]][None]
+            reach = reliable(as_numpy(run.opposing(o, at, s)))
+            size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
+            carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
+        out.append(carried)
+        entry = carried[[row[o] for row in street.leaf_rows]]
     return out
+
+
+def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Floats:
+    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it."""
+    found = as_numpy(run.enter(o, entry, s))
+    if gadget.split:
+        return found
+    # In units of the whole game: a board is only one of many.
+    weights = cast(RangeTree, run.tree).units.dealt[s].weight
+    return found / weights[:, None]
+
+
+def reliable(weight: Array) -> Array:
+    """Weights without those that are rounding: sums over nearly all hands cancel out."""
+    return weight * (weight > ROUNDING * namespace(weight).amax(weight, 2, keepdims=True))
 
 
 def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:

@@ -14,7 +14,6 @@ is still a strategy of the whole tree, in which all hands of a bucket have the s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +23,8 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.bets import STREETS
-from subgame.games.holdem.evaluate import rank_hands
-from subgame.tree.ranges.hand_order import BATCH, dense_ranks, suit_classes
+from subgame.games.holdem.equity import equities
+from subgame.tree.ranges.hand_order import BATCH, suit_classes
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
@@ -258,28 +257,10 @@ def _free(tree: RangeTree, cards: Ints) -> Mask:
 
 
 def _shown(tree: RangeTree, cards: Ints) -> Floats:
-    """[u, hand] strength on the last street.
-
-    It counts weaker hands twice and equal hands once: the sum by rank over all hands, minus the
-    sums over the hands with either card. Both subtract the hand itself, so it is added back once.
-    """
-    deck, boards = tree.holdem.deck, len(cards)
-    group, groups = dense_ranks(rank_hands(cards, deck), np.arange(deck.num_hands))
-    many, free, board = int(groups.max()), group >= 0, np.arange(boards)[:, None]
-    line = np.where(free, group.astype(np.int64) * boards + board, many * boards)
-
-    def below(places: list[Ints], bins: int) -> Ints:
-        """Weaker hands twice and equal hands once, by group."""
-        met = sum(
-            np.bincount(each.ravel(), minlength=(many + 1) * boards * bins) for each in places
-        )
-        table: Ints = np.asarray(met).reshape(many + 1, -1)
-        return (2 * np.cumsum(table, axis=0) - table).ravel()
-
-    by_card = [line * deck.size + card for card in deck.hands.T]
-    every, shared = below([line], 1), below(by_card, deck.size)
-    score = every[line] - shared[by_card[0]] - shared[by_card[1]] + 1
-    return np.where(free, score, 0) / (2 * math.comb(deck.size - cards.shape[1] - 2, 2))
+    """[u, hand] strength on the last street."""
+    deck = tree.holdem.deck
+    won, met = equities(cards, deck, np.ones((1, deck.num_hands)))
+    return np.divide(won, met, out=won, where=met > 0)[..., 0]
 
 
 def _equal_mass(tree: RangeTree, s: int, strength: Floats, count: int) -> Map:

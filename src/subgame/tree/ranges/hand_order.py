@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.equity import dense_ranks
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.betting_tree import Street
@@ -75,18 +76,6 @@ def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
     taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
     blocked: NDArray[np.bool_] = (deck.hand_masks & taken[:, None]) != 0
     return -blocked.astype(np.int16)
-
-
-def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:
-    """[u, hand] ranks counted from 0 among the hands in `anyone`, and [u] how many there are."""
-    width = int(ranks.max(initial=0)) + 2
-    at = ranks + (np.arange(len(ranks)) * width + 1)[:, None]
-    there = np.zeros(len(ranks) * width, dtype=np.bool_)
-    there[at[:, anyone]] = True
-    number = there.reshape(len(ranks), width)
-    number[:, 0] = False  # blocked
-    dense = np.cumsum(number, axis=1, dtype=np.int16) - np.int16(1)
-    return dense.take(at), dense[:, -1].astype(np.int64) + 1
 
 
 def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:

@@ -1,0 +1,212 @@
+"""Features of hands, by which they are clustered.
+
+Equity is the chance to win at the showdown, ties counting half. A hand with cards to come has a
+distribution of equities, over the cards to come:
+
+| feature | what it is |
+| --- | --- |
+| `ehs` | E[HS], the mean equity against a uniformly random hand |
+| `ehs2` | E[HS²], which prefers hands that may improve (Johanson 2007) |
+| `ochs` | mean equity against each of some clusters of opponents' hands (Johanson et al. 2013) |
+| `strength-ochs` | both: E[HS] and `ochs`; where no cards come any more, all there is to know |
+| `emd` | the distribution of equity in bins; distance = earth mover's (Ganzfried & Sandholm 2014) |
+
+The showdown is the game's: in flop hold'em it is on the flop, where nothing is to come. With
+``showdown=5`` hands on a flop have the potential that they have in Texas hold'em.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.abstraction.arrays import as_host, counts, put, whole
+from subgame.abstraction.clustering import cluster
+from subgame.abstraction.points import Points, keys, points
+from subgame.engines.arrays import Array, namespace
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.equity import equities
+from subgame.games.holdem.isomorphism import canonical_boards, canonicalise, hand_permutations
+
+Floats = NDArray[np.float64]
+Single = NDArray[np.float32]
+Ints = NDArray[np.int64]
+KINDS = ("ehs", "ehs2", "ochs", "strength-ochs", "emd")
+BATCH = 64
+CELLS = {True: 1 << 21, False: 1 << 26}
+"""Numbers that are worked on at once: by NumPy, and by PyTorch."""
+Tell = Callable[[float], None]
+
+
+def features(
+    where: Points,
+    kind: str,
+    showdown: int,
+    *,
+    opponents: int = 8,
+    bins: int = 50,
+    device: str | None = None,
+    progress: Tell | None = None,
+) -> Single:
+    """[point, d] the features of every point, for a showdown with so many cards.
+
+    `device` is ``"torch"`` or ``"cuda"`` to compute with PyTorch; by default NumPy does.
+
+    >>> from subgame.games.holdem.cards import Deck
+    >>> flop = points(Deck("9TJQKA", "hs"), 3)
+    >>> features(flop, "ehs", 3).shape, features(flop, "ochs", 4).shape
+    ((3960, 1), (3960, 8))
+    """
+    if kind not in KINDS:
+        raise did_you_mean("feature", str(kind), KINDS)
+    every = _every(where.deck)[None]
+    if kind in ("ehs", "ehs2"):
+        return _means(where, showdown, every, 2 if kind == "ehs2" else 1, device, progress)
+    if kind == "emd":
+        return equity_distribution(where, showdown, bins, device, progress)
+    groups = opponent_groups(where.deck, showdown, opponents)
+    if kind == "strength-ochs":
+        groups = np.concatenate([every, groups])
+    return _means(where, showdown, groups, 1, device, progress)
+
+
+@lru_cache(maxsize=8)
+def opponent_groups(deck: Deck, showdown: int, count: int = 8) -> Floats:
+    """[group, hand] clusters of hands before the flop, by their distributions of equity."""
+    start = points(deck, 0)
+    found = equity_distribution(start, showdown)
+    labels = cluster(found, min(count, len(start)), mass=start.mass, restarts=10).labels
+    inside: NDArray[np.bool_] = labels[start.index[0]] == np.arange(labels.max() + 1)[:, None]
+    return inside.astype(np.float64)
+
+
+def equity_distribution(
+    where: Points,
+    showdown: int,
+    bins: int = 50,
+    device: str | None = None,
+    progress: Tell | None = None,
+) -> Single:
+    """[point, bin] the cumulative distribution of equity over bins of equal width, up to each.
+
+    The L1 distance between two of these rows is the earth mover's distance of the two
+    distributions, if every equity is moved to the middle of its bin.
+    """
+    out = np.zeros((len(where), bins), np.float32)
+    for each in _runouts(where, showdown, _every(where.deck), device, progress):
+        size = each.part.stop - each.part.start
+        at = each.point * bins + whole((each.equity * bins).clip(max=bins - 1))
+        found = as_host(counts(at, each.weight, size * bins)).reshape(size, bins)
+        out[each.part] = np.cumsum(found, axis=1) / np.maximum(found.sum(1, keepdims=True), 1)
+    return out / np.float32(bins)
+
+
+def _every(deck: Deck) -> Floats:
+    return np.ones(deck.num_hands)
+
+
+def _means(
+    where: Points,
+    showdown: int,
+    groups: Floats,
+    power: int,
+    device: str | None,
+    progress: Tell | None,
+) -> Single:
+    """[point, group] the mean of a power of equity against each group; 1/2 where it has no hand."""
+    out = np.full((len(where), len(groups)), 0.5, np.float32)
+    for g, group in enumerate(groups):
+        tell = _share(progress, g, len(groups))
+        for each in _runouts(where, showdown, group, device, tell):
+            size = each.part.stop - each.part.start
+            total = as_host(counts(each.point, each.weight * each.equity**power, size))
+            many = as_host(counts(each.point, each.weight, size))
+            np.divide(total, many, out=out[each.part, g], where=many > 0, casting="same_kind")
+    return out
+
+
+def _share(progress: Tell | None, k: int, of: int) -> Tell | None:
+    """Progress of one part of several."""
+    return None if progress is None else lambda done: progress((k + done) / of)
+
+
+class _Runouts(NamedTuple):
+    """Hands of some points at the showdown, one entry for each hand and board."""
+
+    part: slice  # the points
+    point: Array  # counted from the first of them
+    equity: Array
+    weight: Array  # how many deals of the cards to come it stands for
+
+
+def _runouts(
+    where: Points, showdown: int, group: Floats, device: str | None, progress: Tell | None
+) -> Iterator[_Runouts]:
+    """The equity of every hand against a group, on all boards that may come, some boards a time."""
+    come = _to_come(where.deck, where.cards, showdown)
+    table = put(_table(where.deck, showdown, group.tobytes()), device)
+    images = put(hand_permutations(where.deck), device)
+    starts, index = where.starts(), put(where.index, device)
+    hands, many = where.deck.num_hands, len(come.first) - 1
+    step = CELLS[isinstance(table, np.ndarray)] // hands
+    xp, b = namespace(table), 0
+    while b < many:
+        end = max(b + 1, int(np.searchsorted(come.first, come.first[b] + step, side="right")) - 1)
+        some = slice(come.first[b], come.first[end])
+        part = slice(int(starts[b]), int(starts[end]))
+        board, permutation, parent, weight = (
+            put(each[some], device)
+            for each in (come.board, come.permutation, come.parent, come.weight)
+        )
+        equity = xp.take(table.reshape(-1), board[:, None] * hands + images[permutation])
+        point = index[parent]
+        real = (equity >= 0) & (point >= 0)
+        weights = (weight[:, None] * xp.ones_like(equity))[real]
+        yield _Runouts(part, whole(point[real]) - part.start, equity[real], weights)
+        b = end
+        if progress is not None:
+            progress(b / many)
+
+
+class _ToCome(NamedTuple):
+    """Boards of a showdown as they may come. Axis: r = a board and those it stands for."""
+
+    first: Ints  # [b + 1] where those of each canonical board begin
+    parent: Ints  # [r] the canonical board before
+    board: Ints  # [r] the canonical board of the showdown
+    permutation: Ints  # [r] of the suits, that leads to it
+    weight: Floats  # [r] how many it stands for
+
+
+@lru_cache(maxsize=4)
+def _to_come(deck: Deck, cards: int, showdown: int) -> _ToCome:
+    if showdown < max(cards, 3):
+        raise SubgameError(
+            f"A showdown with {showdown} cards cannot follow a board of {cards} cards; give at "
+            f"least {max(cards, 3)}."
+        )
+    groups = tuple(size for size in (cards, showdown - cards) if size)
+    found, last = canonical_boards(groups, deck), canonical_boards((showdown,), deck)
+    form, permutation = canonicalise(found.cards, (showdown,), deck)
+    board = np.searchsorted(keys(last.cards), keys(form))
+    before = keys(found.cards[:, :cards])
+    parent = np.cumsum(np.diff(before, prepend=before[:1]) != 0)
+    first = np.searchsorted(parent, np.arange(parent[-1] + 2))
+    return _ToCome(first, parent, board, permutation, found.weights.astype(np.float64))
+
+
+@lru_cache(maxsize=2)
+def _table(deck: Deck, showdown: int, group: bytes) -> Single:
+    """[canonical board, hand] equity against a group of hands; -1 where nobody is met."""
+    boards, mass = canonical_boards((showdown,), deck).cards, np.frombuffer(group)[None]
+    out = np.empty((len(boards), deck.num_hands), np.float32)
+    for at in range(0, len(boards), BATCH):
+        won, met = equities(boards[at : at + BATCH], deck, mass)
+        ratio = np.divide(won, met, out=np.full_like(won, -1.0), where=met > 0)
+        out[at : at + BATCH] = ratio[..., 0]
+    return out

@@ -1,0 +1,115 @@
+"""``subgame abstract``: hold'em hands put into buckets, and how good the buckets are."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import (
+    GameArgument,
+    JsonOption,
+    MemoryOption,
+    check_least,
+    check_writable,
+    emit,
+    load_game,
+    number_text,
+    stdout,
+    table,
+)
+from subgame.cli.progress import Meter
+from subgame.errors import SubgameError
+
+
+def abstract_command(
+    game: GameArgument,
+    buckets: Annotated[
+        list[str], typer.Argument(metavar="STREET=COUNT", help="Such as flop=200, once per street.")
+    ],
+    features: Annotated[
+        str, typer.Option("--features", metavar="NAME", help="What hands are clustered by.")
+    ] = "strength-ochs",
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="Solve so long in the buckets; 0: not.")
+    ] = 0,
+    device: Annotated[
+        str, typer.Option("--device", metavar="NAME", help="torch (on the CPU) or cuda.")
+    ] = "torch",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the clustering.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Save the buckets as FILE.npz.")
+    ] = None,
+    memory_limit: MemoryOption = "8GiB",
+    json: JsonOption = False,
+) -> None:
+    """Put the hands of a hold'em game into buckets, and show how good they are.
+
+    Streets that are not named keep every hand. With --iterations the game is solved in the buckets
+    by discounted CFR, and the exploitability of the result in the whole game is shown. This needs
+    PyTorch.
+
+    [bold]Examples[/]
+
+    subgame abstract 'nlfh(ranks=9TJQKA, suits=hs)' flop=20
+
+    subgame abstract 'nlfh-small(ranks=TJQKA, suits=hs)' flop=20 --iterations 50
+
+    subgame abstract nlfh-small flop=200 --iterations 400 --device cuda
+    """
+    if device != "torch" and not device.startswith("cuda"):
+        raise SubgameError(f"--device is torch or cuda, not {device}.")
+    check_least("iterations", iterations, 0)
+    check_writable("--out", out)
+    counts = dict(_count(word) for word in buckets)
+
+    import subgame as sg
+    from subgame.abstraction import Recipe, abstract
+    from subgame.games.holdem.game import Holdem
+    from subgame.tree.ranges.tree import RangeTree
+
+    recipe, rules = Recipe(features, seed=seed), load_game(game)
+    with Meter(str(rules)) as meter:
+        if not isinstance(rules, Holdem):
+            raise SubgameError(f"{rules} is not a hold'em game, so it has no hands for buckets.")
+        tree = sg.compile(rules, merge="boards", memory_limit=memory_limit)
+        assert isinstance(tree, RangeTree)
+        meter.update("Clustering")
+        made = abstract(tree, counts, recipe, device=device if device != "torch" else None)
+        lost = None
+        if iterations:
+            from subgame.abstraction.blueprint import Blueprint
+
+            meter.update("Solving in the buckets")
+            blueprint = Blueprint(made.buckets, device=device)
+            blueprint.advance(iterations)
+            lost = blueprint.exploitability().mean
+    if out is not None:
+        made.save(out)
+    if json:
+        quality = {name: asdict(each) for name, each in made.quality.items()}
+        emit({"game": tree.game, "quality": quality, "exploitability": lost})
+        return
+    names = ["street", "hands", "buckets", "distance", "smallest", "largest"]
+    shown = table(*names, numbers=names[1:])
+    for name, each in made.quality.items():
+        sizes = (number_text(each.distance), number_text(each.smallest), number_text(each.largest))
+        shown.add_row(name, f"{each.points:,}", f"{each.used:,}", *sizes)
+    console = stdout()
+    console.print(Text(f"{tree.game}, by {features}", style="bold"))
+    console.print(shown, end="")
+    console.print(Text("  Distance: of a hand's features from its bucket's centre, mean.", "dim"))
+    console.print(Text("  Smallest and largest bucket: in units of the mean one.", "dim"))
+    if lost is not None:
+        console.print(f"  exploitability [bold]{lost:.6g}[/] chips in the whole game")
+
+
+def _count(word: str) -> tuple[str, int]:
+    """A street and its buckets, from STREET=COUNT."""
+    street, _, count = word.partition("=")
+    if not count.isdecimal():
+        raise SubgameError(f"Buckets are given as STREET=COUNT, such as flop=200, not '{word}'.")
+    return street, int(count)

@@ -1,0 +1,348 @@
+"""Brown & Sandholm 2017, Tables 1 and 3 to 5 and Figure 7: subgames of blueprints in buckets.
+
+    python -m subgame.papers.brown2017_tables brown2017-table3 --out FOLDER --device cuda
+
+computes the cells of a table one by one and writes them to FOLDER/KEY.cells.json after each, so
+that a run that was interrupted continues. ``subgame reproduce KEY --keep FOLDER/KEY.cells.json``
+computes what is missing and reports all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from subgame.abstraction.blueprint import Blueprint
+from subgame.abstraction.cards import Recipe, abstract
+from subgame.engines.torch.runtime import load_torch
+from subgame.games import load
+from subgame.papers.report import Progress, Report, command, device, mbb, panel, row
+from subgame.refine.gadgets import (
+    Combined,
+    Distributional,
+    Estimate,
+    Gadget,
+    Maxmargin,
+    ReachEstimateDistributional,
+    ReachMaxmargin,
+    Resolve,
+    Unsafe,
+)
+from subgame.refine.last_street import LastStreet
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+
+PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
+BLUEPRINT = "Blueprint"
+ROWS: dict[str, Gadget] = {
+    "Unsafe": Unsafe(),
+    "Resolve": Resolve(),
+    "Maxmargin": Maxmargin(),
+    "Reach-Maxmargin": ReachMaxmargin(),
+    "Reach-Maxmargin (not split)": ReachMaxmargin(split=False),
+    "Estimate": Estimate(),
+    "Estimate + Distributional": Distributional(),
+    "Reach-Estimate + Distributional": ReachEstimateDistributional(),
+    "Reach-Estimate + Distributional (not split)": ReachEstimateDistributional(split=False),
+    "Combined (not in the paper)": Combined(),
+}
+SCALES = (0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
+"""Figure 7: what gifts are multiplied by."""
+SCALED = {f"Reach-Maxmargin, gifts x {k:g}": ReachMaxmargin(scale=k) for k in SCALES}
+SMALL, LARGE, TURN = "nlfh-small", "nlfh-large", "nlth-no-limp"
+FIGURES: dict[str, dict[int, tuple[float, ...]]] = {
+    SMALL: {
+        200: (886.9, 146.8, 601.6, 300.5, 298.8, 248.7, 116.6, 104.4, 102.1, 95.60),
+        2000: (373.7, 39.58, 177.9, 139.9, 139.0, 98.07, 62.61, 62.45, 57.98, 49.24),
+        30000: (91.28, 5.514, 54.07, 43.43, 41.47, 25.88, 24.23, 34.30, 22.58, 17.33),
+    },
+    LARGE: {
+        200: (283.7, 65.59, 179.6, 134.7, 134.0, 130.3, 52.62, 49.56, 49.33, 49.13),
+        2000: (165.2, 38.22, 101.7, 77.89, 72.22, 66.79, 41.93, 38.98, 38.52, 37.22),
+        30000: (41.41, 396.8, 23.11, 19.50, 18.80, 16.41, 30.09, 10.54, 9.840, 8.777),
+    },
+    TURN: {
+        200: (684.6, 130.4, 454.9, 427.6, 424.4, 333.4, 120.6, 119.4, 116.8, 113.3),
+        2000: (465.1, 85.95, 321.5, 299.6, 298.3, 229.4, 89.43, 87.83, 85.80, 83.24),
+        20000: (345.5, 79.34, 251.8, 234.4, 233.5, 175.5, 76.44, 74.35, 72.59, 70.68),
+    },
+}
+"""mbb/h by game and buckets: the blueprint, then `ROWS` in order, without our own."""
+QUICK = {"stack": 2000, "ranks": "JQKA", "suits": "hs"}
+QUICK_COUNTS = (4, 16)
+NOTES = (
+    "The bet sizes of the paper's games are not known; ours are those of the games named, which "
+    "take about as much memory. The last street is in buckets, all before it is not abstracted.",
+    "Each figure is what a best response that sees every card wins, the mean of both seats, after "
+    "every subgame after the last deal was solved by the technique.",
+    "Compare ratios to the blueprint row: the arXiv version of the paper prints all of Table 3 at "
+    "a tenth of the NIPS version, whose figures are shown here.",
+    "Combined is not in the paper: the blueprint's range, with Resolve's entries up to a fifth of "
+    "its mass and a tenth of it spread evenly.",
+    "Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its "
+    "rows equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint "
+    "plays so badly that no hand does better to fold.",
+    "Gifts of Reach-Estimate + Distributional are estimates of what any other action would have "
+    "paid. Not split they are up to 1,755 times as large. On a small deck, where this is seen too, "
+    "no hand of the opponent then enters most subgames, so that nothing is learned there.",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How cells are computed; part of their names, so that those of other settings stay."""
+
+    recipe: Recipe = field(default_factory=Recipe)
+    schedule: str = "dcfr"
+    first: int = 400
+    """Iterations of the blueprint."""
+    iterations: int = 400
+    """Iterations of each batch of subgames."""
+    estimate: str = "last"
+    """Estimated values: of the "last" iterate, or of the best "response" in the abstraction."""
+    quick: bool = False
+
+    def game(self, name: str) -> Any:
+        return load(name, **QUICK) if self.quick else load(name)
+
+
+class Cells:
+    """Results by name, in a file that is written after each."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.file = file
+        self.found: dict[str, dict[str, Any]] = {}
+        if file is not None and file.exists():
+            self.found = json.loads(file.read_text(encoding="utf-8"))
+
+    def put(self, key: str, cell: dict[str, Any]) -> None:
+        self.found[key] = cell
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            made = self.file.with_suffix(".part")
+            made.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+            made.replace(self.file)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: a game, its buckets (0: none), and the techniques asked for."""
+
+    game: str
+    count: int
+    rows: dict[str, Gadget]
+
+    def key(self, how: Settings, technique: str) -> str:
+        said = asdict(how)
+        said["recipe"] = {k: v for k, v in asdict(how.recipe).items() if v != getattr(Recipe(), k)}
+        return f"{self.game} | {self.count} | {technique} | {json.dumps(said)}"
+
+
+def columns(key: str, how: Settings) -> list[Column]:
+    """The columns of a table or figure."""
+    if key == "brown2017-fig7":
+        return [Column(SMALL, QUICK_COUNTS[-1] if how.quick else 30000, SCALED)]
+    games = {"brown2017-table3": [SMALL], "brown2017-table4": [LARGE], "brown2017-table5": [TURN]}
+    out = []
+    for game in games.get(key, list(FIGURES)):
+        counts = QUICK_COUNTS if how.quick else tuple(FIGURES[game])
+        if key == "brown2017-table1":
+            counts = counts[-1:]
+        out += [Column(game, count, ROWS) for count in counts]
+        out.append(Column(game, 0, {}))
+    return out
+
+
+def compute(
+    key: str,
+    how: Settings,
+    cells: Cells,
+    where: str,
+    chosen: list[Column] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Compute the cells that are missing, column by column."""
+    todo = columns(key, how) if chosen is None else chosen
+    tell = progress or (lambda what, share: None)
+    trees: dict[str, RangeTree] = {}
+    for c, column in enumerate(todo):
+        names = [BLUEPRINT, *column.rows]
+        missing = [n for n in names if column.key(how, n) not in cells.found]
+        if not missing:
+            continue
+        if column.game not in trees:
+            trees.clear()  # one at a time: they are large
+            tell(f"Building {column.game}", c / len(todo))
+            trees[column.game] = compile_range_tree(how.game(column.game))
+        done = [n for n in names if n not in missing]
+        for technique, cell in _column(column, trees[column.game], how, cells, where, missing):
+            cells.put(column.key(how, technique), cell)
+            done.append(technique)
+            share = (c + len(done) / len(names)) / len(todo)
+            tell(f"{column.game}, {column.count:,} buckets: {technique} done", share)
+
+
+def _column(
+    column: Column, tree: RangeTree, how: Settings, cells: Cells, where: str, missing: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The cells that are missing from a column."""
+    began = time.perf_counter()
+    street = ("flop", "turn")[len(tree.streets) - 2]
+    cache = None if cells.file is None else cells.file.parent / "clusters"
+    on = None if how.quick else where
+    counts = {street: column.count} if column.count else {}
+    made = abstract(tree, counts, how.recipe, device=on, cache=cache)
+    clustered = time.perf_counter() - began
+    blueprint = Blueprint(made.buckets, how.schedule, device=where)
+    blueprint.advance(how.first)
+    if BLUEPRINT in missing:
+        cell = _cell(blueprint.exploitability().per_seat, began)
+        cell["value for player 0, mbb/h"] = mbb(blueprint.value())
+        cell["quality"] = {name: asdict(each) for name, each in made.quality.items()}
+        yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
+    rows = [n for n in missing if n != BLUEPRINT]
+    seats = [_seat(blueprint, p, how) for p in (0, 1)] if rows else []
+    for name in rows:
+        began, gadget = time.perf_counter(), column.rows[name]
+        played = [seat.solve(gadget, how.schedule, how.iterations) for seat in seats]
+        one, two = (blueprint.wins(p, played[p]) for p in (0, 1))
+        margins = [seat.margin(played[p], gadget) for p, seat in enumerate(seats)]
+        yield name, {**_cell((one, two), began), "smallest margins, chips": margins}
+
+
+def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
+    """The subgames of one player, with the opponent's values as estimated."""
+    answer = blueprint.response(1 - p) if how.estimate == "response" else None
+    return LastStreet(blueprint, p, answer)
+
+
+def _cell(seats: tuple[float, float], began: float) -> dict[str, Any]:
+    return {
+        "mbb/h": mbb(sum(seats) / 2),
+        "per seat, mbb/h": [mbb(each) for each in seats],
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def run(
+    key: str,
+    quick: bool = False,
+    seed: int = 0,
+    progress: Progress | None = None,
+    keep: Path | None = None,
+) -> Report:
+    """On a GPU; quick: a deck of eight cards and few buckets, by PyTorch on the CPU."""
+    began, how = time.perf_counter(), Settings(recipe=Recipe(seed=seed))
+    if quick:
+        how = replace(how, first=40, iterations=40, quick=True)
+    cells = Cells(keep)
+    todo = columns(key, how)
+    if any(c.key(how, n) not in cells.found for c in todo for n in (BLUEPRINT, *c.rows)):
+        where = "torch" if quick else device(quick)
+        compute(key, how, cells, where, todo, progress)
+    return report(key, how, cells, seed, time.perf_counter() - began)
+
+
+def report(key: str, how: Settings, cells: Cells, seed: int, seconds: float) -> Report:
+    """All cells beside the paper's figures, and their ratios to the blueprint row."""
+    rows, series, data = [], [], {}
+    for column in columns(key, how):
+        paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
+        names = [BLUEPRINT, *column.rows]
+        found = [cells.found[column.key(how, n)] for n in names]
+        ours = [cell["mbb/h"] for cell in found]
+        theirs = [*paper, *[None] * (len(names) - len(paper))]
+        title = f"{column.game}, {column.count:,}" if column.count else f"{column.game}, exact"
+        for name, mine, other, cell in zip(names, ours, theirs, found, strict=True):
+            ratio = f"{mine / ours[0]:.3f} of the blueprint"
+            ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
+            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
+        data[title] = dict(zip(names, found, strict=True))
+        series.append({"label": title, "x": list(range(len(names))), "y": ours, "line": ""})
+        if paper:
+            shown = {"label": f"{title}, paper", "x": list(range(len(paper))), "y": list(paper)}
+            series.append({**shown, "line": "", "marker": "x"})
+    names = [BLUEPRINT, *columns(key, how)[0].rows]
+    return Report(
+        key=key,
+        paper=PAPER,
+        what="subgames after the last deal, of blueprints in buckets",
+        rows=rows,
+        data={"panels": [panel(key, "mbb/h", "", series, scale="semilog", names=names)], **data},
+        command=command(key, how.quick, seed),
+        seed=seed,
+        settings={**asdict(how), "recipe": asdict(how.recipe)},
+        notes=NOTES,
+        seconds=seconds,
+    )
+
+
+KEYS = tuple(f"brown2017-{name}" for name in ("table1", "table3", "table4", "table5", "fig7"))
+table1, table3, table4, table5, fig7 = (partial(run, key) for key in KEYS)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Compute cells, without the command line's libraries."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("key", choices=KEYS)
+    asked.add_argument("--out", type=Path, required=True, help="folder of KEY.cells.json")
+    asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
+    asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")
+    asked.add_argument("--features", default="strength-ochs", help="see subgame.abstraction")
+    asked.add_argument("--showdown", type=int, help="board cards that features look ahead to")
+    asked.add_argument("--metric", choices=("l1", "l2"), default="l2")
+    asked.add_argument("--textures", type=int)
+    asked.add_argument("--seed", type=int, default=0)
+    asked.add_argument("--buckets", type=int, nargs="*", help="only columns with so many")
+    asked.add_argument("--game", help="another game for the same table, by name")
+    asked.add_argument("--only", nargs="*", help="only these rows, by the beginning of their names")
+    asked.add_argument("--schedule", default="dcfr")
+    asked.add_argument("--first", type=int, help="iterations of the blueprint")
+    asked.add_argument("--iterations", type=int, help="iterations of each batch of subgames")
+    asked.add_argument("--estimate", choices=("last", "response"), default="last")
+    given = asked.parse_args(words)
+    recipe = Recipe(given.features, given.showdown, given.metric, given.textures, seed=given.seed)
+    many = 40 if given.quick else 400
+    how = Settings(
+        recipe,
+        given.schedule,
+        given.first or many,
+        given.iterations or many,
+        given.estimate,
+        given.quick,
+    )
+    todo = [c for c in columns(given.key, how) if not given.buckets or c.count in given.buckets]
+    if given.game:
+        todo = [replace(c, game=given.game) for c in todo]
+    if given.only is not None:
+        kept = tuple(given.only)
+        todo = [
+            replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
+        ]
+    cells, began = Cells(given.out / f"{given.key}.cells.json"), time.perf_counter()
+
+    def tell(what: str, share: float) -> None:
+        print(
+            f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", file=sys.stderr, flush=True
+        )
+
+    compute(given.key, how, cells, given.device, todo, tell)
+    for column in todo:
+        for name in (BLUEPRINT, *column.rows):
+            cell = cells.found[column.key(how, name)]
+            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            line = f"{column.game} {column.count} {name}: {cell['mbb/h']:.4g} [{seats}]"
+            print(f"{line} {cell['seconds']:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    load_torch().set_grad_enabled(False)
+    raise SystemExit(main())

@@ -1,0 +1,86 @@
+"""Tables 1 and 3 to 5 of Brown & Sandholm 2017, small: cells, resuming and the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+from subgame.abstraction import Recipe  # noqa: E402
+from subgame.papers import KEYS  # noqa: E402
+from subgame.papers import brown2017_tables as tables  # noqa: E402
+from subgame.refine.last_street import LastStreet  # noqa: E402
+
+HOW = tables.Settings(first=30, iterations=30, quick=True)
+FEW = {name: tables.ROWS[name] for name in ("Unsafe", "Resolve", "Maxmargin")}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tables") / "cells.json"
+
+
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    bets = "preflop: none; flop: 1x / cap 1"
+    monkeypatch.setattr(tables, "QUICK", {**tables.QUICK, "bets": bets})
+    monkeypatch.setattr(tables, "QUICK_COUNTS", (8,))
+    monkeypatch.setattr(tables, "ROWS", FEW)
+
+
+def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short(monkeypatch)
+    solve = LastStreet.solve
+
+    def interrupted(self: Any, gadget: Any, *args: Any) -> Any:
+        if gadget.name == "maxmargin":
+            raise KeyboardInterrupt
+        return solve(self, gadget, *args)
+
+    key = "brown2017-table3"
+    monkeypatch.setattr(LastStreet, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tables.compute(key, HOW, tables.Cells(file), "torch")
+    assert len(tables.Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
+    done = []
+
+    def counted(self: Any, gadget: Any, *args: Any) -> Any:
+        done.append(gadget.name)
+        return solve(self, gadget, *args)
+
+    monkeypatch.setattr(LastStreet, "solve", counted)
+    tables.compute(key, HOW, tables.Cells(file), "torch")
+    assert done == ["maxmargin"] * 2
+    found = tables.report(key, HOW, tables.Cells(file), 0, 0.0)
+    ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
+    assert ours["Resolve"] < ours["Blueprint"]
+    assert ours["Maxmargin"] < ours["Blueprint"]
+    assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
+    assert found.rows[4]["ours"] < ours["Resolve"] / 5
+    assert "of the blueprint" in found.rows[1]["note"]
+    assert found.text()
+
+
+def test_every_key_has_its_columns() -> None:
+    assert set(tables.KEYS) <= set(KEYS)
+    full = tables.Settings()
+    for key in tables.KEYS:
+        for column in tables.columns(key, full):
+            paper = tables.FIGURES[column.game]
+            assert column.count in (*paper, 0)
+    assert len(tables.columns("brown2017-table1", full)) == 6
+    assert all(len(row) == 10 for game in tables.FIGURES.values() for row in game.values())
+    assert tables.FIGURES[tables.LARGE][30000][1] == 396.8
+
+
+def test_cells_of_other_settings_stay() -> None:
+    column = tables.columns("brown2017-table3", HOW)[0]
+    others = (
+        tables.Settings(first=30, iterations=31, quick=True),
+        tables.Settings(Recipe("emd"), first=30, iterations=30, quick=True),
+        tables.Settings(Recipe(seed=1), first=30, iterations=30, quick=True),
+    )
+    keys = {column.key(how, "Resolve") for how in (HOW, *others)}
+    assert len(keys) == 4

@@ -1,0 +1,105 @@
+"""All subgames after the last deal at once: the numbers of `refine`, one subgame after another."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.abstraction import abstract
+from subgame.refine.gadgets import Combined
+from subgame.refine.payoffs import Trunk
+from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.tree import compile_range_tree
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+
+from subgame.abstraction.blueprint import Blueprint  # noqa: E402
+from subgame.refine.last_street import LastStreet  # noqa: E402
+
+GADGETS = {
+    "unsafe": sg.Unsafe(),
+    "resolve": sg.Resolve(),
+    "reach-maxmargin": sg.ReachMaxmargin(),
+    "not split": sg.ReachMaxmargin(split=False),
+    "estimate": sg.Estimate(),
+    "all three": sg.ReachEstimateDistributional(),
+    "combined": Combined(),
+}
+
+
+@cache
+def made() -> Blueprint:
+    """One suit: no boards are equal, so that `refine` can cut the tree."""
+    bets = "preflop: 1x / cap 1; flop: 1x / cap 1"
+    tree = compile_range_tree(sg.holdem.nlfh(1000, 50, 100, bets, "89TJQKA", "s"))
+    found = Blueprint(abstract(tree, {"flop": 4}).buckets, "dcfr")
+    found.advance(10)
+    return found
+
+
+@cache
+def strategies() -> tuple[sg.Strategy, sg.Strategy]:
+    """The blueprint and the last iterate, for `refine`."""
+    found, last = made(), [np.asarray(made().batch.behaviour(p, made().last(p))) for p in (0, 1)]
+    return found.strategy(), sg.Strategy(found.tree, (last[0], last[1]))
+
+
+@pytest.mark.parametrize("p", [0, 1])
+@pytest.mark.parametrize("name", GADGETS)
+def test_gadgets_are_given_what_refine_gives_them(name: str, p: int) -> None:
+    """On every way and board, whatever the gadget needs: reach, values, gifts, uncertainty."""
+    gadget, (average, last) = GADGETS[name], strategies()
+    found = LastStreet(made(), p).inputs(gadget)
+    trunk = Trunk(average, 1 - p, last)
+    parts = sg.cut(made().tree, "after the flop")
+    assert len(parts) == len(found.weight) > 50
+    boards = len(made().tree.units.dealt[1].cards)
+    ways = len(parts) // boards
+    for k in np.random.default_rng(p).permutation(len(parts))[:6].tolist():
+        want, gifts = trunk.inputs(parts[k % boards * ways + k // boards], gadget)
+        assert (gadget.gifts == "none") or p == 1 or gifts.any()
+        many, real = len(want.weight), want.weight > 0
+
+        def row(values: Any, k: int = k, many: int = many) -> Any:
+            return values[k, :many].numpy()
+
+        assert row(found.alternative)[real] == pytest.approx(want.alternative[real], 1e-5, 2e-2)
+        assert row(found.cbv)[real] == pytest.approx(want.cbv[real], abs=1e-3)
+        assert want.spread is not None
+        assert row(found.spread)[real] == pytest.approx(want.spread[real], abs=1e-2)
+        for mine, other in (
+            (row(found.weight), want.weight),
+            (found.our_reach[k].numpy()[: len(want.our_reach)], want.our_reach),
+            (row(found.opponent_reach), want.opponent_reach),
+        ):  # up to a factor
+            assert mine / mine.max() == pytest.approx(other / other.max(), abs=1e-5)
+
+
+def test_it_is_refine_on_every_board() -> None:
+    average, last = strategies()
+    want = sg.refine(
+        made().tree,
+        average,
+        at="after the flop",
+        technique="resolve",
+        schedule="dcfr",
+        iterations=30,
+        estimate=last,
+        player=0,
+    )
+    street = LastStreet(made(), 0)
+    played = street.solve(sg.Resolve(), "dcfr", 30)
+    assert made().wins(0, played) == pytest.approx(want.after.per_seat[0], abs=0.05)
+    assert made().wins(0, played) < made().exploitability().per_seat[0] - 0.1
+    assert street.margin(played, sg.Resolve()) == pytest.approx(want.margin, abs=0.5)
+
+
+def test_a_tree_of_one_street_is_refused() -> None:
+    game = sg.holdem.endgame("QsJsTsKs2s", 4, 4, bets="all: a / cap 1")
+    tree = compile_range_tree(game)
+    with pytest.raises(sg.SubgameError, match="has one street"):
+        LastStreet(Blueprint(Buckets(tree, {}), "dcfr"), 0)
