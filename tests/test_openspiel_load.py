@@ -185,7 +185,7 @@ def test_a_loaded_game_takes_no_parameters() -> None:
 
 def test_without_openspiel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-    with pytest.raises(SubgameError, match=r"pip install subgame\[openspiel\]"):
+    with pytest.raises(SubgameError, match=r"pip install 'subgame\[openspiel\]'"):
         openspiel.load("kuhn_poker")
 
 

@@ -143,7 +143,7 @@ def test_impossible_hands() -> None:
             NoLimit(**wrong)
     with pytest.raises(SubgameError, match="not over"):
         SMALL.start().net()
-    with pytest.raises(SubgameError, match="won by player 0 or 1"):
+    with pytest.raises(SubgameError, match="must be player 0 or 1"):
         SMALL.start().play("r1000 c").net()
     with pytest.raises(SubgameError, match="is over"):
         SMALL.start().play("f").situation()

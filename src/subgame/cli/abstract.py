@@ -69,14 +69,13 @@ def abstract_command(
     import subgame as sg
     from subgame.abstraction import Recipe, abstract
     from subgame.games.holdem.game import Holdem
-    from subgame.tree.ranges.tree import RangeTree
+    from subgame.tree.ranges.tree import range_tree
 
     recipe, rules = Recipe(features, seed=seed), load_game(game)
     with Meter(str(rules)) as meter:
         if not isinstance(rules, Holdem):
             raise SubgameError(f"{rules} is not a hold'em game, so it has no hands for buckets.")
-        tree = sg.compile(rules, merge="boards", memory_limit=memory_limit)
-        assert isinstance(tree, RangeTree)
+        tree = range_tree(sg.compile(rules, merge="boards", memory_limit=memory_limit))
         meter.update("Clustering")
         made = abstract(tree, counts, recipe, device=device if device != "torch" else None)
         lost = None
