@@ -97,7 +97,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     folded = {_plain(each): each for each in sorted(known, reverse=True)}
     asked = _plain(name)
-    most = 1 + (len(asked) > 5) + (len(asked) > 9)
+    most = (len(asked) >= SHORTEST) + (len(asked) > 5) + (len(asked) > 9)
     near = [each for each in folded if abs(len(each) - len(asked)) <= most]
     apart = {each: distance(asked, each) for each in near}
     near = sorted((each for each in near if apart[each] <= most), key=lambda each: apart[each])

@@ -70,7 +70,7 @@ def test_help_lists_the_commands(cli: Cli, args: tuple[str, ...]) -> None:
 def test_each_command_has_help_and_json(cli: Cli, command: str) -> None:
     answer = cli(command, "--help")
     assert (answer.code, answer.err) == (0, "")
-    assert "--json" in answer.out
+    assert "--json" in answer.out or command == "play"  # which is for people
 
 
 @pytest.mark.parametrize("command", ["solve", "exploit", "bench"])

@@ -186,7 +186,7 @@ WRONG = [
     ("--board QsJh2h8d3c --pot many --stack 10", "--pot"),
     ("--board QsJh2h8d3c --pot 100 --stack 10k", "not '10k'"),
     ("--board QsJh2h8d3c --pot 100 --stack 1/2/3", "not '1/2/3'"),
-    ("--board QsJh2h8d3c --pot 100 --stack 5 --min-bet 10", "below the least bet"),
+    ("--board QsJh2h8d3c --pot 100 --stack 5 --min-bet 10", "below the smallest bet"),
     (f"{GOOD} --oop AA,KQx+", "--oop: In the range 'AA,KQx+', at 'KQx' (character 4)"),
     (f"{GOOD} --ip ,", "--ip: The range is empty"),
     (f"{GOOD} --ip AA:0", "the player on the button is empty"),

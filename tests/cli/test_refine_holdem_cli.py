@@ -176,7 +176,7 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
         "20",
         "--json",
     ).json()["techniques"]
-    assert len(every) == 9
+    assert len(every) == 10
     alone = cli(
         "refine",
         "coin-toss",

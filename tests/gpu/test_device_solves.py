@@ -132,7 +132,7 @@ def test_refusals_are_sentences() -> None:
     for name in ("gpu", "torch:1", "cuda:x", "cpu:0"):
         with pytest.raises(sg.SubgameError, match=r"There is no device .*cuda"):
             sg.solve(kuhn, device=name)
-    with pytest.raises(sg.SubgameError, match="Schedules that sample run only on the device cpu"):
+    with pytest.raises(sg.SubgameError, match="Schedules that sample run on the device cpu only"):
         sg.solve(kuhn, "mccfr", device="torch")
     with pytest.raises(sg.SubgameError, match="only for the device cpu"):
         sg.solve(kuhn, device="torch", threads=2)

@@ -236,7 +236,7 @@ def test_after_an_off_tree_bet_the_size_we_take_it_for_is_hidden(device: str) ->
 
 def test_choices_must_correspond() -> None:
     start = NLFH.start()
-    with pytest.raises(sg.SubgameError, match="other choices"):
+    with pytest.raises(sg.SubgameError, match="they must be the same"):
         alike(NLFH, start.child("r2000"), ("c",), start.child("c"))
 
 

@@ -77,7 +77,7 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
-    if not quick and budget is None:
+    if not quick and budget is None and "second" not in KEYS[key].takes:
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")

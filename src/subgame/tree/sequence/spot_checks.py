@@ -17,6 +17,8 @@ FIRST = 64
 PLAYOUTS = 16
 """Histories from start to end that are checked, with random moves."""
 
+LONGEST = 200
+"""Moves after which a playout ends: a game may have no end."""
 Step = tuple[State, State, tuple[Any, ...]]
 """A state, the state of the same moves in a second walk, and the moves."""
 
@@ -32,7 +34,7 @@ def spot_check(game: Game) -> None:
     rng = random.Random(0)
     for _ in range(PLAYOUTS):
         steps = [_start(game)]
-        while steps:
+        while steps and len(steps[0][2]) < LONGEST:
             steps = _check(game, rng.choice(steps))
 
 
