@@ -88,7 +88,7 @@ def test_bad_maps_are_refused() -> None:
     other = Buckets.lossless(compiled("suits"))
     with pytest.raises(sg.SubgameError, match="belong to the same tree"):
         Buckets.lossless(tree) | other
-    with pytest.raises(sg.SubgameError, match="these are of another"):
+    with pytest.raises(sg.SubgameError, match="made for another tree"):
         TorchRangeEngine(tree, "cpu", buckets=other)
     with pytest.raises(sg.SubgameError, match="boards, not for"):
         TorchRangeEngine(tree, "cpu").stage(tree.streets[1:], buckets=other)

@@ -58,7 +58,7 @@ def test_errors_are_sentences() -> None:
     uniform = sg.Strategy.uniform(tree)
     with pytest.raises(sg.SubgameError, match="0 or 1"):
         sg.play_limited(tree, uniform, player=2)
-    with pytest.raises(sg.SubgameError, match="no frontier"):
+    with pytest.raises(sg.SubgameError, match="list of frontiers is empty"):
         sg.play_limited(tree, uniform, at=[])
 
 
@@ -99,4 +99,3 @@ def test_hold_em_is_played_as_over_histories(player: int) -> None:
     assert refined == pytest.approx(lost(sg.Maxmargin(refined=0.1)), abs=1e-5)
     plain = lost(sg.Resolve())
     assert max(refined) <= min(plain) + 1e-4
-    assert (abs(plain[0] - plain[1]) > 0.1) == (player == 1)

@@ -159,8 +159,8 @@ def test_our_kernels_use_that_cache() -> None:
     for module in (range_kernels, sampling, sequence_kernels):
         for each in vars(module).values():
             if hasattr(each, "py_func"):
-                assert isinstance(each._cache, compiling.LenientCache)
-                found += 1
+                assert isinstance(each._cache, compiling.LenientCache | caching.NullCache)
+                found += isinstance(each._cache, compiling.LenientCache)
     assert found > 20
 
 

@@ -77,7 +77,7 @@ def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None
     >>> sg.solve(sg.compile(sg.games.load("kuhn")), iteration=5)
     Traceback (most recent call last):
     ...
-    subgame.errors.SubgameError: There is no option of solve called 'iteration'; did you mean
+    subgame.errors.UnknownNameError: There is no option of solve called 'iteration'; did you mean
     'iterations'? Known: check_every, checkpoint, ...
     """
     known = inspect.signature(verb).parameters
