@@ -129,12 +129,12 @@ def test_an_interrupted_refinement_shows_what_it_has(
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
 @pytest.mark.parametrize("module", ["subgame", "subgame.cli"])
 def test_ctrl_c_while_the_command_is_loaded_is_one_line(module: str) -> None:
-    # The signal comes from within, at the first import of NumPy, long before `main`.
+    # The signal comes from within, at the first import of Typer, before `main`.
     code = (
         "import signal, sys\n"
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'numpy': signal.raise_signal(signal.SIGINT)\n"
+        "        if name == 'typer': signal.raise_signal(signal.SIGINT)\n"
         "sys.meta_path.insert(0, Finder())\n"
         f"sys.orig_argv = ['python', '-m', '{module}']\n"
         f"import runpy; runpy.run_module('{module}', run_name='__main__')\n"
