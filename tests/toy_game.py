@@ -13,7 +13,7 @@ History = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Rules:
-    """A sound game: chance deals x or y, seen by player 0 alone; she acts, player 1 answers.
+    """A sound game: chance deals x or y, seen by player 0 alone, who acts; then player 1 acts.
 
     Each test replaces one rule by a broken one.
     """

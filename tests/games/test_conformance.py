@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pytest
@@ -12,60 +12,23 @@ import pytest
 from subgame.errors import SubgameError
 from subgame.games import CHANCE, TERMINAL, Game, State, load
 from subgame.games.conformance import Report, check
-
-History = tuple[str, ...]
-
-
-@dataclass
-class Rules:
-    """A sound game: chance deals x or y to player 0, who acts; then player 1 acts and sees neither.
-
-    Tests replace one rule by a broken one.
-    """
-
-    player: Callable[[History], int] = lambda h: (CHANCE, 0, 1, TERMINAL)[len(h)]
-    actions: Callable[[History], Sequence[Any]] = lambda h: ("l", "r")
-    outcomes: Callable[[History], Sequence[tuple[str, float]]] = lambda h: (("x", 0.5), ("y", 0.5))
-    returns: Callable[[History], Sequence[float]] = lambda h: (1.0, -1.0)
-    known: Callable[[History, int], Any] = lambda h, i: f"P{i} {' '.join(h if i == 0 else h[1:2])}"
-    public: Callable[[History], Any] = lambda h: " ".join(h[1:2])
-    blueprints: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
-    players: int = 2
+from toy_game import History, ToyState
+from toy_game import Rules as ToyRules
 
 
 @dataclass(frozen=True)
-class TinyState(State):
-    rules: Rules
-    history: History = ()
+class Rules(ToyRules):
+    """The toy game with its public states named, in which player 1 knows only the action."""
 
-    def current_player(self) -> int:
-        return self.rules.player(self.history)
-
-    def legal_actions(self) -> Sequence[str]:
-        return self.rules.actions(self.history)
-
-    def chance_outcomes(self) -> Sequence[tuple[str, float]]:
-        return self.rules.outcomes(self.history)
-
-    def child(self, action: str) -> Self:
-        return replace(self, history=(*self.history, action))
-
-    def returns(self) -> tuple[float, float]:
-        return self.rules.returns(self.history)  # type: ignore[return-value]
-
-    def information_state(self, player: int) -> str | None:
-        known: str | None = self.rules.known(self.history, player)
-        return known
-
-    def public_state(self) -> str | None:
-        public: str | None = self.rules.public(self.history)
-        return public
+    known: Callable[[History, int], Any] = lambda h, i: f"P{i} {' '.join(h if i == 0 else h[1:2])}"
+    public: Callable[[History], Any] = lambda h: " ".join(h[1:2])
+    blueprints: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
 
 
 class Tiny(Game):
     name = "tiny"
 
-    def __init__(self, state: type[State] = TinyState, **broken: Any) -> None:
+    def __init__(self, state: type[State] = ToyState, **broken: Any) -> None:
         self.rules = Rules(**broken)
         self.state: Any = state
         self.num_players = self.rules.players
@@ -248,23 +211,23 @@ def test_an_unknown_infoset_in_a_blueprint() -> None:
         check(Tiny(blueprints={"paper": paper | {"P2": even}}))
 
 
-class MutatingState(TinyState):
+class MutatingState(ToyState):
     def child(self, action: str) -> Self:
         object.__setattr__(self, "history", (*self.history, action))
         return self
 
 
-class SharingState(TinyState):
+class SharingState(ToyState):
     """A child that writes into what its siblings share."""
 
     def child(self, action: str) -> Self:
-        shared: dict[str, str] = self.rules.blueprints  # type: ignore[assignment]
+        shared: dict[str, Any] = vars(self.rules)["blueprints"]
         if len(self.history) == 1:
             shared["last"] = action
         return super().child(action)
 
     def information_state(self, player: int) -> str | None:
-        shared: dict[str, str] = self.rules.blueprints  # type: ignore[assignment]
+        shared: dict[str, Any] = vars(self.rules)["blueprints"]
         known = super().information_state(player)
         return f"{known} {shared['last']}" if len(self.history) == 2 else known
 

@@ -10,6 +10,7 @@ import pytest
 
 import subgame as sg
 from holdem_games import GAMES
+from holdem_refining import spread
 from subgame.engines.factory import engine
 from subgame.engines.numba import ranges as range_engine
 from subgame.solve.schedule import Schedule, parse
@@ -27,17 +28,6 @@ def compiled(name: str) -> RangeTree:
     tree = sg.compile(GAMES[name])
     assert isinstance(tree, RangeTree)
     return tree
-
-
-def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
-    """A strategy of a board tree laid over the explicit tree, which must have the same boards."""
-    rows = {(p, name): row for p, name, row in strategy.rows()}
-    table = {
-        f"player {p}: {name}": rows[p, name]
-        for p, side in enumerate(onto.players)
-        for name in side.names
-    }
-    return sg.Strategy.from_table(onto, table)
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from holdem_refining import spread
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
@@ -101,17 +102,6 @@ def test_ev_agrees_with_the_linear_program(name: str) -> None:
     assert solved.pot == game.rules.pot
     assert sum(solved.ev) == pytest.approx(solved.pot, abs=1e-6)
     assert solved.ev[0] == pytest.approx(exact, abs=1e-3)
-
-
-def spread(strategy: sg.Strategy, onto: sg.PublicTree) -> sg.Strategy:
-    """A strategy laid over the explicit tree of the same game, or of fewer hands."""
-    rows = {(p, name): row for p, name, row in strategy.rows()}
-    table = {
-        f"player {p}: {name}": rows[p, name]
-        for p, side in enumerate(onto.players)
-        for name in side.names
-    }
-    return sg.Strategy.from_table(onto, table)
 
 
 def test_ev_is_that_of_the_explicit_tree_and_the_mean_of_all_hands() -> None:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 from subgame.abstraction import Recipe  # noqa: E402
-from subgame.papers import KEYS  # noqa: E402
+from subgame.papers import KEYS, Report  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
 from subgame.refine.last_street import LastStreet  # noqa: E402
 
@@ -53,14 +53,15 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(LastStreet, "solve", counted)
     tables.compute(key, HOW, tables.Cells(file), "torch")
     assert done == ["maxmargin"] * 2
-    found = tables.report(key, HOW, tables.Cells(file), 0, 0.0)
+    found = tables.compared(key, HOW, tables.Cells(file))
     ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
     assert ours["Resolve"] < ours["Blueprint"]
     assert ours["Maxmargin"] < ours["Blueprint"]
     assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
     assert found.rows[4]["ours"] < ours["Resolve"] / 5
     assert "of the blueprint" in found.rows[1]["note"]
-    assert found.text()
+    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings, tables.NOTES, 0.0)
+    assert made.text()
 
 
 def test_every_key_has_its_columns() -> None:

@@ -93,9 +93,7 @@ class Reproduction:
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
         tell = progress or (lambda what, share: None)
         with whole_solves():
-            found: Found | Report = getattr(module, self.entry)(quick, seed, tell, **options)
-        if isinstance(found, Report):
-            return found
+            found: Found = getattr(module, self.entry)(quick, seed, tell, **options)
         return Report(
             key=self.key,
             paper=f"{self.paper}, {TITLES[self.paper]}{self.besides}",

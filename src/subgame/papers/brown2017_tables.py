@@ -23,7 +23,7 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
-from subgame.papers.report import Progress, Report, command, device, mbb, panel, row
+from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Combined,
     Distributional,
@@ -236,9 +236,9 @@ def run(
     seed: int = 0,
     progress: Progress | None = None,
     keep: Path | None = None,
-) -> Report:
+) -> Found:
     """On a GPU; quick: a deck of eight cards and few buckets, by PyTorch on the CPU."""
-    began, how = time.perf_counter(), Settings(recipe=Recipe(seed=seed))
+    how = Settings(recipe=Recipe(seed=seed))
     if quick:
         how = replace(how, first=40, iterations=40, quick=True)
     cells = Cells(keep)
@@ -246,10 +246,10 @@ def run(
     if any(c.key(how, n) not in cells.found for c in todo for n in (BLUEPRINT, *c.rows)):
         where = "torch" if quick else device(quick)
         compute(key, how, cells, where, todo, progress)
-    return report(key, how, cells, seed, time.perf_counter() - began)
+    return compared(key, how, cells)
 
 
-def report(key: str, how: Settings, cells: Cells, seed: int, seconds: float) -> Report:
+def compared(key: str, how: Settings, cells: Cells) -> Found:
     """All cells beside the paper's figures, and their ratios to the blueprint row."""
     rows, series, data = [], [], {}
     for column in columns(key, how):
@@ -270,18 +270,8 @@ def report(key: str, how: Settings, cells: Cells, seed: int, seconds: float) -> 
             shown = {"label": f"{title}, paper", "x": list(range(len(paper))), "y": list(paper)}
             series.append({**shown, "line": "", "marker": "x"})
     names = [BLUEPRINT, *columns(key, how)[0].rows]
-    return Report(
-        key=key,
-        paper=PAPER,
-        what="subgames after the last deal, of blueprints in buckets",
-        rows=rows,
-        data={"panels": [panel(key, "mbb/h", "", series, scale="semilog", names=names)], **data},
-        command=command(key, how.quick, seed),
-        seed=seed,
-        settings={**asdict(how), "recipe": asdict(how.recipe)},
-        notes=NOTES,
-        seconds=seconds,
-    )
+    panels = [panel(key, "mbb/h", "", series, scale="semilog", names=names)]
+    return Found(rows, {"panels": panels, **data}, {**asdict(how), "recipe": asdict(how.recipe)})
 
 
 KEYS = tuple(f"brown2017-{name}" for name in ("table1", "table3", "table4", "table5", "fig7"))

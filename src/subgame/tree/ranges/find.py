@@ -36,7 +36,7 @@ class Finder:
         for s, street in enumerate(side.units.dealt):
             first = side.units.first[s]
             for k, cards in enumerate(street.cards.tolist()):
-                self.boards[_key(cards)] = first + k
+                self.boards[board_key(cards)] = first + k
         self.decisions = [
             {str(state): j for j, state in enumerate(street.states[side.player])}
             for street in side.streets
@@ -48,9 +48,9 @@ class Finder:
 
         It raises a KeyError if the tree has no such board.
         """
-        key = _key(cards)
+        key = board_key(cards)
         if key not in self.found:
-            images = (_key([image[card] for card in cards]) for image in self.card_maps)
+            images = (board_key([image[card] for card in cards]) for image in self.card_maps)
             k, u = next(
                 ((k, self.boards[image]) for k, image in enumerate(images) if image in self.boards),
                 (-1, -1),
@@ -95,6 +95,6 @@ class Finder:
         return actions, first[hand] + stride * np.arange(len(actions))
 
 
-def _key(cards: Sequence[int]) -> Cards:
+def board_key(cards: Sequence[int]) -> Cards:
     """A board in one order: the flop's cards were dealt together."""
     return (*sorted(cards[:3]), *cards[3:])

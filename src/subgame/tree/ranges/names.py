@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from subgame.tree.ranges.find import board_key
 
 if TYPE_CHECKING:
     from subgame.tree.ranges.tree import RangeSide
@@ -26,36 +27,16 @@ class InfosetIndex(Mapping[str, int]):
     def __init__(self, side: RangeSide) -> None:
         self.side = side
 
-    @cached_property
-    def _boards(self) -> dict[str, int]:
-        """The number of a board by the names of its cards."""
-        side = self.side
-        names = np.array([side.units.deck.card_name(c) for c in range(side.units.deck.size)])
-        boards = (cards for each in side.units.dealt for cards in names[each.cards].tolist())
-        return {" ".join(cards): u for u, cards in enumerate(boards)}
-
-    @cached_property
-    def _decisions(self) -> list[dict[str, int]]:
-        """[street] the number of a decision by its betting."""
-        states = [street.states[self.side.player] for street in self.side.streets]
-        return [{str(state): j for j, state in enumerate(each)} for each in states]
-
-    @cached_property
-    def _hands(self) -> dict[str, int]:
-        deck = self.side.units.deck
-        return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
-
     def __getitem__(self, name: str) -> int:
-        parts = str(name).split(" | ", 2)
-        if len(parts) != 3:
-            raise KeyError(name)
-        held, board, betting = parts
-        side, u, hand = self.side, self._boards[board], self._hands[held]
-        j = self._decisions[int(side.units.boards.street[u])][betting]
+        side, finder = self.side, self.side.finder
+        hand, cards, line = finder.parse(str(name))
+        u = finder.boards[board_key(cards)]
+        j = finder.decisions[int(side.units.boards.street[u])][line]
         at = np.flatnonzero(side.units[u].held(side.player)[0] == hand)
-        if not len(at):
+        found = side.number(u, j, int(at[0])) if len(at) else -1
+        if found < 0 or side.name(found) != name:  # the same board, but written in another order
             raise KeyError(name)
-        return side.number(u, j, int(at[0]))
+        return found
 
     def __len__(self) -> int:
         return len(self.side.names)
