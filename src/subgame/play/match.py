@@ -15,7 +15,7 @@ from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, Watcher
 
 Z95 = 1.959963984540054
 """A 95 % interval is this many standard errors to either side."""
@@ -82,6 +82,7 @@ def play_hand(
     for seat, agent in enumerate(seated):
         agent.begin(seat, mixed_seed(seed, number, 1 + seat))
     state, moves = game.new_initial_state(), []
+    watching = [agent for agent in seated if isinstance(agent, Watcher)]
     while (player := state.current_player()) != TERMINAL:
         if player == CHANCE:
             action = state.sample_chance(chance)
@@ -99,6 +100,8 @@ def play_hand(
             for agent in seated:
                 agent.observe(event)
         state = state.child(action)
+        for watcher in watching:
+            watcher.watch(number, state)
     return Hand(number, seats, tuple(moves), state.returns()[seats.index(0)])
 
 
