@@ -128,10 +128,9 @@ def log_line(game: Holdem, hand: Hand, names: Sequence[str]) -> str:
     return f"STATE:{hand.number}:{ACPC.line(state.betting)}:{cards}:{won}:{players}"
 
 
-def score_line(hands: Sequence[Hand], names: Sequence[str]) -> str:
-    """The last line of a dealer's log: what each agent won in all."""
-    total = round(sum(hand.won for hand in hands))
-    return f"SCORE:{total}|{-total}:{'|'.join(player_names(names))}"
+def score_line(won: float, names: Sequence[str]) -> str:
+    """The last line of a dealer's log: what each agent won in all, from what the first one won."""
+    return f"SCORE:{round(won)}|{-round(won)}:{'|'.join(player_names(names))}"
 
 
 def player_names(names: Sequence[str]) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def pokerkit() -> Any:
 def replay(game: Holdem, hand: Hand) -> Any:
     """Play a hand through PokerKit, and give its final state.
 
-    Every action must be legal there, by the player who acts there, and what is won must be the same.
+    Every action must be legal there and by the player who acts there; what is won must be equal.
 
     >>> from subgame.play import Always, play_hand
     >>> game = games.load("hunl")
@@ -237,7 +237,7 @@ def write_acpc(history: History) -> Iterator[str]:
     """The hands as lines of a log of the ACPC's dealer."""
     for hand in history.hands:
         yield log_line(history.game, hand, history.names) + "\n"
-    yield score_line(history.hands, history.names) + "\n"
+    yield score_line(sum(hand.won for hand in history.hands), history.names) + "\n"
 
 
 def read_acpc(text: str, game: Holdem) -> History:

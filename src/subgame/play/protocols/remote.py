@@ -13,6 +13,10 @@ What happens with a program that does not do what it should:
 | any other illegal action | a check or call, as the dealer of the ACPC does |
 | no answer in time | the match ends; its log goes on with the next call |
 | a lost connection | the dealer waits for a new one and says again where play is |
+
+A dealer that is killed in the middle of a hand must not ask for the same action twice: the player
+would know the cards. With a `journal` every answer of the hand is on disk before it counts, and a
+dealer that is started again takes it from there.
 """
 
 from __future__ import annotations
@@ -25,14 +29,16 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, read_text
 from subgame.games.base import CHANCE, Game, State
 from subgame.games.holdem.game import HoldemState
 from subgame.play.agent import Watcher
 from subgame.play.protocols.acpc import VERSION, MatchState, whole_game
 from subgame.play.protocols.notation import ACPC, nearest_legal, shown
 from subgame.play.protocols.wire import END, LostError, SilentError, Wire
+from subgame.tree.files import replacing
 
 LOGGER = logging.getLogger("subgame")
 HOST = "127.0.0.1"
@@ -134,6 +140,7 @@ class Remote(Watcher):
         host: str = HOST,
         port: int = 0,
         limits: Limits | None = None,
+        journal: Path | None = None,
     ) -> None:
         self.game, self.name, self.command = whole_game(game), name, tuple(command)
         self.limits = limits or Limits()
@@ -143,7 +150,9 @@ class Remote(Watcher):
         self.starts = self.bad = 0
         self.number = -1
         self.line = ""  # where play is, as the player was or will be told
+        self.kept: dict[str, str] = {}  # the player's actions in this hand
         self.state: HoldemState | None = None
+        self.journal = journal
         self._wanted = host, port
         self._listener: socket.socket | None = None
 
@@ -181,6 +190,7 @@ class Remote(Watcher):
         if number != self.number:
             self.number = number
             self.clock.new_hand()
+            self.kept = self._answers(number)
         self.state = state
         self.line = MatchState.of(state, self.seat, number).text()
         if state.current_player() == self.seat:
@@ -190,6 +200,28 @@ class Remote(Watcher):
                 self.wire.send(self.line)
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
+        if self.line not in self.kept:
+            self.kept[self.line] = self._asked()
+            if self.journal is not None:
+                with self.journal.open("a", encoding="ascii") as file:
+                    file.write(f"{self.line}:{self.kept[self.line]}\n")
+        return self.kept[self.line]
+
+    def _answers(self, number: int) -> dict[str, str]:
+        """What the journal has of this hand: actions by the state that was sent."""
+        if self.journal is None or not self.journal.exists():
+            return {}
+        text = read_text(self.journal, "a journal of subgame dealer")
+        whole = [line.rpartition(":") for line in text[: text.rfind("\n") + 1].splitlines()]
+        found = {
+            state: action for state, _, action in whole if state.split(":")[2:3] == [str(number)]
+        }
+        with replacing(self.journal) as new:
+            new.write_text("".join(f"{state}:{action}\n" for state, action in found.items()))
+        return found
+
+    def _asked(self) -> str:
+        """The player's answer where play is, within the time limits."""
         while True:
             wire, begin = self._connected(), time.monotonic()
             try:

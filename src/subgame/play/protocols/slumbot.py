@@ -1,7 +1,7 @@
 """An agent of ours against Slumbot, over its HTTP API.
 
-Slumbot deals, so this is not a match of ours: it tells us our cards, and we answer with actions. The
-API has two requests, each a POST of JSON:
+Slumbot deals, so this is not a match of ours: it tells us our cards, and we answer with actions.
+The API has two requests, each a POST of JSON:
 
     /new_hand  {"token"}                  /act  {"token", "incr"}
 
