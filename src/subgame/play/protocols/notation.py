@@ -110,7 +110,12 @@ class Notation:
                     raise SubgameError(
                         f"In the line '{shown(text)}' the street ends before '{word}'."
                     )
-                state = state.child(self.read(state, word))
+                try:
+                    state = state.child(self.read(state, word))
+                except SubgameError as error:
+                    raise SubgameError(
+                        f"In the line '{shown(text)}', at '{shown(word)}': {error}"
+                    ) from None
         reached = rules.last_street if state.is_showdown else state.street
         if len(streets) - 1 != reached:
             raise SubgameError(

@@ -99,15 +99,15 @@ class Clock:
         return min(limits.action, limits.hand - self.this_hand, whole)
 
     def spend(self, seconds: float, acted: bool = True) -> None:
-        """An action, or waiting in vain for one, took this long; too long is an error."""
+        """An action, or a lost connection, took this long; too long is an error."""
         self.this_hand += seconds
         self.in_all += seconds
         self.slowest_hand = max(self.slowest_hand, self.this_hand)
-        if acted:
-            self.slowest_action = max(self.slowest_action, seconds)
+        one = seconds if acted else 0.0
+        self.slowest_action = max(self.slowest_action, one)
         whole = self.limits.average * self.hands
         for what, used, limit in (
-            ("an action", seconds, self.limits.action),
+            ("an action", one, self.limits.action),
             ("a hand", self.this_hand, self.limits.hand),
             ("the match", self.in_all, whole),
         ):
@@ -223,14 +223,19 @@ class Remote(Watcher):
     def _asked(self) -> str:
         """The player's answer where play is, within the time limits."""
         while True:
-            wire, begin = self._connected(), time.monotonic()
+            begin = time.monotonic()
+            wire = self._connected()
+            self.clock.spend(time.monotonic() - begin, acted=False)
+            begin, allowed = time.monotonic(), self.clock.allowed
             try:
                 wire.send(self.line)
-                action = self._answer(wire, begin + self.clock.allowed)
+                action = self._answer(wire, begin + allowed)
             except SilentError:
-                self.clock.spend(time.monotonic() - begin, acted=False)
+                limits = self.limits
                 raise SubgameError(
-                    f"'{self.name}' has not answered '{self.line}' in time."
+                    f"'{self.name}' has not answered '{self.line}' within {allowed:.1f} s; the "
+                    f"limits are {limits.action:g} s for an action, {limits.hand:g} s for a hand "
+                    f"and {limits.average:g} s per hand on average."
                 ) from None
             except LostError as error:
                 LOGGER.warning("'%s' in hand %d: %s", self.name, self.number, error)
