@@ -46,9 +46,12 @@ class Hand:
     @classmethod
     def of(cls, record: dict[str, Any]) -> Hand:
         """The hand that a line of a log tells of."""
-        moves = tuple((int(player), str(action)) for player, action in record["moves"])
-        one, two = record["seats"]
-        return cls(int(record["hand"]), (int(one), int(two)), moves, float(record["won"]))
+        try:
+            moves = tuple((int(player), str(action)) for player, action in record["moves"])
+            one, two = record["seats"]
+            return cls(int(record["hand"]), (int(one), int(two)), moves, float(record["won"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise SubgameError(f"The record {record!r:.100} is not that of a hand.") from None
 
 
 def mixed_seed(*numbers: int) -> int:

@@ -6,6 +6,7 @@ written or read as PHH is played through PokerKit, so that its rules check ours.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from subgame import games
 from subgame.errors import SubgameError, did_you_mean, read_text, unreadable
 from subgame.games.base import CHANCE
-from subgame.games.holdem.game import BOARD_CARDS, Holdem, hunl
+from subgame.games.holdem.game import BOARD_CARDS, MOST_CHIPS, Holdem, hunl
 from subgame.games.holdem.rules import NoLimit
 from subgame.play.log import Log, read_log
 from subgame.play.match import Hand
@@ -159,10 +160,12 @@ def write_phh(history: History, progress: Progress | None = None) -> Iterator[st
 def read_phh(text: str, progress: Progress | None = None) -> History:
     """The hands of a .phhs or .phh file: heads-up no-limit hold'em, both hands known."""
     kit = pokerkit()
+    several = text.lstrip().startswith("[")
     try:
-        several = text.lstrip().startswith("[")
-        found = [*kit.HandHistory.loads_all(text)] if several else [kit.HandHistory.loads(text)]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fields that PokerKit does not know
+            found = [*kit.HandHistory.loads_all(text)] if several else [kit.HandHistory.loads(text)]
+    except Exception as error:  # of many kinds
         raise SubgameError(f"PokerKit cannot read this PHH: {error}.") from None
     if not found:
         raise SubgameError("The PHH has no hands.")
@@ -185,27 +188,31 @@ def read_phh(text: str, progress: Progress | None = None) -> History:
 def _rules_of(found: Any) -> NoLimit:
     """The rules of a hand in PHH; only heads-up no-limit hold'em without antes."""
     try:
-        stacks = tuple(map(int, found.starting_stacks))
-        blinds = tuple(sorted(map(int, found.blinds_or_straddles)))
+        stacks = tuple(map(_chips, found.starting_stacks))
+        blinds = tuple(sorted(map(_chips, found.blinds_or_straddles)))
         plain = found.variant == "NT" and len(stacks) == len(blinds) == 2 and not any(found.antes)
         if plain and stacks[0] == stacks[1]:
             return NoLimit((stacks[0], stacks[1]), (blinds[0], blinds[1]))
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, ArithmeticError):
         pass
     raise SubgameError(
-        "Only heads-up no-limit hold'em (variant NT) with equal stacks, two blinds and no antes "
-        "can be read."
+        "Only heads-up no-limit hold'em (variant NT) with equal stacks, two blinds and no antes, "
+        "all in whole chips, can be read."
     )
+
+
+def _chips(number: Any) -> int:
+    """A whole number of chips; a huge one, such as 1e999999, is not even written out."""
+    if not 0 <= number <= MOST_CHIPS or number % 1:
+        raise ValueError
+    return int(number)
 
 
 def _hand_of(game: Holdem, found: Any, number: int, seats: tuple[int, int]) -> Hand:
     """A hand of PokerKit's as one of ours."""
     betting, board = game.start(), list[str]()
     hands = ["", ""]
-    try:
-        *_, state = found
-    except ValueError as error:
-        raise SubgameError(f"Hand {number} breaks a rule of PokerKit: {error}.") from None
+    state = _done_by_pokerkit(game.rules, found.actions, number)
     for step in state.operations:
         kind = type(step).__name__
         if kind == "HoleDealing":
@@ -228,6 +235,24 @@ def _hand_of(game: Holdem, found: Any, number: int, seats: tuple[int, int]) -> H
             f"In hand {number} PokerKit pays {state.payoffs}; by our rules it is {won}."
         )
     return Hand(number, seats, moves_of(ended), won[seats.index(0)])
+
+
+def _done_by_pokerkit(rules: NoLimit, actions: Any, number: int) -> Any:
+    """PokerKit's state after the actions of a hand in PHH.
+
+    PokerKit would mend what is missing, and for some wrong hands does not end. We mend nothing.
+    """
+    state, parse = _their_state(rules), import_module("pokerkit.notation").parse_action
+    try:
+        for action in actions:
+            if action.split()[1:2] == ["sm"]:
+                continue  # hands are shown by themselves
+            if action.startswith("d db"):
+                state.burn_card("??")
+            parse(state, action)
+    except Exception as error:  # PokerKit raises errors of many kinds
+        raise SubgameError(f"Hand {number} breaks a rule of PokerKit: {error}.") from None
+    return state
 
 
 # ACPC.
@@ -267,9 +292,9 @@ def read_history(path: str | Path, game: Holdem | None = None) -> History:
             own = whole_game(games.load(str(head["game"])))
             for hand in hands:
                 played(own, hand)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SubgameError):
-                raise
+        except SubgameError:
+            raise
+        except (KeyError, TypeError, ValueError):
             raise unreadable(path, "is not a log of a match", "a log of subgame match") from None
         return History(own, (str(one), str(two)), hands)
     if kind in (".phh", ".phhs"):

@@ -109,7 +109,7 @@ class Told:
     def of(cls, answer: dict[str, Any], game: Holdem) -> Told:
         """The answer, checked by the rules."""
         seat, action, won = answer.get("client_pos"), answer.get("action"), answer.get("winnings")
-        if seat not in (0, 1) or isinstance(seat, bool) or not isinstance(action, str):
+        if type(seat) is not int or seat not in (0, 1) or not isinstance(action, str):
             raise SubgameError(
                 f"Slumbot's answer {shown(json.dumps(answer), 200)} must have a client_pos 0 or 1 "
                 f"and an action."
@@ -129,7 +129,7 @@ class Told:
                 f"Slumbot's answer has the betting '{shown(action)}' and the winnings {won!r}; "
                 f"winnings are for hands that are over."
             )
-        return cls(int(seat), betting, hands, cards, won)
+        return cls(seat, betting, hands, cards, won)
 
 
 def _cards(answer: dict[str, Any], name: str) -> list[str]:
