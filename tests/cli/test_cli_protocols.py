@@ -56,6 +56,7 @@ def test_any_legal_bet_may_be_typed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
         (["dealer", "0", "call", "--game", "leduc"], "whole hands of hold'em"),
         (["dealer", "0", "call", "--action-seconds", "0"], "time limit 'action' must be above 0"),
         (["dealer", "0", "call", "--connect-seconds", "0.01"], "'player1' has not connected"),
+        (["dealer", "a=0", "a=0"], "Both players are called 'a'"),
         (["dealer", "alise", "call"], "There is no agent called 'alise'"),
         (["match", "acpc:", "call", "--game", "hunl"], "needs a command"),
         (["match", "acpc:'x", "call", "--game", "hunl"], "cannot be read"),

@@ -23,6 +23,7 @@ from subgame.cli.common import (
 from subgame.cli.match import GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
+from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
@@ -108,6 +109,9 @@ def dealer_command(
     players = [
         _player(text, k, rules, log, host, limits) for k, text in enumerate((first, second), 1)
     ]
+    named = [each.name for each in players if isinstance(each, Remote)]
+    if len(set(named)) < len(named):
+        raise SubgameError(f"Both players are called '{named[0]}'; give them two names.")
     for player in players:
         if isinstance(player, Remote):
             where, port = player.address

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import shlex
 import socket
 import subprocess
@@ -80,7 +81,8 @@ class Clock:
 
     name: str
     limits: Limits
-    hands: int = 1
+    hands: float = math.inf
+    """Hands of the match; without end where the number is not known."""
     this_hand: float = 0.0
     in_all: float = 0.0
     slowest_action: float = 0.0
@@ -181,7 +183,6 @@ class Remote(Watcher):
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.line, self.number = "", -1
-        self._connected()
 
     def watch(self, number: int, state: State) -> None:
         assert isinstance(state, HoldemState)
@@ -189,6 +190,7 @@ class Remote(Watcher):
             return
         if number != self.number:
             self.number = number
+            self._connected()  # no hand begins without the player
             self.clock.new_hand()
             self.kept = self._answers(number)
         self.state = state
@@ -196,8 +198,10 @@ class Remote(Watcher):
         if state.current_player() == self.seat:
             return  # told by `act`, which waits for the answer and for a lost connection
         if self.wire is not None:
-            with contextlib.suppress(LostError):  # noticed when the player must act
+            try:
                 self.wire.send(self.line)
+            except LostError:  # the player may come back, and is waited for where they act
+                self._drop()
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         if self.line not in self.kept:
@@ -323,7 +327,9 @@ class Remote(Watcher):
         self.starts += 1
         words = [*self.command, *map(str, self.address)]
         try:
-            self.program = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+            self.program = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            )
         except OSError as error:
             raise SubgameError(
                 f"The program '{self.command[0]}' cannot be started ({error.strerror or error})."
