@@ -165,7 +165,7 @@ def test_an_agent_at_a_dealer_knows_what_it_knows_in_a_match() -> None:
 
 
 class Killer(Agent):
-    """Calls, and in one hand first kills the process that plays against it."""
+    """Calls, and on the turn of one hand first kills the process that plays against it."""
 
     name = "killer"
 
@@ -178,7 +178,8 @@ class Killer(Agent):
         self.hands += 1
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        if self.hands > self.hand and self.kill:
+        acted = infoset.rpartition("| ")[2].count("/") > 1  # both have, before the flop and on it
+        if self.hands > self.hand and self.kill and acted:
             os.kill(self.kill.pop(), signal.SIGKILL)
         return "c"
 
@@ -188,7 +189,7 @@ def command(*words: object) -> list[str]:
 
 
 def test_a_killed_client_comes_back_in_the_middle_of_a_hand(game: Holdem, tmp_path: Path) -> None:
-    """Two processes, 60 hands, one of them killed in the middle of hand 30."""
+    """Two processes, 60 hands, one of them killed on the turn of a hand after hand 30."""
     log, killer, remote = tmp_path / "match.jsonl", Killer(30), Remote(game, "client")
     words = command("acpc", "uniform", *remote.address, "--seed", 1)
     dealer = Dealer(game, (remote, killer), 60, log)
