@@ -57,7 +57,7 @@ COMMANDS = {
     "train": "Train networks for the values at a depth limit, one per player.",
     "match": "Let two agents play a match.",
     "lbr": "Measure what local best response wins against an agent.",
-    "dealer": "Deal a match of hold'em to programs that connect, by the ACPC protocol.",
+    "dealer": "Deal a hold'em match to programs, by the ACPC protocol.",
     "acpc": "Let an agent play at a dealer of the ACPC protocol.",
     "slumbot": "Let an agent play against Slumbot, over its HTTP API.",
     "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",

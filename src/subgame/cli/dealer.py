@@ -85,9 +85,9 @@ def dealer_command(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Deal a match of hold'em to programs that connect, by the ACPC protocol.
+    """Deal a hold'em match to programs, by the ACPC protocol.
 
-    The protocol is version 2.0.0 of the Annual Computer Poker Competition. Players change seats
+    The programs connect to sockets. The protocol is version 2.0.0 of the Annual Computer Poker Competition. Players change seats
     after every hand. A raise of a wrong size becomes the nearest legal one and any other illegal
     action a call. A player who loses the connection may come back, in the middle of a hand too. A
     player who is too slow ends the match; the same command goes on from its log.
