@@ -87,10 +87,11 @@ def dealer_command(
 ) -> None:
     """Deal a hold'em match to programs, by the ACPC protocol.
 
-    The programs connect to sockets. The protocol is version 2.0.0 of the Annual Computer Poker Competition. Players change seats
-    after every hand. A raise of a wrong size becomes the nearest legal one and any other illegal
-    action a call. A player who loses the connection may come back, in the middle of a hand too. A
-    player who is too slow ends the match; the same command goes on from its log.
+    The programs connect to sockets. The protocol is version 2.0.0 of the Annual Computer Poker
+    Competition. Players change seats after every hand. A raise of a wrong size becomes the nearest
+    legal one and any other illegal action a call. A player who loses the connection may come back,
+    in the middle of a hand too. A player who is too slow ends the match; the same command goes on
+    from its log.
 
     [bold]Examples[/]
 

@@ -98,7 +98,7 @@ class Clock:
         """The seconds that the next action may take by all three limits."""
         limits = self.limits
         whole = limits.average * self.hands - self.in_all
-        return min(limits.action, limits.hand - self.this_hand, whole)
+        return max(0.0, min(limits.action, limits.hand - self.this_hand, whole))
 
     def spend(self, seconds: float, acted: bool = True) -> None:
         """An action, or a lost connection, took this long; too long is an error."""
