@@ -37,6 +37,10 @@ SOLVE_KEYS = {
 }
 COMMANDS = (
     "games",
+    "dealer",
+    "acpc",
+    "slumbot",
+    "histories",
     "solve",
     "exploit",
     "endgame",

@@ -33,6 +33,8 @@ SHORTER = {
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
     ],
 }
+CONNECTS = re.compile(r"^(acpc|slumbot) |=\d{5}")
+"""Commands that need another program to connect to."""
 TORCH = {"docs/abstraction.md", "docs/depth-limited.md"}
 
 
@@ -65,11 +67,13 @@ def test_commands_have_the_options_they_are_given(page: str) -> None:
         load(name).make_context(name, list(args))  # raises a usage error
 
 
-@pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md"])
+@pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md", "docs/play.md"])
 def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
     for words in commands(page):
+        if CONNECTS.search(shlex.join(words)):
+            continue
         answer = cli(*words)
         assert answer.code == 0, f"{shlex.join(words)}: {answer.err}"
 

@@ -21,6 +21,9 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
+from subgame.play.protocols.acpc import MatchState
+from subgame.play.protocols.histories import read_acpc, read_history, read_phh
+from subgame.play.protocols.slumbot import Slumbot, Told
 from subgame.solve.endgame import follow_line
 from subgame.solve.endgame import load as load_spot
 from subgame.solve.endgame import save as save_spot
@@ -40,6 +43,33 @@ p "" 2 1 "two" { "u" "d" } 0
 t "" 2
 t "" 3 "some" { 3/2, -1.5 }
 """
+ACPC_LINES = (
+    "MATCHSTATE:1:31:r300r900c/r1800:|JdTc/6dJc9c",
+    "MATCHSTATE:0:30:cc/r250c/r500c/r1250c:9s8h|9c6h/8c8d5c/6s/2d",
+)
+ACPC_LOGS = (
+    "# a comment\nSTATE:0:r300f:AsKs|2c2d:-100|100:A|B\nSTATE:1:f:AsKs|2c2d:50|-50:B|A\n",
+    "STATE:2:r20000c///:KhJh|9c5s/6c6sQs/Qh/5c:20000|-20000:B|A\nSCORE:1|-1:A|B\n",
+)
+MATCH_LOG = (
+    '{"format":"subgame-match-1","game":"hunl(stack=1000, small_blind=5, big_blind=10)",'
+    '"agents":["A","B"]}\n{"hand":0,"seats":[0,1],'
+    '"moves":[[-1,"AsKs"],[-1,"2c2d"],[1,"r30"],[0,"c"],[-1,"3c4c5c"],[0,"r50"],[1,"f"]],"won":30}\n'
+)
+PHH = """variant = 'NT'
+antes = [0, 0]
+blinds_or_straddles = [50, 100]
+min_bet = 100
+starting_stacks = [20000, 20000]
+actions = ['d dh p1 AsKs', 'd dh p2 2c2d', 'p2 cbr 300', 'p1 f']
+players = ['A', 'B']
+"""
+SLUMBOT = (
+    '{"action": "b200c/kk/", "client_pos": 1, "hole_cards": ["As", "Ks"], "token": "t", '
+    '"board": ["2c", "3c", "4c", "5d"]}',
+    '{"action": "b200f", "client_pos": 0, "hole_cards": ["As", "Ks"], "board": [], '
+    '"bot_hole_cards": ["2c", "3c"], "winnings": -100}',
+)
 TABLE = '{"K": {"p": 0.25, "b": 0.75}, "Kpb": {"p": 0, "b": 1}, "Qb": {"p": 1e-1, "b": 0.9}}'
 LIBRATUS = "-round 4\n-board 7s9h9cTc2d\n-pot 200\n-reach " + "0.5 1 0 1e-3 " * 663 + "\n"
 COMMANDS = (
@@ -90,7 +120,20 @@ def texts(folder: Path) -> list[Target]:
     def libratus(text: str) -> None:
         read_libratus(written(folder / "endgame.txt", text))
 
+    whole = sg.holdem.hunl()
+
+    def history(text: str) -> None:
+        read_history(written(folder / "match.jsonl", text))
+
+    def slumbot(text: str) -> None:
+        Told.of(Slumbot()._checked("here", text.encode("utf-8", "surrogatepass")), whole)
+
     return [
+        Target("acpc", lambda text: MatchState.parse(text, whole), ACPC_LINES, 0.05),
+        Target("acpc log", lambda text: read_acpc(text, whole), ACPC_LOGS, 0.3),
+        Target("match log", history, (MATCH_LOG,), 0.5),
+        Target("phh", read_phh, (PHH,), 3.0),
+        Target("slumbot", slumbot, SLUMBOT, 0.1),
         Target(
             "ranges",
             sg.holdem.Range.parse,

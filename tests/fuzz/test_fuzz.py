@@ -17,6 +17,7 @@ from targets import Target
 import subgame as sg
 
 NAMES = (
+    *("acpc", "acpc log", "match log", "phh", "slumbot"),
     *("ranges", "bets", "board", "line", "schedule", "game", "memory", "efg", "table", "libratus"),
     *("command", "strategy", "strategy alone", "checkpoint", "spot"),
 )

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from subgame.play.running import MatchResult
 
 AGENT = (
-    "uniform, fold, call, raise, best-response (to the other agent), or FILE.safetensors, a "
-    "strategy saved by solve --out."
+    "uniform, fold, call, raise, best-response (to the other agent), FILE.safetensors, a "
+    "strategy saved by solve --out, or acpc:COMMAND, a program that speaks the ACPC protocol."
 )
 AgentArgument = Annotated[
     str, typer.Argument(metavar="AGENT", help=f"An agent: {AGENT}", show_default=False)
@@ -136,10 +136,11 @@ def match_command(
             executor=workers.executor(stack),
             progress=progress,
         )
-    emit(result.summary()) if json else _show(result)
+    emit(result.summary()) if json else show_result(result)
 
 
-def _show(result: MatchResult) -> None:
+def show_result(result: MatchResult) -> None:
+    """The result of a match on stdout."""
     console = stdout()
     console.print(Text(f"{result.agents[0]} against {result.agents[1]}, {result.game}", "bold"))
     shown = table("result", result.unit, "95 % interval", numbers=(result.unit, "95 % interval"))

@@ -60,6 +60,8 @@ def play_command(
             tell(f"  You win {hand.won:+g} chips. So far {Estimate.of(won)} {unit} a hand.")
     except (KeyboardInterrupt, typer.Abort):
         tell("")
+    finally:
+        opponent.close()
     if won:
         tell(f"{len(won)} hands, {sum(won) / scale:+g} chips.")
 

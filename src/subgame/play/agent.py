@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.games.base import State
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +83,17 @@ class Agent(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+class Watcher(Agent):
+    """An agent that is shown the whole hand: somebody outside plays, and this process deals."""
+
+    def expect(self, hands: int) -> None:
+        """A match of this many hands begins."""
+
+    @abstractmethod
+    def watch(self, number: int, state: State) -> None:
+        """The hand of this number has come to a state; it ends at a terminal one."""
 
 
 class Mixed(Agent):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from subgame.games.base import State
-from subgame.play.agent import Agent
+from subgame.play.agent import Watcher
 
 
-class Human(Agent):
+class Human(Watcher):
     """Asks a person what to do; `ask` shows a question and returns a line of text.
 
     >>> person = Human(ask=lambda question: "b")
@@ -22,6 +22,9 @@ class Human(Agent):
         self.ask, self.tell = ask, tell
         self.state: State | None = None
         """Where play is, if it is known: then any action that the rules allow may be typed."""
+
+    def watch(self, number: int, state: State) -> None:
+        self.state = state
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         while True:

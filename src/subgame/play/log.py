@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from subgame.errors import SubgameError, unreadable
+from subgame.errors import SubgameError, read_text, unreadable
 
 FORMAT = "subgame-match-1"
 WANTED = "a log of subgame match"
@@ -63,6 +63,16 @@ class Log:
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The head and the records of a log; a last line that was cut off does not count."""
+    data = read_text(path, WANTED)
+    lines = data[: data.rfind("\n") + 1].splitlines()
+    records = [_parsed(Path(path), k, line.encode()) for k, line in enumerate(lines, 1)]
+    if not records or records[0].get("format") != FORMAT:
+        raise unreadable(path, "is not a log of a match", WANTED)
+    return records[0], records[1:]
 
 
 def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, Watcher
 
 Z95 = 1.959963984540054
 """A 95 % interval is this many standard errors to either side."""
@@ -46,9 +46,12 @@ class Hand:
     @classmethod
     def of(cls, record: dict[str, Any]) -> Hand:
         """The hand that a line of a log tells of."""
-        moves = tuple((int(player), str(action)) for player, action in record["moves"])
-        one, two = record["seats"]
-        return cls(int(record["hand"]), (int(one), int(two)), moves, float(record["won"]))
+        try:
+            moves = tuple((int(player), str(action)) for player, action in record["moves"])
+            one, two = record["seats"]
+            return cls(int(record["hand"]), (int(one), int(two)), moves, float(record["won"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise SubgameError(f"The record {record!r:.100} is not that of a hand.") from None
 
 
 def mixed_seed(*numbers: int) -> int:
@@ -82,6 +85,7 @@ def play_hand(
     for seat, agent in enumerate(seated):
         agent.begin(seat, mixed_seed(seed, number, 1 + seat))
     state, moves = game.new_initial_state(), []
+    watching = [agent for agent in seated if isinstance(agent, Watcher)]
     while (player := state.current_player()) != TERMINAL:
         if player == CHANCE:
             action = state.sample_chance(chance)
@@ -99,6 +103,8 @@ def play_hand(
             for agent in seated:
                 agent.observe(event)
         state = state.child(action)
+        for watcher in watching:
+            watcher.watch(number, state)
     return Hand(number, seats, tuple(moves), state.returns()[seats.index(0)])
 
 

@@ -15,6 +15,7 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games import load
 from subgame.games.base import Game
 from subgame.play.agent import KINDS, Agent, Always, Uniform
+from subgame.play.protocols.remote import started
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
 from subgame.solve.evaluate import best_response_strategy
 from subgame.tree.compile import compile
@@ -24,6 +25,7 @@ from subgame.tree.strategy import SAVED, Strategy
 
 SUFFIX = ".safetensors"
 BEST = "best-response"
+PROGRAM = "acpc:"
 SIMPLE: dict[str, Callable[[], Agent]] = {
     "uniform": Uniform,
     **{kind: partial(Always, kind) for kind in KINDS},
@@ -56,7 +58,9 @@ def _made(game: Game, agent: Agent | str) -> Agent | None:
         return SIMPLE[agent]()
     if agent.endswith(SUFFIX):
         return stored_agent(game, agent)
-    raise did_you_mean("agent", agent, [*SIMPLE, BEST, f"FILE{SUFFIX}"])
+    if agent.startswith(PROGRAM):
+        return started(game, agent)
+    raise did_you_mean("agent", agent, [*SIMPLE, BEST, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"])
 
 
 def stored_agent(game: Game, path: str | Path) -> Agent:

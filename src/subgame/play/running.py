@@ -15,7 +15,7 @@ from typing import Any
 from subgame import games
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
-from subgame.play.agent import Agent
+from subgame.play.agent import Agent, Watcher
 from subgame.play.aivat import Aivat
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
@@ -131,6 +131,13 @@ def match(
         rules, seated = task.seated()
         for agent in seated:
             stack.callback(agent.close)
+            if isinstance(agent, Watcher):
+                if executor is not None:
+                    raise SubgameError(
+                        f"'{agent.name}' plays one hand at a time, so the match cannot be played "
+                        "by several processes."
+                    )
+                agent.expect(hands)
         names = (seated[0].name, seated[1].name)
         kept: dict[int, Hand] = {}
         book = None
@@ -153,7 +160,7 @@ def match(
             if progress is not None:
                 progress(len(kept), hands)
     whole = [kept[number] for number in range(hands)]
-    found = _result(rules, names, whole, duplicate)
+    found = result_of(rules, names, whole, duplicate)
     less = _without_luck(rules, seated, whole, duplicate) if aivat else None
     seconds, kept_at = time.perf_counter() - begin, None if log is None else str(log)
     return replace(found, seconds=seconds, log=kept_at, aivat=less)
@@ -196,9 +203,10 @@ def _without_luck(
     raise SubgameError("AIVAT needs an agent whose strategy is known; none of these two has one.")
 
 
-def _result(
+def result_of(
     game: Game, names: tuple[str, str], hands: Sequence[Hand], duplicate: bool
 ) -> MatchResult:
+    """The result of hands that were played, wherever they were dealt."""
     unit, scale = game.unit
     won = [hand.won * scale for hand in hands]
     seats = [[w for hand, w in zip(hands, won, strict=True) if hand.seats[s] == 0] for s in (0, 1)]

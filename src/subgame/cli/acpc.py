@@ -1,0 +1,77 @@
+"""``subgame acpc``: an agent of ours at a dealer elsewhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import JsonOption, emit, load_game, option, stdout
+from subgame.cli.match import AgentArgument, GameOption
+from subgame.cli.options import SeedOption, grouped
+from subgame.cli.progress import Meter
+
+
+@grouped
+def acpc_command(
+    *,
+    agent: AgentArgument,
+    host: Annotated[
+        str, typer.Argument(metavar="HOST", help="Where the dealer is.", show_default=False)
+    ],
+    port: Annotated[
+        int,
+        typer.Argument(
+            metavar="PORT", help="The dealer's port for this player.", show_default=False
+        ),
+    ],
+    game: GameOption = "hunl",
+    reconnect: Annotated[
+        float,
+        option("S", "Try for S seconds to reach a dealer that is not there, or is gone."),
+    ] = 0.0,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Let an agent play at a dealer of the ACPC protocol.
+
+    The dealer decides how many hands there are. GAME must have the dealer's blinds and stacks; its
+    sizes of bets are those that the agent knows.
+
+    [bold]Examples[/]
+
+    subgame acpc call localhost 18791
+
+    subgame acpc hunl.safetensors localhost 18791 --reconnect 60
+    """
+    from subgame.play.named import named_agents
+    from subgame.play.protocols.client import play_acpc
+
+    rules = load_game(game)
+    player = named_agents(rules, (agent, "uniform"))[0]
+    with Meter(str(rules)) as meter:
+
+        def progress(done: int) -> None:
+            meter.update(f"Playing at {host}, port {port}", f"{done:,} hands", None)
+
+        played = play_acpc(
+            player, rules, host, port, seed=seed, reconnect=reconnect, progress=progress
+        )
+    player.close()
+    found, unit = played.result, rules.unit[0]
+    if json:
+        emit(
+            {
+                "game": str(rules),
+                "agent": agent,
+                "hands": len(played.won),
+                "actions": played.actions,
+                "unit": unit,
+                "mean": found.mean,
+                "interval95": found.interval95,
+            }
+        )
+        return
+    won = f"{found.mean:+.4g} ± {found.interval95:.3g} {unit}"
+    stdout().print(Text(f"{agent} wins {won}, {len(played.won):,} hands"))

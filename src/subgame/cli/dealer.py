@@ -1,0 +1,159 @@
+"""``subgame dealer``: a match between programs that connect to sockets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import (
+    JsonOption,
+    announce,
+    check_writable,
+    emit,
+    load_game,
+    option,
+    stdout,
+    table,
+)
+from subgame.cli.match import GameOption, HandsOption, show_result
+from subgame.cli.options import SeedOption, grouped
+from subgame.cli.progress import Meter
+from subgame.errors import SubgameError
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.play.agent import Agent
+    from subgame.play.protocols.remote import Limits
+
+_PORT = re.compile(r"(?:([\w.-]+)=)?([0-9]{1,5})")
+
+PlayerArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLAYER",
+        help="[NAME=]PORT for a program that connects there (0 for any free port), or an agent of "
+        "subgame match.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """The time limits of a player who connects."""
+
+    action_seconds: Annotated[float, option("S", "Seconds for an action.")] = 10.0
+    hand_seconds: Annotated[float, option("S", "Seconds of a player for a hand.")] = 600.0
+    average_seconds: Annotated[
+        float, option("S", "Seconds of a player per hand, on average over the match.")
+    ] = 6.0
+    connect_seconds: Annotated[
+        float, option("S", "Seconds to wait for a player to connect, and to connect again.")
+    ] = 60.0
+
+    def limits(self) -> Limits:
+        """As the dealer has them."""
+        from subgame.play.protocols.remote import Limits
+
+        return Limits(
+            self.action_seconds, self.hand_seconds, self.average_seconds, self.connect_seconds
+        )
+
+
+@grouped
+def dealer_command(
+    *,
+    first: PlayerArgument,
+    second: PlayerArgument,
+    game: GameOption = "hunl",
+    hands: HandsOption = 1000,
+    log: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Write every hand to FILE. A match whose FILE exists goes on from there. While it "
+            "runs, FILE.NAME has the answers of each player in the hand that is played.",
+        ),
+    ] = None,
+    host: Annotated[str, option("ADDRESS", "The address to listen at.")] = "127.0.0.1",
+    times: TimeLimits,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Deal a hold'em match to programs, by the ACPC protocol.
+
+    The programs connect to sockets. The protocol is version 2.0.0 of the Annual Computer Poker
+    Competition. Players change seats after every hand. A raise of a wrong size becomes the nearest
+    legal one and any other illegal action a call. A player who loses the connection may come back,
+    in the middle of a hand too. A player who is too slow ends the match; the same command goes on
+    from its log.
+
+    [bold]Examples[/]
+
+    subgame dealer call raise --hands 10 --log match.jsonl
+
+    subgame dealer alice=18791 bob=18792 --hands 3000 --log alice-bob.jsonl
+
+    subgame dealer call 18791 --hands 100 --action-seconds 2
+    """
+    from subgame.play.protocols.acpc import score_line
+    from subgame.play.protocols.remote import Remote
+    from subgame.play.running import match
+
+    check_writable("--log", log)
+    rules, limits = load_game(game), times.limits()
+    players = [
+        _player(text, k, rules, log, host, limits) for k, text in enumerate((first, second), 1)
+    ]
+    named = [each.name for each in players if isinstance(each, Remote)]
+    if len(set(named)) < len(named):
+        raise SubgameError(f"Both players are called '{named[0]}'; give them two names.")
+    for player in players:
+        if isinstance(player, Remote):
+            where, port = player.address
+            announce(f"{player.name} connects to {where}, port {port}.")
+    with Meter(str(rules)) as meter:
+
+        def progress(done: int, total: int) -> None:
+            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
+
+        result = match(rules, players, hands, seed=seed, log=log, progress=progress)
+    for player in players:
+        if isinstance(player, Remote) and player.journal is not None:
+            player.journal.unlink(missing_ok=True)  # the match is over, and in the log
+    score = score_line(result.result.mean * result.hands / rules.unit[1], result.agents)
+    clocks = {each.name: each.clock.summary() for each in players if isinstance(each, Remote)}
+    if json:
+        emit(result.summary() | {"score": score, "times": clocks})
+        return
+    show_result(result)
+    if clocks:
+        _show_times(clocks)
+    stdout().print(Text(score))
+
+
+def _player(
+    text: str, number: int, game: Game, log: Path | None, host: str, limits: Limits
+) -> Agent | str:
+    """The player of an argument: a place to connect to, or the name of an agent."""
+    from subgame.play.protocols.remote import Remote
+
+    found = _PORT.fullmatch(text)
+    if found is None:
+        return text
+    name, port = found[1] or f"player{number}", int(found[2])
+    journal = None if log is None else log.with_name(f"{log.name}.{name}")
+    return Remote(game, name, host=host, port=port, limits=limits, journal=journal)
+
+
+def _show_times(clocks: dict[str, Any]) -> None:
+    columns = ("slowest action", "slowest hand", "average hand")
+    shown = table("seconds", *columns, numbers=columns)
+    for name, used in clocks.items():
+        shown.add_row(name, *(f"{seconds:.3f}" for seconds in used.values()))
+    stdout().print(shown)

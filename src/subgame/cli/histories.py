@@ -1,0 +1,79 @@
+"""``subgame histories``: hands of matches as other programs write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import JsonOption, check_writable, emit, load_game, option, stdout
+from subgame.cli.match import GameOption
+from subgame.cli.options import grouped
+from subgame.cli.progress import Meter
+
+
+@grouped
+def histories_command(
+    *,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Hands: FILE.jsonl of a match, FILE.phhs or FILE.phh, or FILE.log of a dealer of "
+            "the ACPC.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None, option("FILE", "Write the hands as FILE.phhs, FILE.log or FILE.jsonl.")
+    ] = None,
+    game: GameOption = "hunl",
+    check: Annotated[
+        bool, option(None, "Replay every hand through PokerKit.", name="--check")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Convert and check hand histories: logs of matches, PHH, ACPC.
+
+    PHH is the format of PokerKit; a .phhs file has many hands. The .log of a dealer of the ACPC
+    does not say which game was played, so that --game must. Every hand that is read is checked by
+    the rules of this package. PHH and --check need PokerKit: pip install 'subgame\\[histories]'.
+
+    [bold]Examples[/]
+
+    subgame match call raise --game hunl --hands 100 --log match.jsonl
+
+    subgame histories match.jsonl --out match.phhs
+
+    subgame histories match.jsonl --out match.log --check
+    """
+    from subgame.play.protocols.acpc import whole_game
+    from subgame.play.protocols.histories import check_hands, read_history, write_history
+
+    check_writable("--out", out)
+    with Meter("hands") as meter:
+
+        def progress(done: int, total: int) -> None:
+            meter.update("Replaying hands", f"{done:,} of {total:,}", done / total)
+
+        history = read_history(file, whole_game(load_game(game)))
+        checked = check_hands(history, progress) if check else 0
+        if out is not None:
+            write_history(history, out, progress)
+    if json:
+        emit(
+            {
+                "game": str(history.game),
+                "agents": list(history.names),
+                "hands": len(history.hands),
+                "checked": checked,
+                "out": None if out is None else str(out),
+            }
+        )
+        return
+    said = f"{len(history.hands):,} hands between {' and '.join(history.names)}"
+    said += ", replayed through PokerKit without a rule broken" if check else ""
+    said += f", written to {out}" if out is not None else ""
+    stdout().print(Text(said))

@@ -1,0 +1,55 @@
+"""``subgame slumbot``: an agent of ours against Slumbot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from subgame.cli.common import JsonOption, check_writable, emit, load_game, option
+from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
+from subgame.cli.options import SeedOption, grouped
+from subgame.cli.progress import Meter
+
+
+@grouped
+def slumbot_command(
+    *,
+    agent: AgentArgument,
+    game: GameOption = "hunl",
+    hands: HandsOption = 100,
+    url: Annotated[str, option("URL", "Where Slumbot is.")] = "https://slumbot.com",
+    prefix: Annotated[str, option("PATH", "The path before new_hand and act.")] = "/slumbot/api",
+    log: Annotated[
+        Path | None,
+        option("FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."),
+    ] = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Let an agent play against Slumbot, over its HTTP API.
+
+    Slumbot deals hunl with blinds of 50 and 100 and stacks of 20,000 chips. The result is what the
+    agent wins per hand, with its 95 % interval. Every hand is checked by the rules of this package.
+
+    [bold]Examples[/]
+
+    subgame slumbot call --hands 100 --log slumbot.jsonl
+
+    subgame histories slumbot.jsonl --out slumbot.phhs
+    """
+    from subgame.play.named import named_agents
+    from subgame.play.protocols.slumbot import play_slumbot
+
+    check_writable("--log", log)
+    rules = load_game(game)
+    player = named_agents(rules, (agent, "uniform"))[0]
+    with Meter(str(rules)) as meter:
+
+        def progress(done: int, total: int) -> None:
+            meter.update(f"Playing at {url}", f"{done:,} of {total:,} hands", done / total)
+
+        result = play_slumbot(
+            player, rules, hands, url=url, prefix=prefix, seed=seed, log=log, progress=progress
+        )
+    player.close()
+    emit(result.summary()) if json else show_result(result)

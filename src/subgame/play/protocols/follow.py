@@ -1,0 +1,70 @@
+"""An agent of ours in a hand that somebody else deals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.rules import Betting
+from subgame.play.agent import Agent, Event
+from subgame.play.match import mixed_seed
+from subgame.play.protocols.acpc import public_moves
+
+
+class Follower:
+    """Keeps an agent in step with play elsewhere, from what a player is told.
+
+    A program that was killed in the middle of a hand finds its way back: at its own earlier actions
+    the agent decides again, with the same seed, and is then told what it really did.
+
+    >>> import subgame as sg
+    >>> from subgame.play import Always
+    >>> game = sg.games.load("hunl")
+    >>> follower = Follower(Always("call"), game)
+    >>> cards = game.deck.parse("AsKs")
+    >>> follower.reach(number=0, seat=1, hand=cards, board=(), betting=game.start())
+    >>> follower.act()
+    'c'
+    """
+
+    def __init__(self, agent: Agent, game: Holdem, seed: int = 0) -> None:
+        self.agent, self.game, self.seed = agent, game, seed
+        self.key: tuple[int, int, Sequence[int]] | None = None
+        self.told: list[tuple[int, str]] = []
+        self.betting = game.start()
+        self.board: tuple[int, ...] = ()
+        self.decided: str | None = None
+
+    def reach(
+        self,
+        number: int,
+        seat: int,
+        hand: Sequence[int],
+        board: Sequence[int],
+        betting: Betting,
+    ) -> None:
+        """Tell the agent in `seat` what has happened in the hand of this number so far."""
+        moves = public_moves(self.game, board, betting)
+        if (number, seat, hand) != self.key or moves[: len(self.told)] != self.told:
+            self.key, self.told, self.decided = (number, seat, hand), [], None
+            self.betting, self.board = self.game.start(), ()
+            self.agent.begin(seat, mixed_seed(self.seed, number, 1 + seat))
+        for player, action in moves[len(self.told) :]:
+            if player == seat:
+                self.act()
+            self.agent.observe(Event(player, action))
+            if player >= 0:
+                self.betting = self.betting.child(action)
+            else:
+                self.board = (*self.board, *self.game.deck.parse(action))
+            self.decided = None
+        self.told = moves
+
+    def act(self) -> str:
+        """The agent's action where play is; asked again, the same."""
+        assert self.key is not None
+        if self.decided is None:
+            index = int(self.game.deck.hand_index(*self.key[2]))
+            infoset = self.game.infoset_name(index, self.board, self.betting)
+            self.decided = self.agent.act(infoset, self.game.actions(self.betting))
+        return self.decided

@@ -1,0 +1,337 @@
+"""Hands written down as PHH (through PokerKit) and as ACPC logs, and read again.
+
+PHH is the Poker Hand History format (Kim 2024) that PokerKit reads and writes. Every hand that is
+written or read as PHH is played through PokerKit, so that its rules check ours.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from subgame import games
+from subgame.errors import SubgameError, did_you_mean, read_text, unreadable
+from subgame.games.base import CHANCE
+from subgame.games.holdem.game import BOARD_CARDS, MOST_CHIPS, Holdem, hunl
+from subgame.games.holdem.rules import NoLimit
+from subgame.play.log import Log, read_log
+from subgame.play.match import Hand
+from subgame.play.protocols.acpc import (
+    log_line,
+    moves_of,
+    played,
+    player_names,
+    read_log_line,
+    rebuilt,
+    score_line,
+    seats_of,
+    whole_game,
+)
+from subgame.play.protocols.notation import PHH, shown
+
+Progress = Callable[[int, int], None]
+BY_HAND = {"RUNOUT_COUNT_SELECTION", "HOLE_DEALING", "CARD_BURNING", "BOARD_DEALING"}
+"""What PokerKit would do by itself and we do."""
+ACTIONS = {
+    "Folding": PHH.fold,
+    "CheckingOrCalling": PHH.call,
+    "CompletionBettingOrRaisingTo": PHH.bet,
+}
+"""How PHH writes PokerKit's operations."""
+
+
+class History(NamedTuple):
+    """Hands between two agents."""
+
+    game: Holdem
+    names: tuple[str, str]
+    """Of agent 0 and agent 1."""
+    hands: list[Hand]
+
+
+def pokerkit() -> Any:
+    """PokerKit, or an error that says how to install it."""
+    try:
+        return import_module("pokerkit")
+    except ImportError:
+        raise SubgameError(
+            "Hand histories need the package pokerkit: pip install 'subgame[histories]'."
+        ) from None
+
+
+# PokerKit.
+
+
+def replay(game: Holdem, hand: Hand) -> Any:
+    """Play a hand through PokerKit, and give its final state.
+
+    Every action must be legal there and by the player who acts there; what is won must be equal.
+
+    >>> from subgame.play import Always, play_hand
+    >>> game = games.load("hunl")
+    >>> hand = play_hand(game, (Always("call"), Always("raise")), number=0)
+    >>> state = replay(game, hand)
+    >>> state.status, sum(state.payoffs)
+    (False, 0)
+    """
+    state = _their_state(game.rules)
+    betting, dealt = game.start(), 0
+    try:
+        for player, action in hand.moves:
+            if player == CHANCE:
+                if dealt >= 2:
+                    state.burn_card("??")
+                    state.deal_board(action)
+                else:
+                    state.deal_hole(action)
+                dealt += 1
+                continue
+            if player != state.actor_index:
+                raise ValueError(f"player {player} acts, where it is {state.actor_index}'s turn")
+            _do(state, PHH.write(betting, action))
+            betting = betting.child(action)
+    except ValueError as error:
+        raise SubgameError(f"Hand {hand.number} breaks a rule of PokerKit: {error}.") from None
+    won = state.payoffs[hand.seats.index(0)]
+    if state.status or won != hand.won:
+        raise SubgameError(
+            f"In hand {hand.number} agent 0 wins {hand.won:g} chips; by PokerKit it is {won}."
+        )
+    return state
+
+
+def _do(state: Any, action: str) -> None:
+    if action == PHH.fold:
+        state.fold()
+    elif action == PHH.call:
+        state.check_or_call()
+    else:
+        state.complete_bet_or_raise_to(int(action.removeprefix(PHH.bet)))
+
+
+def _their_game(rules: NoLimit) -> Any:
+    kit = pokerkit()
+    automatic = tuple(each for each in kit.Automation if each.name not in BY_HAND)
+    return kit.NoLimitTexasHoldem(automatic, True, 0, rules.blinds, rules.blinds[1])
+
+
+def _their_state(rules: NoLimit) -> Any:
+    game = _their_game(rules)
+    streets = game.streets[: rules.last_street + 1]
+    return pokerkit().State(
+        game.automations,
+        game.deck,
+        game.hand_types,
+        streets,
+        game.betting_structure,
+        True,
+        0,
+        rules.blinds,
+        0,
+        rules.stacks,
+        2,
+    )
+
+
+# PHH.
+
+
+def write_phh(history: History, progress: Progress | None = None) -> Iterator[str]:
+    """The hands as tables of a .phhs file."""
+    game, names = history.game, player_names(history.names)
+    if game.rules.last != "river":
+        raise SubgameError(f"PHH has no name for games that end on the {game.rules.last}.")
+    theirs = _their_game(game.rules)
+    for k, hand in enumerate(history.hands, 1):
+        found = pokerkit().HandHistory.from_game_state(
+            theirs,
+            replay(game, hand),
+            hand=hand.number,
+            players=[names[seat] for seat in hand.seats],
+        )
+        yield f"[{k}]\n{found.dumps()}\n\n"
+        if progress is not None:
+            progress(k, len(history.hands))
+
+
+def read_phh(text: str, progress: Progress | None = None) -> History:
+    """The hands of a .phhs or .phh file: heads-up no-limit hold'em, both hands known."""
+    kit = pokerkit()
+    several = text.lstrip().startswith("[")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # fields that PokerKit does not know
+            found = [*kit.HandHistory.loads_all(text)] if several else [kit.HandHistory.loads(text)]
+    except Exception as error:  # of many kinds
+        raise SubgameError(f"PokerKit cannot read this PHH: {error}.") from None
+    if not found:
+        raise SubgameError("The PHH has no hands.")
+    rules = _rules_of(found[0])
+    game = hunl(rules.stacks[0], *rules.blinds)
+    players = found[0].players or ("player 1", "player 2")
+    names = player_names((players[0], players[1]))
+    hands = []
+    for k, each in enumerate(found):
+        if _rules_of(each) != rules:
+            raise SubgameError(f"Hand {k} of the PHH has other stacks or blinds than the first.")
+        number = each.hand if isinstance(each.hand, int) else k
+        seats = seats_of(player_names(each.players or players), names)
+        hands.append(_hand_of(game, each, number, seats))
+        if progress is not None:
+            progress(k + 1, len(found))
+    return History(game, names, hands)
+
+
+def _rules_of(found: Any) -> NoLimit:
+    """The rules of a hand in PHH; only heads-up no-limit hold'em without antes."""
+    try:
+        stacks = tuple(map(_chips, found.starting_stacks))
+        blinds = tuple(sorted(map(_chips, found.blinds_or_straddles)))
+        plain = found.variant == "NT" and len(stacks) == len(blinds) == 2 and not any(found.antes)
+        if plain and stacks[0] == stacks[1]:
+            return NoLimit((stacks[0], stacks[1]), (blinds[0], blinds[1]))
+    except (TypeError, ValueError, ArithmeticError):
+        pass
+    raise SubgameError(
+        "Only heads-up no-limit hold'em (variant NT) with equal stacks, two blinds and no antes, "
+        "all in whole chips, can be read."
+    )
+
+
+def _chips(number: Any) -> int:
+    """A whole number of chips; a huge one, such as 1e999999, is not even written out."""
+    if not 0 <= number <= MOST_CHIPS or number % 1:
+        raise ValueError
+    return int(number)
+
+
+def _hand_of(game: Holdem, found: Any, number: int, seats: tuple[int, int]) -> Hand:
+    """A hand of PokerKit's as one of ours."""
+    betting, board = game.start(), list[str]()
+    hands = ["", ""]
+    state = _done_by_pokerkit(game.rules, found.actions, number)
+    for step in state.operations:
+        kind = type(step).__name__
+        if kind == "HoleDealing":
+            hands[step.player_index] += "".join(map(repr, step.cards))
+        elif kind == "BoardDealing":
+            board += map(repr, step.cards)
+        elif kind in ACTIONS:
+            if step.player_index != betting.player:
+                raise SubgameError(f"In hand {number} the wrong player acts after '{betting}'.")
+            amount = getattr(step, "amount", "") if kind == "CompletionBettingOrRaisingTo" else ""
+            betting = betting.child(PHH.read(betting, f"{ACTIONS[kind]}{amount}"))
+    if "?" in "".join(hands) or "" in hands or not betting.is_over:
+        raise SubgameError(f"Hand {number} is not over, or does not show both hands.")
+    last = game.rules.last_street if betting.is_showdown else betting.street
+    cards = game.deck.parse("".join(board), counts=(BOARD_CARDS[last],), what="board")
+    ended = rebuilt(game, (hands[0], hands[1]), cards, betting)
+    won = ended.returns()
+    if state.status or list(won) != [float(each) for each in state.payoffs]:
+        raise SubgameError(
+            f"In hand {number} PokerKit pays {state.payoffs}; by our rules it is {won}."
+        )
+    return Hand(number, seats, moves_of(ended), won[seats.index(0)])
+
+
+def _done_by_pokerkit(rules: NoLimit, actions: Any, number: int) -> Any:
+    """PokerKit's state after the actions of a hand in PHH.
+
+    PokerKit would mend what is missing, and for some wrong hands does not end. We mend nothing.
+    """
+    state, parse = _their_state(rules), import_module("pokerkit.notation").parse_action
+    try:
+        for action in actions:
+            if action.split()[1:2] == ["sm"]:
+                continue  # hands are shown by themselves
+            if action.startswith("d db"):
+                state.burn_card("??")
+            parse(state, action)
+    except Exception as error:  # PokerKit raises errors of many kinds
+        raise SubgameError(f"Hand {number} breaks a rule of PokerKit: {error}.") from None
+    return state
+
+
+# ACPC.
+
+
+def write_acpc(history: History) -> Iterator[str]:
+    """The hands as lines of a log of the ACPC's dealer."""
+    for hand in history.hands:
+        yield log_line(history.game, hand, history.names) + "\n"
+    yield score_line(sum(hand.won for hand in history.hands), history.names) + "\n"
+
+
+def read_acpc(text: str, game: Holdem) -> History:
+    """The hands of a log of the ACPC's dealer; comments are left out."""
+    lines = [line for line in text.splitlines() if line and line[0] not in "#;"]
+    states = [line for line in lines if not line.startswith("SCORE:")]
+    if not states:
+        raise SubgameError("The log has no line STATE:hand:betting:cards:won:players.")
+    players = states[0].rpartition(":")[2].split("|")
+    if len(players) != 2:
+        raise SubgameError(f"'{shown(states[0])}' does not name two players.")
+    names = player_names(players)
+    return History(game, names, [read_log_line(game, line, names) for line in states])
+
+
+# Files.
+
+
+def read_history(path: str | Path, game: Holdem | None = None) -> History:
+    """The hands of a file: .jsonl of a match, .phh or .phhs, .log of the ACPC's dealer."""
+    kind = Path(path).suffix
+    if kind == ".jsonl":
+        head, records = read_log(path)
+        try:
+            one, two = head["agents"]
+            hands = list(map(Hand.of, records))
+            own = whole_game(games.load(str(head["game"])))
+            for hand in hands:
+                played(own, hand)
+        except SubgameError:
+            raise
+        except (KeyError, TypeError, ValueError):
+            raise unreadable(path, "is not a log of a match", "a log of subgame match") from None
+        return History(own, (str(one), str(two)), hands)
+    if kind in (".phh", ".phhs"):
+        return read_phh(read_text(path, "hands in PHH"))
+    if kind == ".log":
+        return read_acpc(read_text(path, "a log of the ACPC's dealer"), game or hunl())
+    raise did_you_mean("kind of history", kind or str(path), KINDS)
+
+
+KINDS = (".jsonl", ".phhs", ".phh", ".log")
+
+
+def write_history(history: History, path: str | Path, progress: Progress | None = None) -> None:
+    """Write hands to a file, by its suffix: .phhs, .log (ACPC) or .jsonl."""
+    from subgame.tree.files import replacing
+
+    kind = Path(path).suffix
+    if kind == ".jsonl":
+        head = {"game": str(history.game), "agents": list(history.names)}
+        book = Log(path, head)
+        book.append(hand.record() for hand in history.hands[len(book.records) :])
+        book.close()
+        return
+    writers: dict[str, Callable[[], Iterable[str]]] = {
+        ".phhs": lambda: write_phh(history, progress),
+        ".log": lambda: write_acpc(history),
+    }
+    if kind not in writers:
+        raise did_you_mean("kind of history", kind or str(path), (*writers, ".jsonl"))
+    with replacing(Path(path)) as new, open(new, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(writers[kind]())
+
+
+def check_hands(history: History, progress: Progress | None = None) -> int:
+    """Replay every hand through PokerKit; the number of hands. A broken rule is an error."""
+    for k, hand in enumerate(history.hands, 1):
+        replay(history.game, hand)
+        if progress is not None:
+            progress(k, len(history.hands))
+    return len(history.hands)
