@@ -58,6 +58,7 @@ COMMANDS = {
     "match": "Let two agents play a match.",
     "lbr": "Measure what local best response wins against an agent.",
     "play": "Play a game against an agent.",
+    "serve": "Open the workbench in a browser.",
     "reproduce": "Reproduce an experiment of a paper and compare the figures.",
     "demo": "Show what subgame does, in about a minute.",
     "bench": "Measure the speed of this package and compare it with others.",
