@@ -21,7 +21,7 @@ UPLOADED = re.compile(r"upload-([0-9a-f]{12})")
 NAMED = re.compile(r"[a-z0-9+_-]{1,40}(\([^()]{0,400}\))?", re.IGNORECASE)
 EFG = 1_000_000
 """Characters of the largest Gambit file."""
-DRAWN = 120
+DRAWN = 40
 """Public states that are drawn below the one that is looked at."""
 LISTED = 200
 """Infosets that are listed at a public state."""
@@ -148,12 +148,11 @@ def around(tree: SequenceTree, at: int) -> dict[str, Any]:
     while (node := int(tree.node_parent[node])) >= 0:
         path.append(node)
     shown = list(reversed(path))
-    for each in shown[-1:] if len(shown) > 1 else [at]:
-        queue = [each]
-        while queue and len(shown) < DRAWN + len(path):
-            more = below[queue.pop(0)]
-            shown += more
-            queue += more
+    queue = [at]
+    while queue and len(shown) < DRAWN + len(path):
+        more = below[queue.pop(0)]
+        shown += more
+        queue += more
     return {
         "at": at,
         "path": list(reversed(path)),

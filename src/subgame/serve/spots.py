@@ -103,7 +103,8 @@ class Spot(Model):
                 elif any(mark in text for mark in ":;/\n"):
                     fields[f"{street}.{field}"] = "Write sizes separated by spaces: 0.5x 1x a."
                 elif text.strip():
-                    read(f"{street}.{field}", holdem.BetSizes.parse, text, street)
+                    clause = text if field == "bets" else f"1x / raise {text}"
+                    read(f"{street}.{field}", holdem.BetSizes.parse, clause, street)
         ranges = [read(seat, holdem.Range.parse, getattr(self, seat)) for seat in ("oop", "ip")]
         for seat, each in zip(("oop", "ip"), ranges, strict=True):
             if each is not None and not each.combos:
