@@ -31,6 +31,8 @@ OPTIONS = (
     "--remote-debugging-port=0",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing from elsewhere
 )
+WAIT = 20.0
+"""Seconds that a page has for what a test waits for."""
 KEYS = {
     "Tab": 9,
     "Enter": 13,
@@ -61,7 +63,7 @@ class Browser:
             raise RuntimeError("Chromium did not start.")
         self.errors: list[str] = []
         self._count, self._session = 0, ""
-        self.socket: ClientConnection = connect(at[0], max_size=2**26)
+        self.socket: ClientConnection = connect(at[0], max_size=2**26).__enter__()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
             "sessionId"
@@ -112,20 +114,22 @@ class Browser:
         self.call("Page.navigate", url=address)
         self.until("document.readyState === 'complete' && !!document.querySelector('main')")
 
-    def until(self, condition: str, most: float = 30) -> Any:
+    def until(self, condition: str, most: float = WAIT) -> Any:
         """Wait until an expression is true."""
         end = time.monotonic() + most
         while time.monotonic() < end:
-            if found := self.run(f"(() => {{ try {{ return {condition}; }} catch {{ return 0; }} }})()"):
+            if found := self.run(
+                f"(() => {{ try {{ const v = {condition}; return v instanceof Node || v; }} catch {{ return 0; }} }})()"
+            ):
                 return found
             time.sleep(0.03)
-        raise AssertionError(f"never {condition}: {self.text()[:1500]}")
+        raise AssertionError(f"never {condition}: {self.text()[:300]}")
 
     def text(self, of: str = "main") -> str:
         """What can be read."""
         return str(self.run(f"document.querySelector({of!r})?.innerText"))
 
-    def says(self, text: str, most: float = 30) -> None:
+    def says(self, text: str, most: float = WAIT) -> None:
         """Wait until a text can be read."""
         self.until(f"document.body.innerText.includes({json.dumps(text)})", most)
 
@@ -150,7 +154,13 @@ class Browser:
             number = KEYS.get(key, ord(key[0].upper()))
             text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
             more = {"text": text} if text else {}
-            self.call("Input.dispatchKeyEvent", type="keyDown", windowsVirtualKeyCode=number, **code, **more)
+            self.call(
+                "Input.dispatchKeyEvent",
+                type="keyDown",
+                windowsVirtualKeyCode=number,
+                **code,
+                **more,
+            )
             self.call("Input.dispatchKeyEvent", type="keyUp", windowsVirtualKeyCode=number, **code)
 
     def resize(self, wide: int, high: int, *, phone: bool = False, scale: float = 1) -> None:

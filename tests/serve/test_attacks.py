@@ -69,7 +69,7 @@ def bomb(shape: list[int]) -> bytes:
 
 
 BYTES = {"content-type": "application/octet-stream"}
-UPLOAD = {"path": "/api/solutions", "headers": BYTES}
+UPLOAD: dict[str, Any] = {"path": "/api/solutions", "headers": BYTES}
 EFG = 'EFG 2 R "x" { "A" "B" } t "" 1 "" { 1, -1 }'
 DEEP = "(" * 100_000
 

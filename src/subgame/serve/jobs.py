@@ -76,6 +76,7 @@ class Jobs:
                 "curve": [],
                 "error": "",
                 "of": task.get("of"),
+                "changed": time.time(),
             },
         )
         folder = self.store.folder(row["id"])
@@ -158,7 +159,7 @@ class Jobs:
                 self._running[row["id"]] = Worker(self, row)
 
     def _change(self, row: Row, **new: Any) -> Row:
-        row = row | new
+        row = row | new | {"changed": time.time()}
         self.store.put("jobs", row)
         self._tell(row)
         if new.get("state") in ("queued", "cancelled"):
@@ -256,7 +257,7 @@ class Worker:
         if "point" in said:
             before = [point for point in self.row["curve"] if point[0] < said["point"][0]]
             new["curve"] = thinned([*before, said["point"]])
-        self.row = self.row | new
+        self.row = self.row | new | {"changed": time.time()}
         self.jobs._tell(self.row)
         if time.monotonic() - self._put > 1:
             self._put = time.monotonic()

@@ -23,6 +23,8 @@ EFG = 1_000_000
 """Characters of the largest Gambit file."""
 DRAWN = 40
 """Public states that are drawn below the one that is looked at."""
+BESIDE = 30
+"""Public states that are drawn beside it and beside those that lead to it."""
 LISTED = 200
 """Infosets that are listed at a public state."""
 PATIENCE, MEMORY = 20.0, "1GiB"
@@ -140,7 +142,7 @@ def acting(tree: SequenceTree) -> list[int | None]:
 
 
 def around(tree: SequenceTree, at: int) -> dict[str, Any]:
-    """The public states to draw: those that lead to `at`, and the next ones below it."""
+    """The public states to draw: those that lead to `at`, those beside them, and the next ones."""
     if not 0 <= at < tree.num_nodes:
         raise SubgameError(f"The game has the public states 0 to {tree.num_nodes - 1}.")
     below, who = children_of(tree), acting(tree)
@@ -148,8 +150,10 @@ def around(tree: SequenceTree, at: int) -> dict[str, Any]:
     while (node := int(tree.node_parent[node])) >= 0:
         path.append(node)
     shown = list(reversed(path))
-    queue = [at]
-    while queue and len(shown) < DRAWN + len(path):
+    for each in reversed(path[1:]):
+        shown += below[each][:BESIDE]
+    queue, most = [at], len(shown) + DRAWN
+    while queue and len(shown) < most:
         more = below[queue.pop(0)]
         shown += more
         queue += more

@@ -198,8 +198,10 @@ class Live:
     # What is shown ---------------------------------------------------------------------------
     def betting(self) -> Betting | None:
         """The betting so far, in games with bets of any size."""
-        betting: Betting | None = getattr(self.game.new_initial_state(), "betting", None)
-        if betting is None:
+        from subgame.games.holdem.rules import Betting
+
+        betting = getattr(self.game.new_initial_state(), "betting", None)
+        if not isinstance(betting, Betting):
             return None
         for event in self.seat.events:
             if event.player >= 0:

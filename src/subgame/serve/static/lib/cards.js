@@ -58,7 +58,7 @@ export function BoardPicker({ value, onChange, error }) {
       const at = row * 13 + column;
       const on = picked.includes(card);
       return html`<button type="button" key=${card} data-at=${at} tabindex=${at === 0 ? 0 : -1} class="pick ${suit} ${on ? "on" : ""}"
-        aria-pressed=${on} aria-label=${spoken(card)} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${rank}${SIGN[suit]}</button>`;
+        aria-pressed=${on} aria-label=${`${rank}${SIGN[suit]}, ${spoken(card)}`} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${rank}${SIGN[suit]}</button>`;
     })}</div>`)}
   </div>`;
 }

@@ -10,10 +10,11 @@ const here = () => ({ path: location.pathname, query: new URLSearchParams(locati
 export const route = signal(here());
 addEventListener("popstate", () => { route.value = here(); });
 
-export function go(address, { replace = false } = {}) {
+// `stay` keeps the focus and the place on the page, for what changes a part of it.
+export function go(address, { replace = false, stay = replace } = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", address);
   route.value = here();
-  if (!replace) { scrollTo(0, 0); document.getElementById("main")?.focus({ preventScroll: true }); }
+  if (!stay) { scrollTo(0, 0); document.getElementById("main")?.focus({ preventScroll: true }); }
 }
 
 // The same page with other parameters; null takes one away.
@@ -32,7 +33,7 @@ document.addEventListener("click", (event) => {
   if (!link || link.target || link.hasAttribute("download") || link.pathname.startsWith("/api")) return;
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button || link.pathname === "/openapi.json") return;
   event.preventDefault();
-  go(link.getAttribute("href"));
+  go(link.getAttribute("href"), { stay: link.pathname === location.pathname });
 });
 
 // Requests ------------------------------------------------------------------------------------
@@ -78,8 +79,10 @@ export const active = computed(() =>
 function heard(rows) {
   const next = { ...jobs.value };
   for (const row of rows) {
+    const known = next[row.id];
     if (row.state === "removed") delete next[row.id];
-    else next[row.id] = { ...next[row.id], ...row };
+    // An answer may be older than what the socket said meanwhile.
+    else next[row.id] = known && known.changed > row.changed ? { ...row, ...known } : { ...known, ...row };
   }
   jobs.value = next;
 }

@@ -24,7 +24,7 @@ export function Curve({ xs, series, label, x = "iterations", logX = true, logY =
         dash: each.dash, points: { show: xs.length < 30, size: 5 },
       }))],
     }, [xs, ...series.map((each) => each.values)], box.current);
-    const watch = new ResizeObserver(() => made.setSize({ width: box.current.clientWidth, height }));
+    const watch = new ResizeObserver(() => { if (box.current) made.setSize({ width: box.current.clientWidth, height }); });
     watch.observe(box.current);
     return () => { watch.disconnect(); made.destroy(); };
   }, [xs, series, document.documentElement.dataset.theme]);

@@ -29,7 +29,7 @@ export function ramp(share) {
 
 // cells: class -> {parts: [[colour, share]], height: 0..1, text}. Everything else is left empty.
 export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {}) {
-  const size = canvas.clientWidth, scale = devicePixelRatio || 1;
+  const size = canvas?.clientWidth, scale = devicePixelRatio || 1;
   if (!size) return;
   if (canvas.width !== Math.round(size * scale)) canvas.width = canvas.height = Math.round(size * scale);
   const pen = canvas.getContext("2d"), each = size / 13, gap = size > 360 ? 1 : 0.5;

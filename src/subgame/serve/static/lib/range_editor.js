@@ -39,7 +39,7 @@ export function RangeEditor({ id, label, value, onChange, error }) {
   };
   const shown = error || wrong.value;
   return html`<div class="range-editor">
-    <div class="range-head"><h3 id="${id}-title">${label}</h3><span class="num soft">${view.value ? `${number(view.value.combos, view.value.combos % 1 ? 1 : 0)} hands, ${percent(view.value.share || 0)}` : ""}</span></div>
+    <div class="range-head"><h2 class="third" id="${id}-title">${label}</h2><span class="num soft">${view.value ? `${number(view.value.combos, view.value.combos % 1 ? 1 : 0)} hands, ${percent(view.value.share || 0)}` : ""}</span></div>
     <${Grid} cells=${cells} selected=${at.value} onPick=${pick} label=${`Range of the player ${label}`} summary=${(name) => name ? `${name}, weight ${classes[name] || 0}` : ""} />
     <div class="range-tools">
       <label for="${id}-weight">Brush</label><input id="${id}-weight" type="range" min="0" max="1" step="0.05" value=${weight.value} onInput=${(e) => { weight.value = Number(e.target.value); }} /><output>${percent(weight.value, 0)}</output>

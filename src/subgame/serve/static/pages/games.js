@@ -74,7 +74,7 @@ function OneGame({ game }) {
       <p class="facts big"><span>exploitability <b>${number(tree.figures.exploitability, 4)}</b></span><span>value <b>${number(tree.figures.value, 4)}</b></span>
         <span>best responses win <b>${number(tree.figures.per_seat[1], 4)}</b> as player 1, <b>${number(tree.figures.per_seat[0], 4)}</b> as player 2</span></p>
     </div>
-    <div class="box tree-box"><${Tree} tree=${tree} onGo=${(id) => go(withQuery({ at: id || null }))} /></div>
+    <div class="box tree-box"><${Tree} tree=${tree} onGo=${(id) => go(withQuery({ at: id || null }), { stay: true })} /></div>
     <p class="path" aria-label="Where you are">${tree.path.map((id, k) => {
       const node = tree.nodes.find((each) => each.id === id);
       return html`${k ? " › " : ""}<a href=${withQuery({ at: id || null })} aria-current=${id === tree.at ? "true" : undefined}>${node?.name || "start"}</a>`;

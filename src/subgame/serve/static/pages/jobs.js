@@ -22,10 +22,10 @@ export function JobList({ rows, empty = "No jobs yet." }) {
       : job.result?.exploitability_percent !== undefined ? html`<span class="num">${job.result.exploitability_percent.toPrecision(2)}% of the pot</span>`
       : job.result?.exploitability !== undefined ? html`<span class="num">exploitability ${job.result.exploitability.toPrecision(3)}</span>` : null}</span>
     <span class="job-tools">
-      ${job.state === "running" && (job.kind === "endgame" || job.kind === "game") ? html`<button class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
-      ${job.state === "running" ? html`<button class="ghost" onClick=${() => act(job, "stop")}>Stop</button>` : null}
-      ${job.state === "paused" ? html`<button class="ghost" onClick=${() => act(job, "resume")}>Resume</button>` : null}
-      ${["running", "queued"].includes(job.state) ? html`<button class="ghost" onClick=${() => act(job, "cancel")}>Cancel</button>` : html`<button class="ghost" aria-label="Remove ${job.name}" onClick=${() => remove(job)}>Remove</button>`}
+      ${job.state === "running" && (job.kind === "endgame" || job.kind === "game") ? html`<button type="button" class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
+      ${job.state === "running" ? html`<button type="button" class="ghost" onClick=${() => act(job, "stop")}>Stop</button>` : null}
+      ${job.state === "paused" ? html`<button type="button" class="ghost" onClick=${() => act(job, "resume")}>Resume</button>` : null}
+      ${["running", "queued"].includes(job.state) ? html`<button type="button" class="ghost" onClick=${() => act(job, "cancel")}>Cancel</button>` : html`<button type="button" class="ghost" aria-label="Remove ${job.name}" onClick=${() => remove(job)}>Remove</button>`}
     </span>
   </li>`)}</ul>`;
 }

@@ -71,7 +71,7 @@ export function Table({ id }) {
     <div class="acting" aria-live="polite">
       ${now.state === "thinking" && !now.error ? html`<${Wait}>${now.opponent_name} thinks<//>` : null}
       ${now.state === "your turn" ? html`<${Actions} now=${now} act=${act} busy=${busy.value} />` : null}
-      ${now.state === "over" ? html`<p class="outcome"><b class=${now.last.won >= 0 ? "good" : "bad"}>${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b></p><button class="primary large" onClick=${deal} disabled=${busy.value} autofocus>Next hand</button>` : null}
+      ${now.state === "over" ? html`<p class="outcome"><b class=${now.last.won >= 0 ? "good" : "bad"}>${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b></p><button type="button" class="primary large" onClick=${deal} disabled=${busy.value} autofocus>Next hand</button>` : null}
     </div>
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
   </section>`;
@@ -81,7 +81,7 @@ function Actions({ now, act, busy }) {
   const bets = now.holdem || now.bets || {};
   const total = useSignal("");
   const send = (event) => { event.preventDefault(); act(`r${String(total.value).trim()}`); };
-  return html`<div class="actions" role="group" aria-label="Your actions">${now.legal.map((each, k) => html`<button key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}</div>
+  return html`<div class="actions" role="group" aria-label="Your actions">${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}</div>
     ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
 }
 

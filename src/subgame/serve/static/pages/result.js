@@ -45,11 +45,11 @@ function Controls({ job, problem }) {
   };
   const running = job.state === "running";
   return html`<div class="controls">
-    ${running && job.kind === "endgame" ? html`<button onClick=${() => act("pause")}>Pause</button>` : null}
-    ${job.state === "paused" ? html`<button onClick=${() => act("resume")}>Resume</button>` : null}
-    ${running || job.state === "paused" ? html`<button onClick=${() => act("stop")}>Stop</button>` : null}
-    ${running || job.state === "queued" ? html`<button onClick=${() => act("cancel")}>Cancel</button>` : null}
-    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><button onClick=${rename}>Rename</button><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
+    ${running && job.kind === "endgame" ? html`<button type="button" onClick=${() => act("pause")}>Pause</button>` : null}
+    ${job.state === "paused" ? html`<button type="button" onClick=${() => act("resume")}>Resume</button>` : null}
+    ${running || job.state === "paused" ? html`<button type="button" onClick=${() => act("stop")}>Stop</button>` : null}
+    ${running || job.state === "queued" ? html`<button type="button" onClick=${() => act("cancel")}>Cancel</button>` : null}
+    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><button type="button" onClick=${rename}>Rename</button><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
   </div>`;
 }
 
@@ -141,11 +141,11 @@ function Explorer({ job }) {
   return html`<div class="explorer">
     <${ActionBar} decision=${decision} shades=${shades} />
     ${asking.state === "failed" ? html`<${Problem} error=${asking.error} />` : null}
-    <div class="tabs" role="group" aria-label="What the grid shows">${VIEWS.map(([key, name]) => html`<button key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
+    <div class="tabs" role="group" aria-label="What the grid shows">${VIEWS.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
       <label class="check"><input type="checkbox" checked=${tall} onChange=${(e) => go(withQuery({ bars: e.target.checked ? "full" : null }), { replace: true })} /> full bars</label></div>
     <div class="explore-body ${oldCells ? "pair" : ""}">
-      ${oldCells && view === "strategy" ? html`<div><h3>Before</h3><${Grid} cells=${oldCells} selected=${picked} onPick=${pick} label="Strategy before the refinement" /></div>` : null}
-      <div>${oldCells && view === "strategy" ? html`<h3>After ${job.result.technique}</h3>` : null}
+      ${oldCells && view === "strategy" ? html`<div><h2 class="third">Before</h2><${Grid} cells=${oldCells} selected=${picked} onPick=${pick} label="Strategy before the refinement" /></div>` : null}
+      <div>${oldCells && view === "strategy" ? html`<h2 class="third">After ${job.result.technique}</h2>` : null}
         <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`${SEATS[decision.player]} by class of hands: ${view}`} summary=${about} />
         ${view === "strategy" ? null : html`<p class="hint">${{ ev: "Chips of the pot that a hand wins on average, from the root, against the whole range.", equity: "Share of the pot without further betting, at the root.", eqr: "EV divided by the equity's share of the pot: above 100% a hand wins more than its share.", reach: "How much of a class is left in the range here." }[view]}</p>`}</div>
       <${Combos} decision=${decision} values=${values} found=${found} picked=${picked} shades=${shades} />
@@ -168,7 +168,7 @@ function ActionBar({ decision, shades }) {
 function Combos({ decision, values, found, picked, shades }) {
   const chosen = picked && found[picked] ? found[picked].hands : decision.hands.map((_, k) => k).sort((a, b) => decision.chance[b] - decision.chance[a]).slice(0, 40);
   const rows = chosen.map((k) => ({ hand: decision.hands[k], reach: decision.reach[k], probs: decision.probs[k], value: values?.[decision.player]?.[decision.hands[k]] }));
-  return html`<div class="combos"><h3>${picked && found[picked] ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}</h3>
+  return html`<div class="combos"><h2 class="third">${picked && found[picked] ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="Hands"><table><thead><tr><th>hand</th><th>strategy</th><th class="num">reach</th><th class="num">EV</th><th class="num">equity</th></tr></thead>
     <tbody>${rows.map((row) => html`<tr key=${row.hand}><td><${Cards} text=${row.hand} small /></td>
       <td class="mix-cell"><span class="mix" role="img" aria-label=${decision.actions.map((a, k) => `${a.name} ${percent(row.probs[k], 0)}`).join(", ")}>${decision.actions.map((a, k) => row.probs[k] > 0.004 ? html`<i key=${a.id} style=${{ width: `${100 * row.probs[k]}%`, background: css(shades[k]) }} title="${a.name} ${percent(row.probs[k])}"></i>` : null).reverse()}</span></td>
@@ -210,9 +210,9 @@ function Margins({ job }) {
   const better = found.after <= found.before;
   return html`<section class="box margins"><h2>Margins of ${found.technique}</h2>
     <p>A best response won <b class="num">${number(found.before)}</b> before and wins <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now. ${found.promise} ${found.kept}</p>
-    <div class="tabs" role="group" aria-label="Refined player">${SEATS.map((seat, p) => html`<button key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}</div>
+    <div class="tabs" role="group" aria-label="Refined player">${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}</div>
     <div class="explore-body"><div><${Grid} cells=${cells} label="Margins by class of the opponent's hands" /><p class="hint">The opponent's hands, by margin: how much less the opponent gets than before. Orange is more, blue is less.</p></div>
     <div class="scroll" tabindex="0" role="region" aria-label="Root infosets"><table><thead><tr><th>hand</th><th class="num">before (CBV)</th><th class="num">gift</th><th class="num">alternative</th><th class="num">now</th><th class="num">margin</th></tr></thead>
       <tbody>${mine.slice(0, shown.value).map((row) => html`<tr key=${row.infoset}><td>${row.infoset.length === 4 ? html`<${Cards} text=${row.infoset} small />` : row.infoset}</td><td class="num">${number(row.cbv, 2)}</td><td class="num">${number(row.gift, 2)}</td><td class="num">${number(row.alternative, 2)}</td><td class="num">${number(row.value, 2)}</td><td class="num ${row.margin < -1e-6 ? "bad" : ""}">${number(row.margin, 3)}</td></tr>`)}</tbody></table>
-      ${mine.length > shown.value ? html`<button class="ghost" onClick=${() => { shown.value += 200; }}>Show more of ${whole(mine.length)}</button>` : null}</div></div></section>`;
+      ${mine.length > shown.value ? html`<button type="button" class="ghost" onClick=${() => { shown.value += 200; }}>Show more of ${whole(mine.length)}</button>` : null}</div></div></section>`;
 }

@@ -83,7 +83,7 @@ export function Solve() {
     <input id=${key} value=${value[key] === " " ? "" : value[key]} inputmode=${more.mode || "numeric"} placeholder=${more.placeholder} aria-invalid=${errors.value[key] ? "true" : undefined}
       aria-describedby=${errors.value[key] ? `${key}-error` : more.hint ? `${key}-hint` : undefined} onInput=${set(key)} /><//>`;
   const solved = Object.values(jobs.value).filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot)).sort((a, b) => b.made - a.made);
-  return html`<form class="page solve" onSubmit=${start} novalidate>
+  return html`<div class="page solve"><form onSubmit=${start} novalidate>
     <h1>Solve a spot</h1>
     <p class="lead">The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.</p>
     <div class="setup">
@@ -115,9 +115,9 @@ export function Solve() {
           <${RangeEditor} id="ip" label="In position (IP)" value=${value.ip} onChange=${set("ip")} error=${errors.value.ip} />
         </div></fieldset>
     </div>
-    <section class="below"><h2>Solutions</h2><${Upload} />
+    </form><section class="below"><h2>Solutions</h2><${Upload} />
       <${JobList} rows=${solved} empty="Nothing solved yet." /></section>
-  </form>`;
+  </div>`;
 }
 
 function Upload() {

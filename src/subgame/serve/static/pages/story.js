@@ -1,6 +1,6 @@
 // Coin Toss: what safe subgame solving is, for someone who never heard of it.
 import { html, api, asked, route, withQuery, go, number, fraction, percent, Problem, Wait } from "../lib/core.js";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { Curve } from "../lib/curve.js";
 
 const data = asked(api("/story"));
@@ -43,12 +43,16 @@ export function Story() {
   const at = ORDER.indexOf(step);
   const to = (k) => withQuery({ step: k ? ORDER[k] : null });
   const all = useMemo(() => found.state === "ready" ? Object.fromEntries(found.value.steps.map((each) => [each.id, each])) : null, [found]);
-  const keys = (event) => {
-    const k = at + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0);
-    if (k !== at && ORDER[k] && !event.target.closest("input, select, textarea, canvas")) { event.preventDefault(); go(to(k), { replace: true }); }
-  };
+  useEffect(() => {
+    const keys = (event) => {
+      const k = at + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0);
+      if (k !== at && ORDER[k] && !event.altKey && !event.target.closest?.("input, select, textarea, canvas")) { event.preventDefault(); go(to(k), { replace: true }); }
+    };
+    addEventListener("keydown", keys);
+    return () => removeEventListener("keydown", keys);
+  }, [at]);
   const now = all ? all[step === "game" ? "blueprint" : step] : null;
-  return html`<section class="page story" aria-labelledby="story-title" onKeyDown=${keys}>
+  return html`<section class="page story" aria-labelledby="story-title">
     <p class="eyebrow">Safe subgame solving in seven steps</p>
     <ol class="steps" aria-label="Steps">${ORDER.map((name, k) => html`<li key=${name}><a href=${to(k)} aria-current=${name === step ? "step" : undefined}><b>${k + 1}</b> ${TITLES[name]}</a></li>`)}</ol>
     <div class="story-body">
