@@ -31,6 +31,9 @@ OPTIONS = (
     "--remote-debugging-port=0",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing from elsewhere
 )
+TRYING = (
+    "(() => { try { const v = %s; return v instanceof Node || v; } catch { return false; } })()"
+)
 WAIT = 20.0
 """Seconds that a page has for what a test waits for."""
 KEYS = {
@@ -118,9 +121,7 @@ class Browser:
         """Wait until an expression is true."""
         end = time.monotonic() + most
         while time.monotonic() < end:
-            if found := self.run(
-                f"(() => {{ try {{ const v = {condition}; return v instanceof Node || v; }} catch {{ return 0; }} }})()"
-            ):
+            if found := self.run(TRYING % condition):
                 return found
             time.sleep(0.03)
         raise AssertionError(f"never {condition}: {self.text()[:300]}")
@@ -135,7 +136,8 @@ class Browser:
 
     def click(self, text: str, kind: str = "button, a, summary, label") -> None:
         """Click what has this text."""
-        find = f"[...document.querySelectorAll({kind!r})].find(e => e.innerText.trim().startsWith({json.dumps(text)}) && !e.disabled)"
+        begins = f"e.innerText.trim().startsWith({json.dumps(text)})"
+        find = f"[...document.querySelectorAll({kind!r})].find(e => {begins} && !e.disabled)"
         self.until(f"!!{find}")
         self.run(f"{find}.click()")
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web')")
 pytest.importorskip("httpx", reason="httpx is not installed (the extra 'dev')")
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from subgame.serve.app import create_app
+from subgame.serve.run import bound
 from subgame.serve.settings import Settings
 
 HOST = "http://127.0.0.1:8017"
-RIVER = {
+RIVER: dict[str, Any] = {
     "board": "QsJh2h8d3c",
     "pot": 100,
     "stacks": [200, 200],
@@ -35,6 +38,22 @@ def serving(data: Path, **more: Any) -> Iterator[TestClient]:
     app: Any = create_app(Settings(data, **more))
     with TestClient(app, base_url=HOST, raise_server_exceptions=False) as client:
         yield client
+
+
+@contextmanager
+def listening(data: Path, **more: Any) -> Iterator[str]:
+    """The address of a server that listens on a free port."""
+    settings = Settings(data, port=0, **more)
+    socket, app = bound(settings), cast(Any, create_app(settings))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        socket.close()
 
 
 def wait(client: TestClient, id: str, *states: str, most: float = 60) -> dict[str, Any]:

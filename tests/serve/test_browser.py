@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web')")
 pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
 
-import uvicorn
 from browser import FOUND, Browser
-
-from subgame.serve.app import create_app
-from subgame.serve.run import bound
-from subgame.serve.settings import Settings
+from serving import listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -52,16 +47,9 @@ class Page(NamedTuple):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    settings = Settings(tmp_path_factory.mktemp("data"), port=0, workers=1)
-    listening = bound(settings)
-    app: Any = create_app(settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    with Browser() as browser:
-        yield Page(browser, f"http://127.0.0.1:{listening.getsockname()[1]}")
-    server.should_exit = True
-    thread.join(30)
+    data = tmp_path_factory.mktemp("data")
+    with listening(data, workers=1) as home, Browser() as browser:
+        yield Page(browser, home)
 
 
 def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
@@ -167,7 +155,7 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
     browser.until("location.pathname.startsWith('/play/')")
     for _ in range(4):
         state = browser.until(
-            "document.querySelector('.outcome') ? 'over' : document.querySelector('.actions') && 'act'"
+            "document.querySelector('.outcome') ? 'over' : document.querySelector('.actions') && 1"
         )
         if state == "over":
             break

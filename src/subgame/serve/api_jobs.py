@@ -37,7 +37,7 @@ class Stop(Model):
     """When a solve stops: as soon as one of these is reached."""
 
     target: float | None = Field(
-        None, gt=0, description="Exploitability; in % of the pot in spots."
+        default=None, gt=0, description="Exploitability; in % of the pot in spots."
     )
     iterations: int | None = Field(default=None, ge=1, le=10_000_000)
     seconds: float | None = Field(default=None, gt=0, le=86_400)

@@ -31,8 +31,8 @@ export function Tree({ tree, onGo }) {
   const box = useRef(null);
   const { placed, lines, depth } = layOut(tree.nodes, tree.nodes.find((node) => node.id === tree.path[0]));
   const byId = new Map(placed.map((node) => [node.id, node]));
-  const wide = PAD * 2 + depth * STEP + 110, high = PAD * 2 + Math.max(lines - 1, 0) * LINE + 12;
-  const x = (node) => PAD + 8 + node.depth * STEP, y = (node) => PAD + 6 + node.y * LINE;
+  const wide = PAD * 2 + depth * STEP + 110, high = PAD * 2 + Math.max(lines - 1, 0) * LINE + 22;
+  const x = (node) => PAD + 8 + node.depth * STEP, y = (node) => PAD + 12 + node.y * LINE;
   useEffect(() => {
     const here = byId.get(tree.at);
     if (here && box.current) { box.current.scrollLeft = x(here) - 200; box.current.scrollTop = y(here) - 160; }
@@ -57,7 +57,7 @@ export function Tree({ tree, onGo }) {
       ${placed.map((node) => html`<g key=${node.id} class="node ${who(node)} ${node.id === tree.at ? "here" : ""}" onClick=${() => onGo(node.id)}>
         <rect class="hit" x=${x(node) - 12} y=${y(node) - LINE / 2} width=${STEP - 14} height=${LINE} />
         ${who(node) === "chance" ? html`<path class="dot" d="M${x(node)},${y(node) - 6} l6,6 l-6,6 l-6,-6 z" />` : who(node) === "end" ? html`<circle class="dot" cx=${x(node)} cy=${y(node)} r="3" />` : html`<circle class="dot" cx=${x(node)} cy=${y(node)} r="6" />`}
-        <text x=${x(node) + 11} y=${y(node) + 4}>${short(node, byId.get(node.parent))}${node.chance > 0 && node.chance < 1 ? ` ${percent(node.chance, 0)}` : ""}${node.children && !node.shown.length ? ` +${node.children}` : ""}</text>
+        <text x=${x(node) + (node.shown.length ? 4 : 11)} y=${y(node) + (node.shown.length ? -10 : 4)}>${short(node, byId.get(node.parent))}${node.chance > 0 && node.chance < 1 ? ` ${percent(node.chance, 0)}` : ""}${node.children && !node.shown.length ? ` +${node.children}` : ""}</text>
       </g>`)}
     </svg></div>
     <p class="legend"><span><i class="one"></i>player 1</span><span><i class="two"></i>player 2</span><span><i class="chance"></i>chance</span><span><i class="end"></i>the end</span></p>`;

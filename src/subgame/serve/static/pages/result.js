@@ -172,7 +172,7 @@ function Combos({ decision, values, found, picked, shades }) {
     <div class="scroll" tabindex="0" role="region" aria-label="Hands"><table><thead><tr><th>hand</th><th>strategy</th><th class="num">reach</th><th class="num">EV</th><th class="num">equity</th></tr></thead>
     <tbody>${rows.map((row) => html`<tr key=${row.hand}><td><${Cards} text=${row.hand} small /></td>
       <td class="mix-cell"><span class="mix" role="img" aria-label=${decision.actions.map((a, k) => `${a.name} ${percent(row.probs[k], 0)}`).join(", ")}>${decision.actions.map((a, k) => row.probs[k] > 0.004 ? html`<i key=${a.id} style=${{ width: `${100 * row.probs[k]}%`, background: css(shades[k]) }} title="${a.name} ${percent(row.probs[k])}"></i>` : null).reverse()}</span></td>
-      <td class="num">${percent(row.reach, 0)}</td><td class="num">${row.value ? number(row.value[1], 1) : "–"}</td><td class="num">${row.value ? percent(row.value[2], 0) : "–"}</td></tr>`)}</tbody></table></div></div>`;
+      <td class="num">${percent(row.reach, 0)}</td><td class="num">${row.value ? number(row.value[1], 1) : "–"}</td><td class="num">${row.value ? percent(row.value[2], 0) : "–"}</td></tr>`)}</tbody></table></div>${decision.line ? html`<p class="hint">EV and equity are those at the root.</p>` : null}</div>`;
 }
 
 function RefineBox({ job }) {

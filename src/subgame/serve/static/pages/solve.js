@@ -97,10 +97,10 @@ export function Solve() {
         ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}</div></fieldset></div>
       <div class="stack"><fieldset class="box bets-box"><legend>Bet sizes</legend>
         ${streets.map((street) => html`<div class="fields two" key=${street}>${input(`${street}_b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_r`, "Raises", { mode: "text" })}</div>`)}
-        <div class="fields two">${input("cap", "Bets and raises a street, at most", { placeholder: "no limit" })}${input("allin", "All-in from … % of the stack", { placeholder: "never" })}</div>
+        <div class="fields two">${input("cap", "Most bets and raises", { placeholder: "no limit" })}${input("allin", "All-in from, % of the stack", { placeholder: "never" })}</div>
         <p class="hint">0.5x is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, a is all-in.</p></fieldset>
       <fieldset class="box run-box"><legend>Run</legend>
-        <div class="fields">${input("target", "Until exploitable by … % of the pot", { mode: "decimal" })}${input("seconds", "or after … seconds", { mode: "decimal" })}
+        <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${input("seconds", "Time, seconds", { mode: "decimal" })}
           <${Field} id="schedule" label="Method"><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}</select><//>
           <${Field} id="storage" label="Numbers"><select id="storage" value=${value.storage} onChange=${set("storage")}><option value="float32">32 bits</option><option value="int16">16 bits</option></select><//>
         </div>
