@@ -276,8 +276,9 @@ def test_scripts_in_a_game_stay_text(client: TestClient) -> None:
     client.delete(f"/api/games/{made['name']}")
 
 
-def test_our_own_pages_are_answered(client: TestClient) -> None:
+def test_our_own_pages_are_answered(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusals above are not refusals of everything."""
+    monkeypatch.setattr("subgame.serve.spots.PATIENCE", 60.0)
     own = {"origin": "http://127.0.0.1:8017", "sec-fetch-site": "same-origin"}
     assert client.post("/api/spots/quote", json=spot(), headers=own).status_code == 200
     moved = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}

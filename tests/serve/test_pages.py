@@ -172,4 +172,6 @@ def test_the_script_of_the_documentation_runs(
     script = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     with listening(tmp_path, workers=0) as home:
         exec(compile("\n".join(script), str(page), "exec"), {"HOME": home})
-    assert capsys.readouterr().out.split() == ["13", "queued"]
+    nodes, state = capsys.readouterr().out.split()
+    assert int(nodes) > 10
+    assert state == "queued"

@@ -41,6 +41,7 @@ def bound(settings: Settings) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((settings.host, settings.port))
+        made.listen(128)  # a browser that is opened at once waits instead of being refused
     except OSError as error:
         made.close()
         raise SubgameError(
