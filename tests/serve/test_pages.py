@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,6 +138,12 @@ def test_tables_beyond_the_limit_are_played_again_when_asked_for(
         for seed in range(3)
     ]
     assert [client.get(f"/api/tables/{view['id']}").json() for view in views] == views
+
+
+def test_the_server_starts_without_what_only_solves_need() -> None:
+    """The first page is there within a second, so neither NumPy nor Numba is imported for it."""
+    code = "import sys, subgame.serve.run\nassert not {'numpy', 'numba', 'scipy'} & {*sys.modules}"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 # The command ---------------------------------------------------------------------------------

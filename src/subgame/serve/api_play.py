@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
@@ -10,9 +11,12 @@ from pydantic import Field
 from subgame.serve.api_jobs import parts
 from subgame.serve.spots import Model
 from subgame.serve.store import Row
-from subgame.serve.tables import SIMPLE, Tables
+
+if TYPE_CHECKING:
+    from subgame.serve.tables import Tables
 
 play_router = APIRouter(tags=["play"])
+_opening = threading.Lock()
 
 
 class Open(Model):
@@ -30,14 +34,22 @@ class Action(Model):
 
 
 def tables(request: Request) -> Tables:
-    """The tables of the application."""
-    found: Tables = request.app.state.tables
+    """The tables of the application, made when they are asked for: agents are slow to import."""
+    from subgame.serve.tables import Tables
+
+    state = request.app.state
+    with _opening:
+        if state.tables is None:
+            state.tables = Tables(state.store)
+    found: Tables = state.tables
     return found
 
 
 @play_router.get("/agents")
 def agents() -> list[str]:
     """Agents that need nothing but their name."""
+    from subgame.serve.tables import SIMPLE
+
     return list(SIMPLE)
 
 

@@ -26,7 +26,6 @@ from subgame.serve.live import live_router
 from subgame.serve.settings import Settings
 from subgame.serve.spots import FieldError
 from subgame.serve.store import NotFoundError, Store
-from subgame.serve.tables import Tables
 
 STATIC = Path(__file__).parent / "static"
 MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
@@ -63,11 +62,12 @@ def create_app(settings: Settings) -> Guard:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = Store(settings.data)
         app.state.settings, app.state.store = settings, store
-        app.state.jobs, app.state.tables = Jobs(store, settings), Tables(store)
+        app.state.jobs, app.state.tables = Jobs(store, settings), None
         try:
             yield
         finally:
-            app.state.tables.close()
+            if app.state.tables is not None:
+                app.state.tables.close()
             app.state.jobs.close()
             store.close()
 

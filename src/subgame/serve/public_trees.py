@@ -7,8 +7,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from subgame.errors import SubgameError, did_you_mean
 
 if TYPE_CHECKING:
@@ -180,6 +178,8 @@ def strategies_at(tree: SequenceTree, strategy: Strategy, at: int) -> list[dict[
     The worth of an action is that against the opponent's strategy, if the player goes on with a
     best response (Brown & Sandholm 2017 write it as a counterfactual best-response value).
     """
+    import numpy as np
+
     from subgame.papers.coin_toss import action_values
 
     rows: list[dict[str, Any]] = []

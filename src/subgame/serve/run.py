@@ -6,6 +6,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +31,9 @@ def serve(
         say("Other machines may connect: whoever reaches this address can start jobs here.")
     if browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
-    with listening:
+    with listening, suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
+    say("The server has ended. Jobs that were running go on when it is started again.")
 
 
 def bound(settings: Settings) -> socket.socket:
