@@ -34,7 +34,7 @@ OPTIONS = (
 TRYING = (
     "(() => { try { const v = %s; return v instanceof Node || v; } catch { return false; } })()"
 )
-WAIT = 20.0
+WAIT = 60.0
 """Seconds that a page has for what a test waits for."""
 KEYS = {
     "Tab": 9,
