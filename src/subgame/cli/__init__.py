@@ -62,6 +62,7 @@ COMMANDS = {
     "slumbot": "Let an agent play against Slumbot, over its HTTP API.",
     "histories": "Convert and check hand histories: logs of matches, PHH, ACPC.",
     "play": "Play a game against an agent.",
+    "serve": "Open the workbench in a browser.",
     "reproduce": "Reproduce an experiment of a paper and compare the figures.",
     "demo": "Show what subgame does, in about a minute.",
     "bench": "Measure the speed of this package and compare it with others.",

@@ -66,17 +66,38 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     )
 
 
+def action_values(
+    tree: sg.PublicTree, strategy: sg.Strategy, player: int = 0
+) -> dict[str, dict[str, float]]:
+    """The value of each action of a player against the opponent's strategy, by infoset.
+
+    The player goes on with a best response. A value is conditional on reaching the infoset; it is 0
+    where the opponent and chance never lead there.
+
+    >>> tree = sg.compile(sg.games.load("coin-toss"))
+    >>> action_values(tree, sg.blueprint(tree, "paper"))["Heads"]
+    {'Sell': 0.5, 'Play': 0.0}
+    """
+    run, side = engine(tree), tree.players[player]
+    plan = run.plan(1 - player, strategy.probs[1 - player])
+    values = run.respond(player, plan).sequences
+    assert values is not None
+    reached = sg.best_response(tree, strategy, player).values
+    return {
+        name: {
+            action: float(values[q]) / reached[name].reach if reached[name].reach > 0 else 0.0
+            for action, q in zip(side.actions[i], side.sequences(i).tolist(), strict=True)
+        }
+        for i, name in enumerate(side.names)
+    }
+
+
 def _plays(tree: sg.PublicTree, strategy: sg.Strategy) -> dict[str, float]:
     """The value of each action of P1 against P2's strategy: ``"Heads Play"`` and so on."""
-    run, side = engine(tree), tree.players[0]
-    plan = run.plan(1, strategy.probs[1])
-    values = run.respond(0, plan).sequences
-    assert values is not None
-    reach = sg.best_response(tree, strategy, 0).values
     return {
-        f"{name} {action}": float(values[q]) / reach[name].reach
-        for i, name in enumerate(side.names)
-        for action, q in zip(side.actions[i], side.sequences(i).tolist(), strict=True)
+        f"{name} {action}": value
+        for name, row in action_values(tree, strategy).items()
+        for action, value in row.items()
     }
 
 

@@ -1,0 +1,76 @@
+"""``subgame serve``: the workbench in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from subgame.cli.common import check_least, option, stdout
+from subgame.errors import SubgameError
+
+MISSING = (
+    "subgame serve needs FastAPI and Uvicorn, which are not installed. Install them with "
+    "pip install 'subgame[web]'."
+)
+
+
+def serve_command(
+    port: Annotated[int, option("N", "The port to listen on; 0 takes a free one.", True)] = 8017,
+    host: Annotated[
+        str,
+        option("ADDRESS", "The address to listen on. Others than this machine may then connect."),
+    ] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        option("NAME", "A name under which browsers may ask for the server. Repeat for several."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        option("DIR", "Where jobs and results are kept.", "the user's folder for data"),
+    ] = None,
+    workers: Annotated[int | None, option("N", "Jobs at the same time.", "half the cores")] = None,
+    memory_limit: Annotated[str, option("BYTES", "What one job may use.", True)] = "8GiB",
+    seconds: Annotated[float | None, option("S", "How long one job may run.", "6 hours")] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
+    ] = False,
+) -> None:
+    """Open the workbench in a browser.
+
+    The page Games explains safe subgame solving by an example and shows any game's public tree.
+    Solve sets up, solves and refines spots of hold'em. Play is a table against an agent. Only this
+    machine can connect unless --host is given. Ctrl-C ends the server; jobs that run go on when it
+    is started again.
+
+    [bold]Examples[/]
+
+    subgame serve
+
+    subgame serve --port 9000 --data ~/spots --no-browser
+    """
+    from subgame.memory import parse_bytes
+
+    check_least("workers", workers)
+    parse_bytes(memory_limit)
+    if not 0 <= port < 2**16:
+        raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
+    try:
+        import uvicorn
+
+        from subgame.serve.run import serve
+    except ModuleNotFoundError:
+        raise SubgameError(MISSING) from None
+    from subgame.serve.settings import Settings, default_data
+
+    settings = Settings(
+        data=(data or default_data()).expanduser().absolute(),
+        host=host,
+        port=port,
+        allowed=tuple(allow_host or ()),
+        memory_limit=memory_limit,
+        seconds=Settings.seconds if seconds is None else seconds,
+        workers=Settings.workers if workers is None else workers,
+    )
+    serve(settings, uvicorn, stdout().print, browser=not no_browser)

@@ -1,0 +1,323 @@
+"""The API of jobs: spots, solutions, refinements."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import FileResponse
+from pydantic import Field
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.serve.jobs import Jobs
+from subgame.serve.settings import Settings
+from subgame.serve.spots import (
+    RANGE,
+    SCHEDULES,
+    FieldError,
+    Model,
+    Spot,
+    decision_view,
+    quote,
+    range_view,
+)
+from subgame.serve.store import NotFoundError, Row, Store, checked_name
+from subgame.serve.worker import RESULT, STRATEGY, read_strategy
+
+jobs_router = APIRouter(tags=["jobs"])
+KEPT = 4
+"""Solutions whose trees are kept in memory."""
+
+
+class Stop(Model):
+    """When a solve stops: as soon as one of these is reached."""
+
+    target: float | None = Field(
+        default=None, gt=0, description="Exploitability; in % of the pot in spots."
+    )
+    iterations: int | None = Field(default=None, ge=1, le=10_000_000)
+    seconds: float | None = Field(default=None, gt=0, le=86_400)
+
+    def limits(self, target: float) -> dict[str, Any]:
+        """The limits that are given; `target` if there is none."""
+        given = self.model_dump(exclude_none=True)
+        return given or {"target": target}
+
+
+class SolveSpot(Model):
+    """A spot, and how it is solved."""
+
+    spot: Spot
+    stop: Stop = Stop()
+    schedule: str = "hs-dcfr"
+    storage: Literal["float32", "int16"] = "float32"
+    name: str = Field(default="", max_length=80)
+
+
+class Refine(Model):
+    """A finished job, and the technique by which it is refined."""
+
+    of: str
+    technique: str
+    at: str = Field(default="", max_length=200)
+    iterations: int | None = Field(default=None, ge=1, le=10_000_000)
+    seconds: float | None = Field(default=None, gt=0, le=86_400)
+    schedule: str | None = Field(default=None, max_length=20)
+    name: str = Field(default="", max_length=80)
+
+
+class Quote(Model):
+    """A spot whose size is asked for."""
+
+    spot: Spot
+    schedule: str = "hs-dcfr"
+
+
+class Text(Model):
+    """The text of a range."""
+
+    text: str = Field(max_length=RANGE)
+
+
+class SavedRange(Text):
+    """A range to keep under a name."""
+
+    name: str = Field(max_length=80)
+
+
+class Name(Model):
+    """A new name."""
+
+    name: str = Field(max_length=80)
+
+
+def parts(request: Request) -> tuple[Store, Jobs, Settings]:
+    """What the application keeps."""
+    state = request.app.state
+    return state.store, state.jobs, state.settings
+
+
+def light(row: Row) -> Row:
+    """A job as lists show it."""
+    return {key: value for key, value in row.items() if key not in ("task", "curve")}
+
+
+# Spots and ranges ----------------------------------------------------------------------------
+@jobs_router.post("/spots/quote")
+def quote_spot(body: Quote, request: Request) -> dict[str, Any]:
+    """The nodes of a spot's tree and the memory that solving it needs."""
+    _check_schedule(body.schedule)
+    return quote(body.spot, body.schedule, parts(request)[2].memory_limit)
+
+
+@jobs_router.post("/ranges/parse")
+def parse_range(body: Text) -> dict[str, Any]:
+    """A range by class of hands."""
+    try:
+        return range_view(body.text)
+    except SubgameError as error:
+        raise FieldError({"text": error.sentence}) from None
+
+
+@jobs_router.get("/ranges")
+def ranges(request: Request) -> list[Row]:
+    """The ranges that were kept."""
+    return parts(request)[0].rows("ranges")
+
+
+@jobs_router.post("/ranges", status_code=201)
+def keep_range(body: SavedRange, request: Request) -> Row:
+    """Keep a range under a name."""
+    store = parts(request)[0]
+    if store.count("ranges") >= 200:
+        raise SubgameError("200 ranges are kept already; remove some.")
+    return store.add("ranges", {"name": checked_name(body.name), "text": parse_range(body)["text"]})
+
+
+@jobs_router.delete("/ranges/{id}", status_code=204)
+def forget_range(id: str, request: Request) -> None:
+    """Forget a range."""
+    parts(request)[0].remove("ranges", id)
+
+
+# Jobs ----------------------------------------------------------------------------------------
+@jobs_router.get("/jobs")
+def jobs(request: Request) -> list[Row]:
+    """The newest jobs."""
+    return [light(row) for row in parts(request)[0].rows("jobs")]
+
+
+@jobs_router.post("/spots/solve", status_code=201)
+def solve_spot(body: SolveSpot, request: Request) -> Row:
+    """Put the solve of a spot into the queue."""
+    _check_schedule(body.schedule)
+    game = body.spot.game()
+    task = {
+        "kind": "endgame",
+        "spot": body.spot.model_dump(),
+        "schedule": body.schedule,
+        "storage": body.storage,
+        **body.stop.limits(0.5),
+    }
+    name = checked_name(body.name) if body.name.strip() else game.deck.name(game.board)
+    return parts(request)[1].submit(task, name)
+
+
+@jobs_router.post("/refine", status_code=201)
+def refine(body: Refine, request: Request) -> Row:
+    """Put a refinement of a finished job into the queue."""
+    from subgame.refine.gadgets import TECHNIQUES
+    from subgame.solve.schedule import parse
+
+    store, queue, _ = parts(request)
+    if body.technique not in TECHNIQUES:
+        raise did_you_mean("technique", body.technique[:40], TECHNIQUES)
+    if body.schedule is not None and body.schedule != "lp":
+        parse(body.schedule)
+    row = _finished(store, body.of)
+    limits = {"iterations": body.iterations, "seconds": body.seconds}
+    task = {
+        "kind": "refine",
+        "of": row["id"],
+        "technique": body.technique,
+        "at": body.at.strip(),
+        "schedule": body.schedule,
+        **{key: value for key, value in limits.items() if value is not None},
+    }
+    name = checked_name(body.name) if body.name.strip() else f"{row['name']}: {body.technique}"[:80]
+    return queue.submit(task, name)
+
+
+@jobs_router.post("/solutions", status_code=201)
+async def upload(request: Request, name: str = "Uploaded solution") -> Row:
+    """Read a solution that ``subgame endgame --out`` or this page saved."""
+    store, queue, _ = parts(request)
+    queue.check_room()
+    path = store.incoming()
+    try:
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                file.write(chunk)
+        _check_solution(path)
+
+        def prepare(row: Row) -> None:
+            path.rename(store.folder(row["id"]) / "upload")
+
+        return queue.submit({"kind": "load"}, checked_name(name), prepare)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _check_solution(path: Path) -> None:
+    """Refuse a file that is no solution before a worker reads it."""
+    from subgame.tree.files import read_tensors
+
+    try:
+        said = read_tensors(path)[0]
+    except SubgameError:
+        raise SubgameError("The file is not a safetensors file, or it was cut short.") from None
+    if "board" not in said:
+        raise SubgameError("The file has no spot of hold'em; save one with endgame --out.")
+
+
+@jobs_router.get("/jobs/{id}")
+def job(id: str, request: Request) -> Row:
+    """A job, with its curve and its result."""
+    return parts(request)[0].get("jobs", id)
+
+
+@jobs_router.post("/jobs/{id}/{verb}")
+def act(id: str, verb: Literal["pause", "resume", "stop", "cancel"], request: Request) -> Row:
+    """Change a job's course."""
+    return light(parts(request)[1].act(id, verb))
+
+
+@jobs_router.patch("/jobs/{id}")
+def rename(id: str, body: Name, request: Request) -> Row:
+    """Give a job another name."""
+    return light(parts(request)[1].rename(id, checked_name(body.name)))
+
+
+@jobs_router.delete("/jobs/{id}", status_code=204)
+def remove(id: str, request: Request) -> None:
+    """Forget a job and its files."""
+    parts(request)[1].remove(id)
+
+
+@jobs_router.get("/jobs/{id}/file")
+def download(id: str, request: Request) -> FileResponse:
+    """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read."""
+    store = parts(request)[0]
+    _finished(store, id)
+    return FileResponse(
+        store.folder(id) / STRATEGY,
+        media_type="application/octet-stream",
+        filename=f"subgame-{id}.safetensors",
+    )
+
+
+@jobs_router.get("/jobs/{id}/values")
+def values(id: str, request: Request) -> Any:
+    """Weight, EV and equity of each hand at the root, for both players."""
+    return _read(parts(request)[0], id, "values.json")
+
+
+@jobs_router.get("/jobs/{id}/rows")
+def rows(id: str, request: Request) -> Any:
+    """The root infosets of a refinement: alternative payoffs, gifts and margins."""
+    return _read(parts(request)[0], id, RESULT).get("rows", [])
+
+
+@jobs_router.get("/jobs/{id}/decision")
+def decision(id: str, request: Request, line: str = "") -> dict[str, Any]:
+    """The strategy of each hand at a decision; `line` is the actions that lead there."""
+    store, _, settings = parts(request)
+    row = _finished(store, id)
+    return decision_view(_solution(store, row, settings.memory_limit), line)
+
+
+# Solutions -----------------------------------------------------------------------------------
+_solutions: OrderedDict[tuple[str, int], Any] = OrderedDict()
+_reading = threading.Lock()
+
+
+def _solution(store: Store, row: Row, memory_limit: str) -> Any:
+    """The strategy of a job; the last ones that were looked at stay in memory."""
+    path = store.folder(row["id"]) / STRATEGY
+    key = (str(path), path.stat().st_mtime_ns)
+    with _reading:
+        if key not in _solutions:
+            found, of = read_strategy(store.data, row["id"], {"memory_limit": memory_limit})
+            if of["kind"] == "game":
+                raise SubgameError(
+                    "This solution is of a small game; look at it on the page Games."
+                )
+            _solutions[key] = found
+        _solutions.move_to_end(key)
+        while len(_solutions) > KEPT:
+            _solutions.popitem(last=False)
+        return _solutions[key]
+
+
+def _finished(store: Store, id: str) -> Row:
+    """A job that has a solution."""
+    row = store.get("jobs", id)
+    if not (store.folder(row["id"]) / STRATEGY).exists():
+        raise SubgameError(f"The job is {row['state']} and has no solution yet.")
+    return row
+
+
+def _read(store: Store, id: str, name: str) -> Any:
+    path = store.folder(store.get("jobs", id)["id"]) / name
+    if not path.exists():
+        raise NotFoundError("The job has no such result.")
+    return json.loads(path.read_text())
+
+
+def _check_schedule(schedule: str) -> None:
+    if schedule not in SCHEDULES:
+        raise FieldError({"schedule": f"The schedules are {', '.join(SCHEDULES)}."})

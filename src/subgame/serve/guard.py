@@ -1,0 +1,172 @@
+"""What a request must satisfy before it is looked at.
+
+A page of another site can make a browser send requests to this server. So a request must ask for a
+name that the server has (a foreign name that resolves to 127.0.0.1 is DNS rebinding), and if a
+browser says which page sent it, that must be one of ours. This holds for websockets too. Bodies
+have a largest size and one of two types; a compressed body is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from subgame.errors import human_bytes
+from subgame.serve.settings import Settings
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BODY = 2**20
+"""Bytes of the largest JSON body."""
+UPLOADS = ("/api/solutions",)
+"""Paths that take a file of up to `Settings.upload` bytes."""
+LONGEST = 8_000
+"""Characters of the longest path and query."""
+JSON, BYTES = "application/json", "application/octet-stream"
+REFUSED = 4403
+"""The code with which a refused websocket is closed."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+class _TooLargeError(Exception):
+    """More bytes came than the request announced, and than are allowed."""
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without the port.
+
+    >>> host_name("localhost:8017"), host_name("[::1]:8017"), host_name("evil.example")
+    ('localhost', '::1', 'evil.example')
+    """
+    try:
+        return (urlsplit(f"//{host}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+class Guard:
+    """The ASGI application around the application: it refuses, or adds headers to the answer."""
+
+    def __init__(self, app: App, settings: Settings, policy: str) -> None:
+        self.app, self.settings = app, settings
+        self.headers = HEADERS | {"content-security-policy": policy}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        refused = self._refused(scope, headers)
+        if scope["type"] == "websocket":
+            if refused:
+                await receive()
+                await send({"type": "websocket.close", "code": REFUSED, "reason": refused[1][:120]})
+            else:
+                await self.app(scope, receive, send)
+            return
+        if refused:
+            await self._answer(send, *refused)
+            return
+        await self._limited(scope, receive, send)
+
+    def _refused(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        """The status and the sentence with which a request is refused; None if it is not."""
+        host = headers.get("host", "")
+        if sum(name == b"host" for name, _ in scope["headers"]) != 1 or (
+            host_name(host) not in self.settings.hosts
+        ):
+            return 421, (
+                "This server does not answer to that name; start it with --allow-host NAME to add "
+                "one."
+            )
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return 403, "Requests from pages of other sites are refused."
+        moved = headers.get("sec-fetch-mode") == "navigate" and scope.get("method") == "GET"
+        if site not in ("none", "same-origin") and not (moved and not _api(scope)):
+            return 403, "Requests from pages of other sites are refused."
+        if len(scope["path"]) + len(scope.get("query_string", b"")) > LONGEST:
+            return 414, f"An address has at most {LONGEST:,} characters."
+        if scope["type"] == "http" and scope["method"] in ("POST", "PUT", "PATCH"):
+            return self._body(scope, headers)
+        return None
+
+    def _body(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        upload = scope["path"] in UPLOADS
+        kind, wanted = headers.get("content-type", "").split(";")[0].strip().lower(), JSON
+        if upload:
+            wanted = BYTES
+        if kind != wanted:
+            return 415, f"The body must be of type {wanted}."
+        if headers.get("content-encoding", "identity") != "identity":
+            return 415, "Compressed bodies are refused."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 15:
+            return 400, "The header Content-Length must be a number."
+        most = self._most(scope)
+        if int(length) > most:
+            return 413, f"The body has more than {human_bytes(most)}."
+        return None
+
+    def _most(self, scope: Scope) -> int:
+        return self.settings.upload if scope["path"] in UPLOADS else BODY
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; no more of its body is read than is allowed."""
+        most, seen, started = self._most(scope), 0, False
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > most:
+                raise _TooLargeError  # the application may answer it, which is not sent
+            return message
+
+        async def with_headers(message: Message) -> None:
+            nonlocal started
+            if seen > most and not started:
+                return
+            if message["type"] == "http.response.start":
+                started = True
+                given = {name for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *(
+                        (name.encode(), value.encode())
+                        for name, value in self.headers.items()
+                        if name.encode() not in given
+                    ),
+                ]
+            await send(message)
+
+        with suppress(_TooLargeError):
+            await self.app(scope, counted, with_headers)
+        if seen > most and not started:
+            await self._answer(send, 413, f"The body has more than {human_bytes(most)}.")
+
+    async def _answer(self, send: Send, status: int, sentence: str) -> None:
+        body = json.dumps({"message": sentence, "fields": {}}).encode()
+        headers = self.headers | {"content-type": JSON, "content-length": str(len(body))}
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": raw})
+        await send({"type": "http.response.body", "body": body})
+
+
+def _api(scope: Scope) -> bool:
+    return str(scope["path"]).startswith("/api")

@@ -1,0 +1,53 @@
+"""Starting the server."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from subgame.errors import SubgameError
+from subgame.serve.app import create_app
+from subgame.serve.settings import EVERYWHERE, LOOPBACK, Settings
+
+
+def serve(
+    settings: Settings, uvicorn: Any, say: Callable[[str], None], *, browser: bool = True
+) -> None:
+    """Listen until Ctrl-C."""
+    listening = bound(settings)
+    port = listening.getsockname()[1]
+    shown = LOOPBACK[1] if settings.host in (*LOOPBACK, *EVERYWHERE) else settings.host
+    address = f"http://{shown}:{port}/"
+    app = create_app(replace(settings, port=port))
+    config = uvicorn.Config(app, log_level="warning", lifespan="on", ws="auto", server_header=False)
+    server = uvicorn.Server(config)
+    say(f"subgame is at {address} and keeps its files in {settings.data}. Ctrl-C ends it.")
+    if settings.host not in LOOPBACK:
+        say("Other machines may connect: whoever reaches this address can start jobs here.")
+    if browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    with listening, suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    say("The server has ended. Jobs that were running go on when it is started again.")
+
+
+def bound(settings: Settings) -> socket.socket:
+    """A socket on the address and port; an error if they cannot be had."""
+    kind = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    made = socket.socket(kind)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((settings.host, settings.port))
+        made.listen(128)  # a browser that is opened at once waits instead of being refused
+    except OSError as error:
+        made.close()
+        raise SubgameError(
+            f"The server cannot listen on {settings.host}, port {settings.port} "
+            f"({error.strerror or error}). Choose another --port or --host."
+        ) from None
+    return made

@@ -1,0 +1,54 @@
+// The shell: navigation, theme, and the page that the address names.
+import { render } from "preact";
+import { signal, effect } from "@preact/signals";
+import { html, route, active, connected, listen } from "./lib/core.js";
+import { Games } from "./pages/games.js";
+import { Solve } from "./pages/solve.js";
+import { Result } from "./pages/result.js";
+import { Play, Table } from "./pages/play.js";
+import { Jobs } from "./pages/jobs.js";
+
+const stored = (() => { try { return localStorage.getItem("theme"); } catch { return null; } })();
+const theme = signal(stored || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+  dispatchEvent(new Event("themechange"));
+});
+const flip = () => {
+  theme.value = theme.value === "dark" ? "light" : "dark";
+  try { localStorage.setItem("theme", theme.value); } catch { /* not kept */ }
+};
+
+const PAGES = [["games", "Games"], ["solve", "Solve"], ["play", "Play"]];
+
+function Page({ section, rest }) {
+  const id = decodeURIComponent(rest[0] || "");
+  if (section === "solve") return id ? html`<${Result} key=${id} id=${id} />` : html`<${Solve} />`;
+  if (section === "play") return id ? html`<${Table} key=${id} id=${id} />` : html`<${Play} />`;
+  if (section === "jobs") return html`<${Jobs} />`;
+  return html`<${Games} game=${id} />`;
+}
+
+function App() {
+  const [section = "games", ...rest] = route.value.path.split("/").filter(Boolean);
+  document.title = `${(PAGES.find(([key]) => key === section) || ["", "Jobs"])[1]} · subgame`;
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      <a class="mark" href="/games" aria-label="subgame, start"><img src="/static/icon.svg" alt="" width="24" height="24" /><span>subgame</span></a>
+      <nav aria-label="Pages">${PAGES.map(([key, name]) => html`<a key=${key} href="/${key}" aria-current=${section === key ? "page" : undefined}>${name}</a>`)}</nav>
+      <div class="tools">
+        <a class="jobs-link" href="/jobs" aria-current=${section === "jobs" ? "page" : undefined}>Jobs${active.value ? html` <span class="count">${active.value}</span>` : null}</a>
+        <button class="ghost theme" type="button" onClick=${flip} aria-label=${`Switch to ${theme.value === "dark" ? "light" : "dark"} colours`}>${theme.value === "dark" ? "☀" : "☾"}</button>
+      </div>
+    </header>
+    ${connected.value === false && started.value ? html`<p class="offline" role="status">The server does not answer. Trying again.</p>` : null}
+    <main id="main" tabindex="-1"><${Page} section=${section} rest=${rest} /></main>
+    <footer>Everything is computed on this machine. <a href="/openapi.json">API</a></footer>`;
+}
+
+const started = signal(false);
+setTimeout(() => { started.value = true; }, 2500);
+document.getElementById("app").textContent = "";
+render(html`<${App} />`, document.getElementById("app"));
+listen();

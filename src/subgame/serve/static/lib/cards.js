@@ -1,0 +1,64 @@
+// Cards: drawn, picked, and the thirteen by thirteen classes of hands.
+import { html } from "./core.js";
+import { useRef } from "preact/hooks";
+
+export const RANKS = "AKQJT98765432";
+export const SUITS = "shdc";
+export const SIGN = { s: "♠", h: "♥", d: "♦", c: "♣" };
+const NAME = { s: "spades", h: "hearts", d: "diamonds", c: "clubs" };
+const LONG = { A: "ace", K: "king", Q: "queen", J: "jack", T: "ten" };
+export const spoken = (card) => `${LONG[card[0]] || card[0]} of ${NAME[card[1]]}`;
+
+export const cards = (text) => (text || "").match(/[AKQJT2-9][shdc]/g) || [];
+
+export const Card = ({ card, small }) => card
+  ? html`<span class="card ${card[1]} ${small ? "small" : ""}" role="img" aria-label=${spoken(card)}><b>${card[0]}</b><i>${SIGN[card[1]]}</i></span>`
+  : html`<span class="card back ${small ? "small" : ""}" role="img" aria-label="a hidden card"></span>`;
+
+export const Cards = ({ text, small }) => html`<span class="cards">${cards(text).map((card) => html`<${Card} key=${card} card=${card} small=${small} />`)}</span>`;
+
+// The class of a hand such as AhKd: AKo.
+export function classOf(hand) {
+  const [a, b] = [hand.slice(0, 2), hand.slice(2, 4)];
+  const [high, low] = RANKS.indexOf(a[0]) <= RANKS.indexOf(b[0]) ? [a, b] : [b, a];
+  return high[0] + low[0] + (a[0] === b[0] ? "" : a[1] === b[1] ? "s" : "o");
+}
+
+// The class in a row and a column: suited above the diagonal, offsuit below it.
+export function classAt(row, column) {
+  const [high, low] = row <= column ? [RANKS[row], RANKS[column]] : [RANKS[column], RANKS[row]];
+  return high + low + (row === column ? "" : row < column ? "s" : "o");
+}
+
+export function placeOf(name) {
+  const [a, b] = [RANKS.indexOf(name[0]), RANKS.indexOf(name[1])];
+  return name[2] === "o" ? [b, a] : [a, b];
+}
+
+// A board of three to five cards: one button per card of the deck.
+export function BoardPicker({ value, onChange, error }) {
+  const picked = cards(value);
+  const box = useRef(null);
+  const toggle = (card) => {
+    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked, card].slice(0, 5);
+    onChange(next.join(" "));
+  };
+  const move = (event) => {
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    if (!steps) return;
+    event.preventDefault();
+    const at = Number(event.target.dataset.at);
+    const row = (Math.floor(at / 13) + steps[0] + 4) % 4;
+    const column = ((at % 13) + steps[1] + 13) % 13;
+    box.current.querySelector(`[data-at='${row * 13 + column}']`).focus();
+  };
+  return html`<div class="picker ${error ? "wrong" : ""}" ref=${box} role="group" aria-label="Board cards" onKeyDown=${move}>
+    ${[...SUITS].map((suit, row) => html`<div class="suit">${[...RANKS].map((rank, column) => {
+      const card = rank + suit;
+      const at = row * 13 + column;
+      const on = picked.includes(card);
+      return html`<button type="button" key=${card} data-at=${at} tabindex=${at === 0 ? 0 : -1} class="pick ${suit} ${on ? "on" : ""}"
+        aria-pressed=${on} aria-label=${`${rank}${SIGN[suit]}, ${spoken(card)}`} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${rank}${SIGN[suit]}</button>`;
+    })}</div>`)}
+  </div>`;
+}

@@ -1,0 +1,128 @@
+// The thirteen by thirteen grid, on a canvas. `drawGrid` needs nothing of this application.
+import { html } from "./core.js";
+import { RANKS, classAt, placeOf } from "./cards.js";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export const COLOURS = { fold: [63, 127, 191], check: [87, 171, 107], call: [87, 171, 107], "all-in": [123, 63, 152] };
+const BETS = [[244, 184, 112], [205, 58, 50]];
+const LOW = [62, 103, 168], MIDDLE = [240, 232, 208], HIGH = [201, 90, 40];
+
+const blend = (a, b, t) => a.map((x, k) => Math.round(x + (b[k] - x) * t));
+export const css = (c) => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;
+const light = (c) => 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] > 135;
+
+// A colour for each action: bets from orange (small) to red (large).
+export function colours(actions) {
+  const bets = actions.filter((action) => action.kind === "bet" || action.kind === "raise");
+  return actions.map((action) => {
+    if (COLOURS[action.kind]) return COLOURS[action.kind];
+    const at = bets.indexOf(action);
+    return blend(...BETS, bets.length > 1 ? at / (bets.length - 1) : 0.5);
+  });
+}
+
+// A colour on a scale of values: blue is low, orange is high.
+export function ramp(share) {
+  const t = Math.min(1, Math.max(0, share));
+  return t < 0.5 ? blend(LOW, MIDDLE, 2 * t) : blend(MIDDLE, HIGH, 2 * t - 1);
+}
+
+// cells: class -> {parts: [[colour, share]], height: 0..1, text}. Everything else is left empty.
+export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {}) {
+  const size = canvas?.clientWidth, scale = devicePixelRatio || 1;
+  if (!size) return;
+  if (canvas.width !== Math.round(size * scale)) canvas.width = canvas.height = Math.round(size * scale);
+  const pen = canvas.getContext("2d"), each = size / 13, gap = size > 360 ? 1 : 0.5;
+  const dark = theme === "dark";
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, size, size);
+  pen.textBaseline = "top";
+  const type = Math.max(7, Math.min(13, each * 0.29));
+  for (let row = 0; row < 13; row += 1) {
+    for (let column = 0; column < 13; column += 1) {
+      const name = classAt(row, column), cell = cells[name];
+      const x = column * each, y = row * each, wide = each - gap, high = each - gap;
+      pen.fillStyle = dark ? "#23272b" : row === column ? "#e6e3da" : "#eeece5";
+      pen.fillRect(x, y, wide, high);
+      let under = dark ? [35, 39, 43] : [238, 236, 229];
+      if (cell && cell.height > 0) {
+        const tall = Math.max(2, high * cell.height);
+        let at = x;
+        for (const [colour, share] of cell.parts) {
+          pen.fillStyle = css(colour);
+          pen.fillRect(at, y + high - tall, wide * share, tall);
+          at += wide * share;
+        }
+        if (cell.height > 0.75 && cell.parts.length) {
+          let sum = 0;
+          under = (cell.parts.find(([, share]) => (sum += share) > 0.2) || cell.parts[0])[0];
+        }
+      }
+      pen.fillStyle = light(under) ? "#16181a" : "#ffffff";
+      pen.globalAlpha = cell && cell.height > 0 ? 1 : 0.55;
+      pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
+      pen.fillText(name, x + each * 0.09, y + each * 0.09);
+      if (cell?.text && each > 30) {
+        pen.font = `${type * 0.92}px Inter, ui-sans-serif, system-ui, sans-serif`;
+        pen.fillText(cell.text, x + each * 0.09, y + each * 0.58);
+      }
+      pen.globalAlpha = 1;
+    }
+  }
+  if (selected) {
+    const [row, column] = placeOf(selected);
+    pen.strokeStyle = dark ? "#ffffff" : "#111111";
+    pen.lineWidth = 2;
+    pen.strokeRect(column * each + 1, row * each + 1, each - gap - 2, each - gap - 2);
+  }
+}
+
+const theme = () => document.documentElement.dataset.theme;
+
+// A grid that is moved over by keys and pointer. onPick(name, kind) with kind "point", "paint", "press".
+export function Grid({ cells, selected, onPick, label, summary }) {
+  const canvas = useRef(null);
+  const [focus, setFocus] = useState(null);
+  const shown = selected || focus;
+  useEffect(() => {
+    const draw = () => drawGrid(canvas.current, cells, { selected: shown, theme: theme() });
+    draw();
+    const watch = new ResizeObserver(draw);
+    watch.observe(canvas.current);
+    addEventListener("themechange", draw);
+    return () => { watch.disconnect(); removeEventListener("themechange", draw); };
+  }, [cells, shown]);
+  const at = (event) => {
+    const box = canvas.current.getBoundingClientRect();
+    const place = (v, from, size) => Math.min(12, Math.max(0, Math.floor(((v - from) / size) * 13)));
+    return classAt(place(event.clientY, box.top, box.height), place(event.clientX, box.left, box.width));
+  };
+  const keys = (event) => {
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+    const now = shown || "AA";
+    if (steps) {
+      const [row, column] = placeOf(now);
+      const next = shown ? classAt((row + steps[0] + 13) % 13, (column + steps[1] + 13) % 13) : now;
+      setFocus(next);
+      onPick?.(next, "point");
+    } else if (event.key === " " || event.key === "Enter") {
+      onPick?.(now, "press");
+    } else return;
+    event.preventDefault();
+  };
+  const last = useRef(null);
+  const paint = (event, begin) => {
+    if (!begin && event.buttons !== 1) return;
+    const name = at(event);
+    if (!begin && name === last.current) return;
+    last.current = name;
+    if (begin) canvas.current.setPointerCapture?.(event.pointerId);
+    onPick?.(name, begin ? "press" : "paint");
+  };
+  return html`<div class="grid-box">
+    <canvas ref=${canvas} class="grid" role="application" tabindex="0" aria-label=${`${label}. Arrow keys move, space chooses.`}
+      onKeyDown=${keys} onPointerDown=${(event) => paint(event, true)} onPointerMove=${(event) => paint(event, false)}></canvas>
+    <p class="visually-hidden" aria-live="polite">${summary ? summary(shown) : shown}</p>
+  </div>`;
+}
+export { RANKS };

@@ -1,0 +1,105 @@
+// Play: a table against an agent.
+import { html, api, asked, go, route, withQuery, jobs, number, percent, whole, Field, Problem, Wait } from "../lib/core.js";
+import { useEffect, useMemo } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { Card, Cards, cards } from "../lib/cards.js";
+
+const ABOUT = { uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
+
+export function Play() {
+  const query = route.value.query;
+  const list = useMemo(() => asked(api("/games")), []).value.value || [];
+  const agents = useMemo(() => asked(api("/agents")), []).value.value || ["uniform"];
+  const tables = useMemo(() => asked(api("/tables")), []).value.value || [];
+  const error = useSignal(null), busy = useSignal(false);
+  const game = query.get("game") || "leduc", opponent = query.get("opponent") || "uniform";
+  const solved = Object.values(jobs.value).filter((job) => job.result && (job.state === "done" || job.state === "paused"));
+  const spots = solved.filter((job) => job.result.spot);
+  const fits = solved.filter((job) => game.startsWith("job:") ? job.result.spot && (`job:${job.id}` === game || job.of === game.slice(4)) : job.result.game === game || job.task?.game === game);
+  const open = async (event) => {
+    event.preventDefault();
+    busy.value = true;
+    try { go(`/play/${(await api("/tables", { game, opponent })).id}`); } catch (failed) { error.value = failed; } finally { busy.value = false; }
+  };
+  const set = (key) => (event) => go(withQuery({ [key]: event.target.value }), { replace: true });
+  const solvable = list.filter((each) => !each.holdem);
+  return html`<section class="page narrow"><h1>Play</h1>
+    <p class="lead">Sit down against an agent, or against a strategy that you solved. You change seats after every hand.</p>
+    <form class="box" onSubmit=${open} novalidate>
+      <${Field} id="game" label="Game"><select id="game" value=${game} onChange=${set("game")}>
+        <optgroup label="Hold'em">${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}</optgroup>
+        ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
+        <optgroup label="Other games">${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}</optgroup></select><//>
+      <${Field} id="opponent" label="Opponent"><select id="opponent" value=${opponent} onChange=${set("opponent")}>
+        ${fits.length ? html`<optgroup label="Solutions">${fits.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
+        <optgroup label="Agents">${agents.map((name) => html`<option key=${name} value=${name}>${name}: ${ABOUT[name] || ""}</option>`)}</optgroup></select><//>
+      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value}>Sit down</button></form>
+    ${tables.length ? html`<h2>Your tables</h2><ul class="job-list">${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}</ul>` : null}
+  </section>`;
+}
+
+export function Table({ id }) {
+  const view = useSignal(null), error = useSignal(null), busy = useSignal(false);
+  const take = (promise) => promise.then((found) => { view.value = found; error.value = null; }, (failed) => { error.value = failed; });
+  useEffect(() => { take(api(`/tables/${id}`)); }, [id]);
+  useEffect(() => {  // an opponent that thinks is asked again
+    if (view.value?.state !== "thinking" || view.value.error) return undefined;
+    const timer = setTimeout(() => take(api(`/tables/${id}`)), 400);
+    return () => clearTimeout(timer);
+  }, [view.value]);
+  const now = view.value;
+  const act = async (action) => { if (busy.value) return; busy.value = true; await take(api(`/tables/${id}/act`, { action })); busy.value = false; };
+  const deal = async () => { busy.value = true; await take(api(`/tables/${id}/next`, {})); busy.value = false; };
+  useEffect(() => {
+    const keys = (event) => {
+      if (event.target.closest("input, select, textarea, button, a") || event.ctrlKey || event.metaKey || !view.value) return;
+      const k = Number(event.key) - 1;
+      if (view.value.state === "your turn" && view.value.legal[k]) act(view.value.legal[k].id);
+      if (view.value.state === "over" && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); deal(); }
+    };
+    addEventListener("keydown", keys);
+    return () => removeEventListener("keydown", keys);
+  }, []);
+  if (!now) return html`<section class="page narrow"><h1>Table</h1>${error.value ? html`<${Problem} error=${error.value} />` : html`<${Wait}>Setting the table<//>`}</section>`;
+  const { result } = now;
+  return html`<section class="page narrow play">
+    <p class="crumb"><a href="/play">Play</a></p>
+    <div class="result-head"><h1>${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title}</h1><p class="facts"><span>against <b>${now.opponent_name}</b></span><span>hand ${whole(now.number)}</span></p></div>
+    <p class="score" role="status">${result.hands ? html`<b class=${result.chips >= 0 ? "good" : "bad"}>${number(result.chips, result.chips % 1 ? 1 : 0)}</b> chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}${result.interval95 !== null ? html`, <b>${number(result.mean, 1)} ± ${number(result.interval95, 1)}</b> ${result.unit} a hand (95%)` : null}` : "No hand played yet."}</p>
+    ${now.holdem ? html`<${Felt} now=${now} />` : html`<${Plain} now=${now} />`}
+    <${Problem} error=${error.value || (now.error ? new Error(now.error) : null)} />
+    <div class="acting" aria-live="polite">
+      ${now.state === "thinking" && !now.error ? html`<${Wait}>${now.opponent_name} thinks<//>` : null}
+      ${now.state === "your turn" ? html`<${Actions} now=${now} act=${act} busy=${busy.value} />` : null}
+      ${now.state === "over" ? html`<p class="outcome"><b class=${now.last.won >= 0 ? "good" : "bad"}>${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b></p><button type="button" class="primary large" onClick=${deal} disabled=${busy.value} autofocus>Next hand</button>` : null}
+    </div>
+    ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
+  </section>`;
+}
+
+function Actions({ now, act, busy }) {
+  const bets = now.holdem || now.bets || {};
+  const total = useSignal("");
+  const send = (event) => { event.preventDefault(); act(`r${String(total.value).trim()}`); };
+  return html`<div class="actions" role="group" aria-label="Your actions">${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}</div>
+    ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
+}
+
+const Plain = ({ now }) => html`<div class="felt plain"><p class="soft">You are player ${now.seat + 1}. You know:</p><p class="knows"><code>${now.knows || (now.state === "over" ? "the hand is over" : "…")}</code></p></div>`;
+
+function Felt({ now }) {
+  const { holdem } = now, you = now.seat, foe = 1 - you;
+  const hand = (p) => { const held = cards(holdem.hands[p]); return held.length ? held : [null, null]; };
+  const Player = ({ p, name }) => html`<div class="player ${p === you ? "you" : "foe"}"><span class="hand">${hand(p).map((card, k) => html`<${Card} key=${k} card=${card} />`)}</span>
+    <span class="player-info"><b>${name}</b>${p === 1 ? html`<span class="dealer" title="dealer">D</span>` : null}<span class="num soft">${whole(holdem.behind[p])} behind</span></span>
+    ${holdem.bets[p] ? html`<span class="chips num">${whole(holdem.bets[p])}</span>` : null}</div>`;
+  return html`<div class="felt"><${Player} p=${foe} name=${now.opponent_name} />
+    <div class="middle"><span class="board">${[0, 1, 2, 3, 4].map((k) => holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}</span><span class="pot num">pot ${whole(holdem.pot)}</span></div>
+    <${Player} p=${you} name="You" /></div>
+    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name} ${step.text}`}</span>`)}</p>`;
+}
+
+const Reveal = ({ now }) => html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
+  ${now.last.reveal.length ? html`<table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${now.last.reveal.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
+    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${action} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${step.action}</b>${step.why ? html`<br /><span class="soft">${step.why}</span>` : null}</td></tr>`)}</tbody></table>` : html`<p class="soft">It had nothing to decide.</p>`}
+  <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p></section>`;

@@ -1,0 +1,138 @@
+// Solve: setting up a spot of hold'em.
+import { html, api, route, withQuery, go, jobs, Field, Problem, bytes, whole } from "../lib/core.js";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { BoardPicker, Card, cards } from "../lib/cards.js";
+import { RangeEditor } from "../lib/range_editor.js";
+import { JobList } from "./jobs.js";
+
+const STREETS = ["flop", "turn", "river"];
+const DEFAULTS = {
+  board: "Qs Jh 2h 8d 3c", pot: "100", s0: "300", s1: "300", oop: "66+,A8s+,A5s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,ATo+,KQo",
+  ip: "QQ-22,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,86s+,75s+,65s,54s,ATo+,KTo+,QTo+,JTo", min: "1", cap: "", allin: "",
+  flop_b: "0.33x 0.75x", flop_r: "2.5r a", turn_b: "0.5x 1x", turn_r: "2.5r a", river_b: "0.5x 1x a", river_r: "2.5r a",
+  target: "0.3", seconds: "120", schedule: "hs-dcfr", storage: "float32", name: "",
+};
+const FIELD = { min_bet: "min", "stacks.0": "s0", "stacks.1": "s1", all_in: "allin", "stop.target": "target", "stop.seconds": "seconds",
+  "flop.bets": "flop_b", "flop.raises": "flop_r", "turn.bets": "turn_b", "turn.raises": "turn_r", "river.bets": "river_b", "river.raises": "river_r" };
+
+export function Solve() {
+  const query = route.value.query;
+  const value = Object.fromEntries(Object.entries(DEFAULTS).map(([key, usual]) => [key, query.get(key) ?? usual]));
+  const set = (key) => (eventOrText) => {
+    const text = typeof eventOrText === "string" ? eventOrText : eventOrText.target.value;
+    const kept = text === DEFAULTS[key] ? null : text || " ";
+    go(withQuery({ [key]: kept }), { replace: true });
+  };
+  const errors = useSignal({}), problem = useSignal(null), quote = useSignal(null), busy = useSignal(false);
+  const first = Math.max(0, Math.min(2, cards(value.board).length - 3));
+  const streets = STREETS.slice(first);
+  const whole_number = (text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : text.trim() === "" ? null : NaN);
+
+  const spot = () => {
+    const wrong = {};
+    const chips = (key, label) => { const n = whole_number(value[key]); if (n === null || Number.isNaN(n)) wrong[key] = `${label} must be a whole number of chips.`; return n; };
+    const body = {
+      board: value.board, pot: chips("pot", "The pot"), stacks: [chips("s0", "A stack"), chips("s1", "A stack")], min_bet: chips("min", "The smallest bet"),
+      oop: value.oop.trim() || "AA:0", ip: value.ip.trim() || "AA:0",
+      streets: Object.fromEntries(streets.map((street) => [street, { bets: value[`${street}_b`].trim(), raises: value[`${street}_r`].trim() }])),
+    };
+    if (value.cap.trim()) { body.cap = whole_number(value.cap); if (!(body.cap >= 0 && body.cap <= 20)) wrong.cap = "The cap must be a whole number from 0 to 20."; }
+    if (value.allin.trim()) { body.all_in = Number(value.allin) / 100; if (!(body.all_in > 0 && body.all_in <= 1)) wrong.allin = "The threshold must be a percentage from 1 to 100."; }
+    if (cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
+    return [body, wrong];
+  };
+  const said = (error) => {
+    const fields = Object.fromEntries(Object.entries(error.fields || {}).map(([key, text]) => [FIELD[key] || key, text]));
+    errors.value = fields;
+    problem.value = Object.keys(fields).some((key) => key in DEFAULTS) ? null : error;
+    quote.value = null;
+  };
+  // The size is counted again a moment after the last change.
+  const keyed = ["board", "pot", "s0", "s1", "oop", "ip", "min", "cap", "allin", ...streets.flatMap((s) => [`${s}_b`, `${s}_r`]), "schedule"].map((key) => value[key]).join("|");
+  useEffect(() => {
+    let gone = false;
+    const timer = setTimeout(async () => {
+      const [body, wrong] = spot();
+      if (Object.keys(wrong).length) { errors.value = wrong; quote.value = null; return; }
+      try {
+        const found = await api("/spots/quote", { spot: body, schedule: value.schedule });
+        if (!gone) { quote.value = found; errors.value = {}; problem.value = null; }
+      } catch (error) { if (!gone) said(error); }
+    }, 350);
+    return () => { gone = true; clearTimeout(timer); };
+  }, [keyed]);
+
+  const start = async (event) => {
+    event.preventDefault();
+    const [body, wrong] = spot();
+    const stop = {};
+    for (const [key, label] of [["target", "The target"], ["seconds", "The time"]]) {
+      if (!value[key].trim()) continue;
+      stop[key] = Number(value[key]);
+      if (!(stop[key] > 0)) wrong[key] = `${label} must be a number above 0.`;
+    }
+    if (Object.keys(wrong).length) { errors.value = wrong; return; }
+    busy.value = true;
+    try {
+      const job = await api("/spots/solve", { spot: body, stop, schedule: value.schedule, storage: value.storage, name: value.name });
+      go(`/solve/${job.id}`);
+    } catch (error) { said(error); } finally { busy.value = false; }
+  };
+  const input = (key, label, more = {}) => html`<${Field} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
+    <input id=${key} value=${value[key] === " " ? "" : value[key]} inputmode=${more.mode || "numeric"} placeholder=${more.placeholder} aria-invalid=${errors.value[key] ? "true" : undefined}
+      aria-describedby=${errors.value[key] ? `${key}-error` : more.hint ? `${key}-hint` : undefined} onInput=${set(key)} /><//>`;
+  const solved = Object.values(jobs.value).filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot)).sort((a, b) => b.made - a.made);
+  return html`<div class="page solve"><form onSubmit=${start} novalidate>
+    <h1>Solve a spot</h1>
+    <p class="lead">The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.</p>
+    <div class="setup">
+      <div class="stack"><fieldset class="box board-box"><legend>Board</legend>
+        <div class="board-row">${[0, 1, 2, 3, 4].map((k) => cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}
+          <span class="soft">${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span></div>
+        <${BoardPicker} value=${value.board} onChange=${set("board")} error=${errors.value.board} />
+        ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}
+      </fieldset>
+      <fieldset class="box"><legend>Chips</legend><div class="fields">
+        ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}</div></fieldset></div>
+      <div class="stack"><fieldset class="box bets-box"><legend>Bet sizes</legend>
+        ${streets.map((street) => html`<div class="fields two" key=${street}>${input(`${street}_b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_r`, "Raises", { mode: "text" })}</div>`)}
+        <div class="fields two">${input("cap", "Most bets and raises", { placeholder: "no limit" })}${input("allin", "All-in from, % of the stack", { placeholder: "never" })}</div>
+        <p class="hint">0.5x is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, a is all-in.</p></fieldset>
+      <fieldset class="box run-box"><legend>Run</legend>
+        <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${input("seconds", "Time, seconds", { mode: "decimal" })}
+          <${Field} id="schedule" label="Method"><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}</select><//>
+          <${Field} id="storage" label="Numbers"><select id="storage" value=${value.storage} onChange=${set("storage")}><option value="float32">32 bits</option><option value="int16">16 bits</option></select><//>
+        </div>
+        ${input("name", "Name", { mode: "text", placeholder: "the board" })}
+        <p class="quote" role="status">${quote.value ? html`<b>${whole(quote.value.nodes)}</b> nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}</p>
+        <${Problem} error=${problem.value} />
+        <button class="primary large" disabled=${busy.value}>Solve</button>
+      </fieldset></div>
+      <fieldset class="box ranges"><legend>Ranges</legend>
+        <div class="two-ranges">
+          <${RangeEditor} id="oop" label="Out of position (OOP)" value=${value.oop} onChange=${set("oop")} error=${errors.value.oop} />
+          <${RangeEditor} id="ip" label="In position (IP)" value=${value.ip} onChange=${set("ip")} error=${errors.value.ip} />
+        </div></fieldset>
+    </div>
+    </form><section class="below"><h2>Solutions</h2><${Upload} />
+      <${JobList} rows=${solved} empty="Nothing solved yet." /></section>
+  </div>`;
+}
+
+function Upload() {
+  const error = useSignal(null), busy = useSignal(false);
+  const send = async (event) => {
+    const file = event.target.files[0];
+    event.target.value = "";
+    if (!file) return;
+    busy.value = true;
+    try {
+      const name = file.name.replace(/\.safetensors$/, "").replace(/[^\w .,()+-]/g, " ").slice(0, 80) || "Uploaded solution";
+      const job = await api(`/solutions?name=${encodeURIComponent(name)}`, file);
+      go(`/solve/${job.id}`);
+    } catch (e) { error.value = e; } finally { busy.value = false; }
+  };
+  return html`<div class="upload"><label class="button" for="upload">${busy.value ? "Reading" : "Load a saved solution"}</label>
+    <input id="upload" class="visually-hidden" type="file" accept=".safetensors" onChange=${send} /><${Problem} error=${error.value} /></div>`;
+}

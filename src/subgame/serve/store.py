@@ -1,0 +1,147 @@
+"""What the server keeps: rows in SQLite, and a folder of files for each job.
+
+Every name on the disk is made here from random digits. `Store.folder` and `Store.game_file` accept
+such a name only, so that no text of a request becomes a path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from subgame.errors import SubgameError
+
+ID = re.compile(r"[0-9a-f]{12}")
+NAME = re.compile(r"[^\x00-\x1f\x7f<>&\"'`]{1,80}")
+TABLES = {
+    "jobs": "id TEXT PRIMARY KEY, made REAL, state TEXT, data TEXT",
+    "tables": "id TEXT PRIMARY KEY, made REAL, state TEXT, data TEXT",
+    "games": "id TEXT PRIMARY KEY, made REAL, state TEXT, data TEXT",
+    "ranges": "id TEXT PRIMARY KEY, made REAL, state TEXT, data TEXT",
+}
+"""Each table keeps JSON objects; their state is beside them, to count by it."""
+Row = dict[str, Any]
+
+
+class NotFoundError(SubgameError):
+    """There is nothing of that name."""
+
+
+def checked_name(name: str) -> str:
+    """A name that people gave to something; an error if it could be taken for markup.
+
+    >>> checked_name(" Turn, 3-bet pot ")
+    'Turn, 3-bet pot'
+    """
+    found = NAME.fullmatch(name.strip())
+    if found is None:
+        raise SubgameError(
+            "A name has 1 to 80 characters, without quotes, angle brackets, ampersands and "
+            "control characters."
+        )
+    return found[0]
+
+
+class Store:
+    """Rows by table and identifier, safe to use from several threads."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        for folder in ("jobs", "games", "incoming"):
+            (data / folder).mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._base = sqlite3.connect(data / "subgame.sqlite", check_same_thread=False)
+        self._base.execute("PRAGMA journal_mode=WAL")
+        for name, columns in TABLES.items():
+            self._base.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
+        self._base.commit()
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            self._base.close()
+
+    # Rows ------------------------------------------------------------------------------------
+    def add(self, table: str, row: Mapping[str, Any], id: str | None = None) -> Row:
+        """Keep a new row under a new identifier."""
+        made = {**row, "id": id or secrets.token_hex(6), "made": time.time()}
+        with self._lock:
+            self._base.execute(
+                f"INSERT INTO {_known(table)} VALUES (?, ?, ?, ?)",
+                (made["id"], made["made"], made.get("state", ""), json.dumps(made)),
+            )
+            self._base.commit()
+        return made
+
+    def get(self, table: str, id: str) -> Row:
+        """A row by its identifier."""
+        with self._lock:
+            found = self._base.execute(
+                f"SELECT data FROM {_known(table)} WHERE id = ?", (id,)
+            ).fetchone()
+        if found is None:
+            raise NotFoundError(f"There is no such entry among the {table}.")
+        row: Row = json.loads(found[0])
+        return row
+
+    def put(self, table: str, row: Row) -> None:
+        """Keep the new contents of a row."""
+        with self._lock:
+            self._base.execute(
+                f"UPDATE {_known(table)} SET state = ?, data = ? WHERE id = ?",
+                (row.get("state", ""), json.dumps(row), row["id"]),
+            )
+            self._base.commit()
+
+    def remove(self, table: str, id: str) -> None:
+        """Forget a row."""
+        with self._lock:
+            self._base.execute(f"DELETE FROM {_known(table)} WHERE id = ?", (id,))
+            self._base.commit()
+
+    def rows(self, table: str, limit: int = 200) -> list[Row]:
+        """The newest rows, newest first."""
+        with self._lock:
+            found = self._base.execute(
+                f"SELECT data FROM {_known(table)} ORDER BY made DESC, rowid DESC LIMIT ?", (limit,)
+            ).fetchall()
+        return [json.loads(data) for (data,) in found]
+
+    def count(self, table: str, *states: str) -> int:
+        """How many rows there are; with states, in one of them."""
+        marks = ", ".join("?" * len(states))
+        where = f" WHERE state IN ({marks})" if states else ""
+        with self._lock:
+            query = f"SELECT COUNT(*) FROM {_known(table)}{where}"
+            return int(self._base.execute(query, states).fetchone()[0])
+
+    # Files -----------------------------------------------------------------------------------
+    def folder(self, id: str) -> Path:
+        """The folder of a job."""
+        return self.data / "jobs" / _checked(id)
+
+    def game_file(self, id: str) -> Path:
+        """The file of an uploaded game."""
+        return self.data / "games" / f"{_checked(id)}.efg"
+
+    def incoming(self) -> Path:
+        """A new file for an upload."""
+        return self.data / "incoming" / secrets.token_hex(8)
+
+
+def _known(table: str) -> str:
+    assert table in TABLES
+    return table
+
+
+def _checked(id: str) -> str:
+    if ID.fullmatch(id) is None:
+        raise NotFoundError("An identifier has twelve digits from 0 to f.")
+    return id

@@ -1,0 +1,81 @@
+"""Coin Toss, step by step: what safe subgame solving is (Brown & Sandholm 2017, Sec. 2 to 5).
+
+The texts are in the page. Every number is computed here, by linear programs.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum")
+COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Iterations after which a gadget is looked at."""
+
+
+@lru_cache(maxsize=1)
+def story() -> dict[str, Any]:
+    """Each step's guess of player 2, and what it is worth to player 1.
+
+    >>> told = story()["steps"]
+    >>> {step["id"]: round(step["best_response"], 3) for step in told}["maxmargin"]
+    0.375
+    """
+    import subgame as sg
+
+    tree = sg.compile(sg.games.load("coin-toss"))
+    blueprint = sg.blueprint(tree, "paper")
+    steps = [_step("blueprint", tree, blueprint)]
+    for name in STEPS[1:-1]:
+        found = sg.refine(tree, blueprint, at="Play", technique=name, schedule="lp", player=1)
+        step = _step(name, tree, found.strategy)
+        step["rows"] = [
+            {key: row[key] for key in ("infoset", "cbv", "gift", "alternative", "value", "margin")}
+            for row in found.rows()
+        ]
+        step["promise"] = found.technique.promise
+        steps.append(step)
+    steps.append(_step("optimum", tree, sg.solve_lp(tree).strategy))
+    return {
+        "steps": steps,
+        "learning": {name: _learning(name) for name in ("resolve", "maxmargin")},
+    }
+
+
+def _step(name: str, tree: Any, strategy: Any) -> dict[str, Any]:
+    import subgame as sg
+    from subgame.papers.coin_toss import action_values
+
+    values = action_values(tree, strategy, 0)
+    return {
+        "id": name,
+        "guess": strategy["Play"],
+        "values": {coin: values[coin] for coin in ("Heads", "Tails")},
+        "first": {coin: strategy[coin] for coin in ("Heads", "Tails")},
+        "best_response": sg.exploitability(tree, strategy).per_seat[1],
+    }
+
+
+def _learning(name: str) -> list[dict[str, float]]:
+    """The guess that a gadget leads to, iteration by iteration."""
+    import subgame as sg
+
+    tree = sg.compile(sg.games.load("coin-toss"))
+    blueprint, out = sg.blueprint(tree, "paper"), []
+    for count in COUNTS:
+        found = sg.refine(
+            tree,
+            blueprint,
+            at="Play",
+            technique=name,
+            schedule="cfr+",
+            iterations=count,
+            player=1,
+            allow_worse=True,
+        )
+        won = sg.exploitability(tree, found.strategy).per_seat[1]
+        out.append(
+            {"iteration": count, "best_response": won, "margin": found.margin}
+            | dict(found.strategy["Play"])
+        )
+    return out

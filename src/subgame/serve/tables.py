@@ -1,0 +1,417 @@
+"""Tables: a person in the browser plays a game against an agent.
+
+A table is a row in the store: the game, the opponent, the seed, the hands that are over and the
+person's actions in the hand that is not. A hand runs in a thread that waits for the person's
+actions. After a restart it is played again up to where it was, because agents draw by seeds only.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from queue import Queue
+from random import SystemRandom
+from typing import TYPE_CHECKING, Any
+
+from subgame.errors import SubgameError
+from subgame.play.agent import Agent, Event, Policy
+from subgame.serve.store import Row, Store
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
+    from subgame.games.holdem.game import Holdem
+    from subgame.games.holdem.rules import Betting
+
+SIMPLE = ("uniform", "call", "raise", "fold", "best-response")
+LIVE = 32
+"""Tables that are kept in memory; others are played again when they are asked for."""
+SOON = 1.0
+"""Seconds that an answer waits for the opponent."""
+SPOT = "job:"
+
+
+class _LeftError(Exception):
+    """The person's table is no longer kept in memory."""
+
+
+class Seat(Agent):
+    """The person: waits for an action. `script` is what was done before a restart."""
+
+    name = "you"
+
+    def __init__(self, table: Live, script: Sequence[str]) -> None:
+        self.table, self.script = table, list(script)
+        self.events: list[Event] = []
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.events.clear()
+
+    def observe(self, event: Event) -> None:
+        self.events.append(event)
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        if self.script:
+            return self.script.pop(0)
+        return self.table.wait(infoset, tuple(legal))
+
+
+class Witness(Agent):
+    """The opponent, with a record of what it knew and did, to be shown after the hand."""
+
+    def __init__(self, inner: Agent) -> None:
+        self.inner, self.name = inner, inner.name
+        self.told: list[dict[str, Any]] = []
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.inner.begin(seat, seed)
+        self.told = []
+
+    def observe(self, event: Event) -> None:
+        self.inner.observe(event)
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        policy = self.inner.policy((infoset,), legal)
+        action = self.inner.act(infoset, legal)
+        self.told.append(
+            {
+                "infoset": infoset,
+                "action": action,
+                "policy": _row(policy),
+                "why": self.inner.explain(),
+            }
+        )
+        return action
+
+
+def _row(policy: Policy | None) -> list[list[Any]] | None:
+    if policy is None:
+        return None
+    pairs = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)
+    return [[action, round(float(p), 5)] for action, p in pairs]
+
+
+class Live:
+    """A table in memory: the thread that plays the hand, and what it waits for."""
+
+    def __init__(self, tables: Tables, row: Row, game: Game, opponent: Agent) -> None:
+        self.tables, self.row, self.game = tables, row, game
+        self.witness = Witness(opponent)
+        self.seat = Seat(self, row["current"])
+        self.answers: Queue[str | None] = Queue()
+        self.lock = threading.Condition()
+        self.asked: tuple[str, tuple[str, ...]] | None = None
+        self.error = ""
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the thread of the next hand, unless one is over and still looked at."""
+        if self.row["state"] == "over":
+            return
+        self.thread = threading.Thread(target=self._play, daemon=True)
+        self.thread.start()
+
+    def _play(self) -> None:
+        from subgame.play.match import play_hand
+
+        row = self.row
+        try:
+            hand = play_hand(self.game, (self.seat, self.witness), len(row["hands"]), row["seed"])
+        except _LeftError:
+            return
+        except SubgameError as error:
+            with self.lock:
+                self.error = error.sentence
+                self.lock.notify_all()
+            return
+        with self.lock:
+            row["hands"].append(hand.record() | {"reveal": self.witness.told})
+            row["current"], row["state"], self.asked = [], "over", None
+            self.tables.store.put("tables", row)
+            self.lock.notify_all()
+
+    def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
+        """Wait for the person's action; called by the thread of the hand."""
+        with self.lock:
+            self.asked = (infoset, legal)
+            self.lock.notify_all()
+        action = self.answers.get()
+        if action is None:
+            raise _LeftError
+        return action
+
+    def act(self, action: str) -> None:
+        """The person acts."""
+        with self.lock:
+            if self.asked is None:
+                raise SubgameError("It is not your turn.")
+            legal = self.asked[1]
+            if action not in legal and not self._allows(action):
+                raise SubgameError(
+                    f"'{action[:40]}' is not legal here; the actions are {', '.join(legal)}"
+                    f"{self._bets()}."
+                )
+            self.asked = None
+            self.row["current"] = [*self.row["current"], action]
+            self.tables.store.put("tables", self.row)
+            self.answers.put(action)
+
+    def _allows(self, action: str) -> bool:
+        if (betting := self.betting()) is None:
+            return False
+        with suppress(SubgameError):
+            betting.child(action)
+            return True
+        return False
+
+    def _bets(self) -> str:
+        betting = self.betting()
+        if betting is None or betting.least_raise is None:
+            return ""
+        return f" and r with a total from {betting.least_raise} to {betting.most_raise}"
+
+    def next(self) -> None:
+        """Deal the next hand."""
+        with self.lock:
+            if self.row["state"] != "over":
+                raise SubgameError("The hand is not over.")
+            self.row["state"] = "playing"
+            self.tables.store.put("tables", self.row)
+        self.seat = Seat(self, [])
+        self.begin()
+
+    def settle(self) -> None:
+        """Wait a moment for the opponent."""
+        with self.lock:
+            self.lock.wait_for(
+                lambda: self.asked or self.error or self.row["state"] == "over", SOON
+            )
+
+    def leave(self) -> None:
+        """End the thread; the table stays in the store."""
+        self.answers.put(None)
+
+    # What is shown ---------------------------------------------------------------------------
+    def betting(self) -> Betting | None:
+        """The betting so far, in games with bets of any size."""
+        from subgame.games.holdem.rules import Betting
+
+        betting = getattr(self.game.new_initial_state(), "betting", None)
+        if not isinstance(betting, Betting):
+            return None
+        for event in self.seat.events:
+            if event.player >= 0:
+                betting = betting.child(event.action)
+        return betting
+
+    def view(self) -> dict[str, Any]:
+        """Everything that the page shows."""
+        with self.lock:
+            row = self.row
+            over = row["state"] == "over"
+            number = len(row["hands"]) - over
+            state = "over" if over else "your turn" if self.asked else "thinking"
+            shown: dict[str, Any] = {
+                "id": row["id"],
+                "game": row["game"],
+                "title": row["title"],
+                "opponent": row["opponent"],
+                "opponent_name": self.witness.name,
+                "seed": row["seed"],
+                "number": number + 1,
+                "seat": number % 2,
+                "state": state,
+                "error": self.error,
+                "result": result(row, self.game),
+                "last": row["hands"][-1] if over else None,
+            }
+            if self.asked:
+                infoset, legal = self.asked
+                shown |= {"knows": infoset, "legal": self._legal(legal)}
+            if (betting := self.betting()) is not None and hasattr(self.game, "deck"):
+                shown["holdem"] = self._holdem(betting, over)
+            elif betting is not None and self.asked:
+                shown["bets"] = {"least": betting.least_raise, "most": betting.most_raise}
+            return shown
+
+    def _legal(self, legal: Sequence[str]) -> list[dict[str, str]]:
+        from subgame.solve.endgame import action_name
+
+        betting = self.betting()
+        if betting is None:
+            return [{"id": action, "name": action} for action in legal]
+        return [{"id": action, "name": action_name(betting, action)} for action in legal]
+
+    def _holdem(self, betting: Betting, over: bool) -> dict[str, Any]:
+        """Cards and chips as the person sees them."""
+        game: Any = self.game
+        deck, board = game.deck, list(game.board)
+        for event in self.seat.events:
+            if event.player < 0:
+                board += deck.parse(event.action)
+        hand = self.asked[0].partition(" | ")[0] if self.asked else ""
+        hands = ["", ""]
+        if over:
+            hands = [move[1] for move in self.row["hands"][-1]["moves"][:2]]
+        elif hand:
+            hands[self.seat.seat] = hand
+        return {
+            "hands": hands,
+            "board": [deck.card_name(card) for card in board],
+            "pot": betting.pot,
+            "bets": list(betting.bets),
+            "behind": list(betting.behind),
+            "to_call": betting.to_call,
+            "least": betting.least_raise if self.asked else None,
+            "most": betting.most_raise if self.asked else None,
+            "line": self._line(game),
+        }
+
+    def _line(self, game: Holdem) -> list[dict[str, Any]]:
+        from subgame.solve.endgame import action_name
+
+        betting, out = game.start(), []
+        for event in self.seat.events:
+            if event.player < 0:
+                out.append({"who": "board", "text": event.action})
+                continue
+            who = "you" if event.player == self.seat.seat else "opponent"
+            out.append({"who": who, "text": action_name(betting, event.action)})
+            betting = betting.child(event.action)
+        return out
+
+
+def result(row: Row, game: Game) -> dict[str, Any]:
+    """What the person has won so far, with a 95 % interval."""
+    from subgame.play.match import Estimate
+
+    unit, scale = game.unit
+    won = [hand["won"] for hand in row["hands"]]
+    found = Estimate.of([chips * scale for chips in won])
+    return {
+        "hands": len(won),
+        "chips": math.fsum(won),
+        "mean": found.mean,
+        "interval95": found.interval95 if math.isfinite(found.interval95) else None,
+        "unit": unit,
+    }
+
+
+class Tables:
+    """All tables; the last ones that were used are in memory."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._live: OrderedDict[str, Live] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def open(self, game: str, opponent: str, seed: int | None = None) -> dict[str, Any]:
+        """A new table."""
+        made, agent = self._made(game, opponent)
+        row = self.store.add(
+            "tables",
+            {
+                "game": game,
+                "title": str(made) if not game.startswith(SPOT) else f"Spot on {_board(made)}",
+                "opponent": opponent,
+                "seed": SystemRandom().randrange(2**31) if seed is None else seed,
+                "hands": [],
+                "current": [],
+                "state": "playing",
+            },
+        )
+        return self._keep(Live(self, row, made, agent))
+
+    def get(self, id: str) -> Live:
+        """A table by its identifier; it is played again up to where it was if need be."""
+        with self._lock:
+            if (live := self._live.get(id)) is not None:
+                self._live.move_to_end(id)
+                return live
+            row = self.store.get("tables", id)
+            live = Live(self, row, *self._made(row["game"], row["opponent"]))
+            self._keep(live)
+            return live
+
+    def act(self, id: str, action: str) -> dict[str, Any]:
+        """The person acts at a table."""
+        live = self.get(id)
+        live.settle()
+        live.act(action)
+        live.settle()
+        return live.view()
+
+    def next(self, id: str) -> dict[str, Any]:
+        """Deal the next hand at a table."""
+        live = self.get(id)
+        live.next()
+        live.settle()
+        return live.view()
+
+    def view(self, id: str) -> dict[str, Any]:
+        """What is shown of a table."""
+        live = self.get(id)
+        live.settle()
+        return live.view()
+
+    def close(self) -> None:
+        """End all threads."""
+        for live in self._live.values():
+            live.leave()
+
+    def _keep(self, live: Live) -> dict[str, Any]:
+        with self._lock:
+            self._live[live.row["id"]] = live
+            while len(self._live) > LIVE:
+                self._live.popitem(last=False)[1].leave()
+        live.settle()
+        return live.view()
+
+    def _made(self, game: str, opponent: str) -> tuple[Game, Agent]:
+        """The game and the opponent by their names."""
+        from subgame.play.named import named_agents
+        from subgame.serve.public_trees import load_game
+
+        if game.startswith(SPOT):
+            strategy = self._strategy(game.removeprefix(SPOT))
+            made: Game = getattr(strategy.tree, "holdem", None) or load_game(
+                self.store.data, strategy.tree.game
+            )
+        else:
+            made = load_game(self.store.data, game)
+        if opponent.startswith(SPOT):
+            return made, self._stored(made, opponent.removeprefix(SPOT))
+        if opponent not in SIMPLE:
+            raise SubgameError(
+                f"There is no agent called '{opponent[:40]}'; the agents are {', '.join(SIMPLE)} "
+                "and solutions."
+            )
+        return made, named_agents(made, (opponent, "uniform"))[0]
+
+    def _strategy(self, job: str) -> Any:
+        from subgame.serve.worker import STRATEGY, read_strategy
+
+        row = self.store.get("jobs", job)
+        if not (self.store.folder(job) / STRATEGY).exists():
+            raise SubgameError("That job has no solution.")
+        return read_strategy(self.store.data, job, row["task"])[0]
+
+    def _stored(self, game: Game, job: str) -> Agent:
+        from subgame.play.strategies import BettingGame, StrategyAgent, Translated
+
+        strategy = self._strategy(job)
+        name = self.store.get("jobs", job)["name"]
+        if strategy.tree.game == str(game):
+            return StrategyAgent(strategy, name)
+        own = getattr(strategy.tree, "holdem", None)
+        if isinstance(own, BettingGame) and isinstance(game, BettingGame):
+            return Translated(strategy, own, game, name=name)
+        raise SubgameError(f"That solution was made for {strategy.tree.game}, not for {game}.")
+
+
+def _board(game: Any) -> str:
+    return str(game.deck.name(game.board)) if hasattr(game, "deck") else str(game)

@@ -1,0 +1,178 @@
+"""The pages in headless Chromium. Without Chromium these tests are skipped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web')")
+pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
+
+from browser import FOUND, Browser
+from serving import listening
+
+pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
+
+
+class Page(NamedTuple):
+    """A browser and the address of the server."""
+
+    browser: Browser
+    home: str
+
+    def open(self, path: str) -> None:
+        self.browser.errors.clear()
+        self.browser.open(self.home + path)
+
+    def check(self) -> None:
+        """No script failed, nothing is wider than the window, and axe-core finds no fault."""
+        assert self.browser.errors == []
+        run = self.browser.run
+        assert run("document.documentElement.scrollWidth - innerWidth") <= 0
+        if not run("!!window.axe"):
+            run(f"(() => {{ {AXE} }})()")
+        time.sleep(0.1)
+        found = run(
+            f"axe.run(document, {RULES}).then(r => r.violations.map(v => v.id + ': ' + "
+            "v.nodes.map(n => n.html.slice(0, 120) + n.failureSummary).slice(0, 3).join('; ')))"
+        )
+        assert not found, "\n".join(found)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    data = tmp_path_factory.mktemp("data")
+    with listening(data, workers=1) as home, Browser() as browser:
+        yield Page(browser, home)
+
+
+def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
+    browser = page.browser
+    page.open("/")
+    browser.says("A coin that only one player sees")
+    browser.says("Next: Blueprint")
+    wins = []
+    for step in ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum"):
+        browser.run("document.querySelector('[rel=next]').focus()")
+        browser.press("ArrowRight")
+        browser.until(f"location.search === '?step={step}'")
+        wins.append(
+            float(
+                browser.until("document.querySelector('.meter-row.here .meter-value')?.innerText")
+            )
+        )
+    assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
+    browser.press("ArrowLeft")
+    browser.until("location.search === '?step=reach-maxmargin'")
+    page.check()
+    browser.run("document.querySelector('button.theme').click()")  # dark
+    page.check()
+    browser.run("document.querySelector('button.theme').click()")
+
+
+def test_a_tree_is_walked_by_keys(page: Page) -> None:
+    browser = page.browser
+    page.open("/games/kuhn?strategy=uniform")
+    browser.says("Player 1 acts")
+    browser.run("document.querySelector('.tree').focus()")
+    browser.press("ArrowRight")
+    browser.says("Player 2 acts")
+    browser.press("ArrowDown")
+    browser.until("document.querySelector('.path [aria-current]').innerText === 'b'")
+    assert "exploitability 0.4583" in browser.text()
+    page.check()
+
+
+def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
+    browser = page.browser
+    page.open("/solve")
+    browser.says("in 32 bits")
+    for field, wrong, said in (
+        ("pot", "101", "The pot must be a positive even number"),
+        ("river_b", "0.5x lots", "a size is a share of the pot"),
+        ("s0", "many", "must be a whole number of chips"),
+        ("oop", "AA,KQx", "this is neither a hand"),
+    ):
+        right = browser.run(f"document.getElementById({field!r}).value")
+        browser.fill(field, wrong)
+        browser.until(f"document.getElementById('{field}-error')?.innerText.includes({said!r})")
+        browser.fill(field, right)
+        browser.until(f"!document.getElementById('{field}-error')")
+    page.check()
+
+
+def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
+    browser = page.browser
+    page.open("/solve?river_b=0.5x+a&river_r=a&s0=200&s1=200&oop=AA%2CKK%2C65s&ip=KQ%2CQJ")
+    browser.says("in 32 bits")
+    browser.fill("name", "My river")
+    browser.run("document.querySelector('canvas.grid').focus()")
+    browser.press("ArrowRight", "ArrowRight", " ")  # paints AKs, by keys
+    browser.until("document.getElementById('oop').value.includes('AKs')")
+    browser.says("in 32 bits")
+    browser.click("Solve", "button.primary")
+    browser.says("OOP to act")
+    browser.click("check", "a.option")
+    browser.says("IP to act")
+    browser.run("document.querySelector('canvas.grid').focus()")
+    browser.press("ArrowDown")
+    browser.until("location.search.includes('hand=')")
+    address = browser.run("location.href")
+    assert "line=c" in address
+    browser.open(address)
+    browser.says("IP to act")
+    assert browser.run("document.querySelector('h1').innerText") == "My river"
+    size = browser.run(
+        "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
+    )
+    assert size > 1000
+    page.check()
+    browser.resize(390, 800, phone=True)
+    page.check()
+    browser.resize(1280, 900)
+
+
+def test_a_job_is_cancelled(page: Page) -> None:
+    browser = page.browser
+    page.open("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=600")
+    browser.says("in 32 bits")
+    browser.click("Solve", "button.primary")
+    browser.click("Cancel")
+    browser.until("document.querySelector('.badge.cancelled')")
+    assert page.browser.errors == []
+
+
+def test_a_hand_is_played_by_keys(page: Page) -> None:
+    browser = page.browser
+    page.open("/play?game=kuhn&opponent=call")
+    browser.click("Sit down")
+    browser.until("location.pathname.startsWith('/play/')")
+    for _ in range(4):
+        state = browser.until(
+            "document.querySelector('.outcome') ? 'over' : document.querySelector('.actions') && 1"
+        )
+        if state == "over":
+            break
+        browser.run("document.activeElement.blur()")
+        browser.press("2")
+        browser.until("!document.querySelector('.actions button:disabled')")
+    browser.says("What call had in mind")
+    browser.says("in 1 hand")
+    page.check()
+    browser.open(browser.run("location.href"))
+    browser.says("What call had in mind")
+
+
+@pytest.mark.parametrize("path", ["/games", "/games/coin-toss", "/solve", "/play", "/jobs"])
+def test_pages_fit_a_phone(page: Page, path: str) -> None:
+    page.browser.resize(390, 800, phone=True)
+    page.open(path)
+    page.browser.until("!document.querySelector('.wait') && document.querySelector('h1')")
+    page.check()
+    page.browser.resize(1280, 900)

@@ -1,0 +1,185 @@
+"""What the pages Games and Play are told, and the command that starts the server."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import RIVER, listening, serving
+from starlette.testclient import TestClient
+
+import subgame as sg
+from subgame.cli import main
+from subgame.serve import tables
+from subgame.serve.spots import Spot, quote
+from subgame.solve.endgame import memory_needed
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with serving(tmp_path_factory.mktemp("data"), workers=0) as made:
+        yield made
+
+
+def test_coin_toss_has_the_numbers_of_the_paper(client: TestClient) -> None:
+    steps = {step["id"]: step for step in client.get("/api/story").json()["steps"]}
+    assert steps["unsafe"]["guess"]["Heads"] == 1
+    assert steps["resolve"]["rows"][1]["alternative"] == pytest.approx(0.5)
+    assert steps["maxmargin"]["guess"]["Heads"] == pytest.approx(0.625)
+    assert steps["optimum"]["guess"]["Tails"] == pytest.approx(0.75)
+
+
+def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> None:
+    told = client.get("/api/tree", params={"game": "kuhn", "at": 0, "strategy": "uniform"}).json()
+    tree = sg.compile(sg.games.load("kuhn"))
+    uniform = sg.Strategy.uniform(tree)
+    values = sg.best_response(tree, uniform, 0).values
+    assert [row["infoset"] for row in told["infosets_here"]] == ["J", "Q", "K"]
+    for row in told["infosets_here"]:
+        best = max(action["value"] for action in row["actions"])
+        assert best == pytest.approx(values[row["infoset"]].normalised)
+    assert told["figures"]["exploitability"] == sg.exploitability(tree, uniform).mean
+    assert len(told["nodes"]) == tree.num_nodes == told["public_states"]
+
+
+def test_a_large_tree_is_told_in_parts(client: TestClient) -> None:
+    whole = client.get("/api/tree", params={"game": "leduc", "at": 0}).json()
+    assert whole["public_states"] > len(whole["nodes"])
+    below = next(node["id"] for node in whole["nodes"] if node["parent"] == 0)
+    part = client.get("/api/tree", params={"game": "leduc", "at": below}).json()
+    assert part["path"] == [0, below]
+    beside = [node for node in part["nodes"] if node["parent"] == 0]
+    assert len(beside) == whole["nodes"][0]["children"]
+
+
+def test_the_quote_is_that_of_the_package() -> None:
+    spot = Spot(**RIVER)
+    tree = sg.compile(spot.game())
+    told = quote(spot, "dcfr", "8GiB")
+    assert told["nodes"] == tree.num_nodes
+    assert told["memory"]["float32"] == memory_needed(tree, "dcfr", "float32")  # type: ignore[arg-type]
+    assert told["memory"]["int16"] < told["memory"]["float32"]
+
+
+def test_a_range_is_read_and_written(client: TestClient) -> None:
+    told = client.post("/api/ranges/parse", json={"text": "AA,AKs:0.5,AhQh"}).json()
+    assert told["combos"] == 9
+    assert told["classes"] == {"AA": 1.0, "AKs": 0.5, "AQs": 0.25}
+    assert sg.holdem.Range.parse(told["text"]).combos == 9
+    kept = client.post("/api/ranges", json={"name": "Mine", "text": "AA"}).json()
+    assert [row["name"] for row in client.get("/api/ranges").json()] == ["Mine"]
+    client.delete(f"/api/ranges/{kept['id']}")
+
+
+# Play ----------------------------------------------------------------------------------------
+def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str, Any]:
+    """A hand to its end, by one action or by the first legal one."""
+    while view["state"] == "your turn":
+        legal = [each["id"] for each in view["legal"]]
+        chosen = action if action in legal else legal[0]
+        view = client.post(f"/api/tables/{view['id']}/act", json={"action": chosen}).json()
+    return view
+
+
+def test_hands_are_played_and_revealed(client: TestClient) -> None:
+    view = client.post("/api/tables", json={"game": "kuhn", "opponent": "call", "seed": 3}).json()
+    total = 0.0
+    for number in range(1, 4):
+        assert view["number"] == number
+        view = play(client, view, "b")
+        hand = view["last"]
+        state = sg.games.load("kuhn").new_initial_state()
+        for _, action in hand["moves"]:
+            state = state.child(action)
+        assert hand["won"] == state.returns()[view["seat"]]
+        total += hand["won"]
+        assert view["result"]["chips"] == total
+        for step in hand["reveal"]:
+            assert dict(step["policy"]) == {step["action"]: 1.0}
+        wrong = client.post(f"/api/tables/{view['id']}/act", json={"action": "b"})
+        assert wrong.json()["message"] == "It is not your turn."
+        view = client.post(f"/api/tables/{view['id']}/next", json={}).json()
+    assert view["result"]["interval95"] is not None
+
+
+def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Path) -> None:
+    with serving(tmp_path, workers=0) as client:
+        opened = {"game": "hunl", "opponent": "call", "seed": 1}
+        view = client.post("/api/tables", json=opened).json()
+        at = f"/api/tables/{view['id']}"
+        refused = client.post(f"{at}/act", json={"action": "r150"})
+        assert refused.status_code == 400
+        assert "r with a total from 200 to 20000" in refused.json()["message"]
+        view = client.post(f"{at}/act", json={"action": "r777"}).json()
+        assert view["holdem"]["pot"] == 2 * 777
+        assert len(view["holdem"]["board"]) == 3
+    with serving(tmp_path, workers=0) as client:
+        assert client.get(at).json() == view
+        view = play(client, view, "c")
+        assert abs(view["last"]["won"]) in (0, 777)
+        assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
+
+
+def test_tables_beyond_the_limit_are_played_again_when_asked_for(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "LIVE", 1)
+    views = [
+        client.post(
+            "/api/tables", json={"game": "kuhn", "opponent": "uniform", "seed": seed}
+        ).json()
+        for seed in range(3)
+    ]
+    assert [client.get(f"/api/tables/{view['id']}").json() for view in views] == views
+
+
+def test_the_server_starts_without_what_only_solves_need() -> None:
+    """The first page is there within a second, so neither NumPy nor Numba is imported for it."""
+    code = "import sys, subgame.serve.run\nassert not {'numpy', 'numba', 'scipy'} & {*sys.modules}"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+# The command ---------------------------------------------------------------------------------
+def test_a_port_that_is_taken_is_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--port", port, "--data", str(tmp_path), "--no-browser"]) == 2
+    assert f"cannot listen on 127.0.0.1, port {port}" in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *args: Any, **more: Any) -> Any:
+        if name == "uvicorn":
+            raise ModuleNotFoundError(name=name)
+        return real(name, *args, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert main(["serve"]) == 2
+    assert "pip install 'subgame[web]'" in capsys.readouterr().err
+
+
+def test_the_script_of_the_documentation_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "serve.md"
+    script = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    with listening(tmp_path, workers=0) as home:
+        exec(compile("\n".join(script), str(page), "exec"), {"HOME": home})
+    nodes, state = capsys.readouterr().out.split()
+    assert int(nodes) > 10
+    assert state == "queued"
