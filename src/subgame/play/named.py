@@ -13,8 +13,9 @@ from pathlib import Path
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games import load
+from subgame.games.actions import KINDS
 from subgame.games.base import Game
-from subgame.play.agent import KINDS, Agent, Always, Uniform
+from subgame.play.agent import Agent, Always, Uniform
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
 from subgame.solve.evaluate import best_response_strategy
 from subgame.tree.compile import compile
