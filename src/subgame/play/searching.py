@@ -75,7 +75,7 @@ class NestedAgent(Mixed):
 
     It must where the opponent makes a bet that the blueprint does not know. It should from the
     frontier `at` on, by default the last one that the game names: the last street. The `technique`
-    is that of `subgame.refine`: "resolve", "maxmargin", "reach-maxmargin", "unsafe", ... A solve
+    is that of `subgame.refine`: "maxmargin", "reach-maxmargin", "resolve", "unsafe", ... A solve
     stops after `iterations`, and in time for the decision to take no more than `seconds`, compiling
     included; what was found by then is played.
 
@@ -97,7 +97,7 @@ class NestedAgent(Mixed):
         self,
         blueprint: Strategy,
         *,
-        technique: Gadget | str = "resolve",
+        technique: Gadget | str = "maxmargin",
         at: str | None = "",
         **options: Any,
     ) -> None:

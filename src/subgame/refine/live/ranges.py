@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
-from subgame.games.base import CHANCE
+from subgame.games.base import CHANCE, Game
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.live.reached import Followed, Reached
+from subgame.refine.learners import normalise
+from subgame.refine.live.reached import Followed, Reached, ReachedHistories
 from subgame.refine.range_subgame import RangeSubgame, Spot
 from subgame.tree.parts import restrict
-from subgame.tree.public_tree import OnDemand
+from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.ranges.find import board_key
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 
 Floats = NDArray[np.float64]
@@ -60,6 +62,10 @@ class ReachedRanges(Reached):
         return self.state.current_player()
 
     @property
+    def is_over(self) -> bool:
+        return self.betting.is_over
+
+    @property
     def actions(self) -> tuple[str, ...]:
         return self.state.legal_actions()
 
@@ -86,6 +92,39 @@ class ReachedRanges(Reached):
             for each, one in zip(cards.tolist(), share, strict=True)
             if one > 0
         }
+
+    @property
+    def ways(self) -> int:
+        return math.comb(self.game.deck.size - 4 - len(self.board), self._to_deal)
+
+    def dealt_values(self, followed: Followed, p: int) -> dict[str, Floats]:
+        """All boards as one tree with many roots."""
+        deck, o = self.game.deck, 1 - p
+        left = [card for card in range(deck.size) if card not in self.board]
+        dealt = list(itertools.combinations(left, self._to_deal))
+        boards = [(*self.board, *cards) for cards in dealt]
+        every = Range(np.ones(deck.num_hands), deck)
+        game = replace(self.game, board=boards[0], first=self.betting, ranges=(every, every))
+        tree = compile_range_tree(game, boards=boards, roots=[self.betting])
+        run = cast(RangeEngine, engine(tree))
+        wide = run.roots(o).shape[1]
+        reach = np.zeros((len(boards), wide))
+        for row, unit in zip(reach, tree.units, strict=False):
+            row[: len(unit.hands[o])] = self.reach[o][unit.hands[o]]
+        one, two = (
+            restrict(np.asarray(followed.sigma[q]), _places(tree, range_tree(followed.tree), q), 0)
+            for q in (0, 1)
+        )
+        mine, theirs = (one, two) if p == 0 else (two, one)
+        found = run.values(p, mine, run.plan(o, theirs, reach)).roots
+        weight = as_numpy(run.opposing(p, reach[None], 0))[0]
+        out = {}
+        for b, cards in enumerate(dealt):
+            hands = tree.units[b].hands[p]
+            values = normalise(found[b, : len(hands)], weight[b, : len(hands)])
+            out[deck.name(cards)] = np.zeros(deck.num_hands)
+            out[deck.name(cards)][hands] = values
+        return out
 
     @property
     def _to_deal(self) -> int:
@@ -126,16 +165,23 @@ class ReachedRanges(Reached):
         part, whole = self.subgame.tree, range_tree(followed.tree)
         return restrict(np.asarray(followed.sigma[p]), _places(part, whole, p), elsewhere=0.0)
 
-    def rows(self, followed: Followed) -> Floats | None:
-        side = range_tree(followed.tree).players[self.player]
+    def cells(self, tree: PublicTree) -> Ints | None:
+        side = range_tree(tree).players[self.player]
         try:
             actions, first, stride = side.finder.cells(self.board, str(self.betting))
         except KeyError:
             return None
-        found = np.asarray(followed.sigma[self.player])[
-            first[:, None] + stride * np.arange(len(actions))
+        found = first[:, None] + stride * np.arange(len(actions))
+        return np.where(first[:, None] < 0, -1, found)
+
+    def deals(self, tree: PublicTree) -> Sequence[str]:
+        deck, known = self.game.deck, range_tree(tree).players[0].finder.boards
+        left = [card for card in range(deck.size) if card not in self.board]
+        return [
+            deck.name(cards)
+            for cards in itertools.combinations(left, self._to_deal)
+            if board_key((*self.board, *cards)) in known
         ]
-        return np.where(first[:, None] < 0, 1 / len(actions), found.astype(np.float64))
 
     def _first_values(self, followed: Followed, *, best: bool) -> Floats:
         tree, p, o = self.subgame.tree, self.player, 1 - self.player
@@ -162,6 +208,16 @@ class ReachedRanges(Reached):
         return betting.at_stake * (2 * share - 1)
 
 
+def start_of(game: Game) -> Reached:
+    """The start of a game, from which play is followed.
+
+    >>> import subgame as sg
+    >>> start_of(sg.games.load("kuhn")).actions
+    ('p', 'b')
+    """
+    return ReachedRanges.start(game) if isinstance(game, Holdem) else ReachedHistories.start(game)
+
+
 @lru_cache(maxsize=8)
 def _hands(deck: Deck) -> dict[str, int]:
     return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
@@ -175,11 +231,14 @@ def _places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
         hands = unit.hands[p]
         for j, state in enumerate(part.streets[unit.street].states[p]):
             actions, first, stride = finder.cells(unit.cards, str(state))
-            out[side.cells(u, j)] = first[hands][:, None] + stride * np.arange(len(actions))
+            found = first[hands][:, None]
+            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
+            out[side.cells(u, j)] = found
     return out
 
 
-def showdown(deck: Deck, board: Sequence[int], final: int, hand: int) -> Floats:
+@lru_cache(maxsize=64)
+def showdown(deck: Deck, board: tuple[int, ...], final: int, hand: int) -> Floats:
     """[hand] the share of the pot that `hand` wins against each hand when the rest is dealt.
 
     The boards are all looked at where there are at most `RUNOUTS`, and otherwise some are drawn.

@@ -7,7 +7,7 @@ needs a game that says which moves both players see (`State.is_public`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -22,6 +22,7 @@ from subgame.frozen import Frozen
 from subgame.games.actions import of_kind
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.rules import Bet
+from subgame.refine.kinds import kind_of
 from subgame.refine.learners import normalise
 from subgame.refine.subgame import SequenceSubgame, Subgame
 from subgame.tree.parts import places, restrict
@@ -32,6 +33,10 @@ from subgame.tree.sequence.walk import Top, walk
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pair = tuple[Any, Any]
+
+
+Move = tuple[int, str]
+"""(player or `CHANCE`, action)"""
 
 
 class Followed(NamedTuple):
@@ -57,6 +62,11 @@ class Reached(Frozen, ABC):
         """Who acts: 0 or 1, `CHANCE` or `TERMINAL`."""
 
     @property
+    def is_over(self) -> bool:
+        """Whether nobody acts any more; cards may still be dealt."""
+        return self.player == TERMINAL
+
+    @property
     @abstractmethod
     def actions(self) -> tuple[str, ...]:
         """What the player who acts may do, in the sizes that the game considers."""
@@ -77,6 +87,11 @@ class Reached(Frozen, ABC):
     @abstractmethod
     def outcomes(self, p: int, s: int) -> Mapping[str, float]:
         """What chance may do, and how likely that is for player `p` with infoset `s`."""
+
+    @property
+    @abstractmethod
+    def ways(self) -> int:
+        """About how many outcomes chance has here."""
 
     @abstractmethod
     def child(self, action: str) -> Self:
@@ -100,8 +115,23 @@ class Reached(Frozen, ABC):
         """[q] player `p`'s part of what is followed, over the subgame's tree."""
 
     @abstractmethod
+    def cells(self, tree: PublicTree) -> Ints | None:
+        """[s, action] the acting player's sequences in a tree; None if it does not come here.
+
+        A row of -1 is an infoset that the player cannot have.
+        """
+
+    @abstractmethod
+    def deals(self, tree: PublicTree) -> Sequence[str]:
+        """What chance may do here; of a tree whose boards are merged, one of each kind."""
+
     def rows(self, followed: Followed) -> Floats | None:
         """[s, action] what the player who acts plays here; None if the tree does not know."""
+        cells = self.cells(followed.tree)
+        if cells is None:
+            return None
+        found = np.asarray(followed.sigma[self.player])[cells].astype(np.float64)
+        return np.where(cells < 0, 1 / cells.shape[1], found)
 
     @abstractmethod
     def checked_down(self, p: int, s: int) -> Floats:
@@ -140,6 +170,11 @@ class Reached(Frozen, ABC):
     def with_reach(self, reach: tuple[Floats, Floats]) -> Self:
         """The same public state with other reaches."""
 
+    def below(self, p: int, s: int) -> int:
+        """The infoset here that follows from player `p`'s infoset `s` before the last move."""
+        above = self.above[p]
+        return s if s < len(above) and above[s] == s else int(np.flatnonzero(above == s)[0])
+
     def within(self, frontier: str) -> bool:
         """Whether the public state is at or below a frontier that the game names."""
         return bool(self.game.frontiers()[frontier](self.state))
@@ -165,6 +200,10 @@ class Reached(Frozen, ABC):
         found = self._response(followed, p, best=best)
         weight = self.subgame.weight(p, self.reach[1 - p][self.roots(1 - p)])
         return self.spread(p, normalise(found.roots.ravel(), weight))
+
+    def dealt_values(self, followed: Followed, p: int) -> dict[str, Floats] | None:
+        """`values` after every outcome of chance, if they are found together; None otherwise."""
+        return None
 
     def _response(self, followed: Followed, p: int, *, best: bool) -> Response:
         run, o = engine(self.subgame.tree), 1 - p
@@ -226,6 +265,10 @@ class ReachedHistories(Reached):
         total = sum(out.values())
         return {outcome: share / total for outcome, share in out.items()}
 
+    @property
+    def ways(self) -> int:
+        return len(self.state.chance_outcomes())
+
     def child(self, action: str) -> ReachedHistories:
         tops = []
         for state, chance, a, b in zip(self.states, self.chance, *self.at, strict=True):
@@ -267,20 +310,19 @@ class ReachedHistories(Reached):
         part, whole = self.subgame.tree.players[p], followed.tree.players[p]
         return restrict(followed.sigma[p], places(part, whole))
 
-    def rows(self, followed: Followed) -> Floats | None:
-        p = self.player
-        side = followed.tree.players[p]
-        if any(name not in side.index for name in self.keys[p]):
+    def cells(self, tree: PublicTree) -> Ints | None:
+        side, names = tree.players[self.player], self.keys[self.player]
+        if any(name not in side.index for name in names):
             return None
-        return np.array(
-            [followed.sigma[p][side.sequences(side.index[name])] for name in self.keys[p]]
-        )
+        return np.array([side.sequences(side.index[name]) for name in names])
+
+    def deals(self, tree: PublicTree) -> Sequence[str]:
+        return list({name: 0 for state in self.states for name, _ in state.chance_outcomes()})
 
     def _first_values(self, followed: Followed, *, best: bool) -> Floats:
-        side = self.subgame.tree.players[self.player]
-        found = self._response(followed, self.player, best=best).sequences
-        assert found is not None
-        return found[[side.sequences(side.index[name]) for name in self.keys[self.player]]]
+        found, cells = self._response(followed, self.player, best=best), self.cells(self.subgame.tree)
+        assert found.sequences is not None
+        return found.sequences[cells]
 
     def fitting(self, p: int, s: int) -> Floats:
         out, mine = np.zeros(len(self.keys[1 - p])), self.at[p] == s
@@ -346,3 +388,16 @@ def _gathered(
         reach=ones,
         above=(np.array(above[0]), np.array(above[1])),
     )
+
+
+def every_decision(tree: PublicTree, player: int) -> Iterator[tuple[tuple[Move, ...], Reached]]:
+    """Every public state of a tree at which a player acts, with the moves that lead there."""
+    waiting: list[tuple[tuple[Move, ...], Reached]] = [((), kind_of(tree).start())]
+    while waiting:
+        line, here = waiting.pop()
+        if here.is_over or not (here.weight(0) * here.reach[0]).any():  # nobody comes here
+            continue
+        if here.player == player:
+            yield line, here
+        moves = here.deals(tree) if here.player == CHANCE else here.actions
+        waiting += [((*line, (here.player, name)), here.child(name)) for name in reversed(moves)]
