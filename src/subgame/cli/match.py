@@ -70,6 +70,24 @@ class Agents:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How a match is counted."""
+
+    duplicate: Annotated[
+        bool, option(None, "Play each deal twice, with the seats exchanged.", name="--duplicate")
+    ] = False
+    aivat: Annotated[
+        bool,
+        option(
+            None,
+            "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
+            "agent's strategy must be known.",
+            name="--aivat",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True)
 class Workers:
     """Where hands are played."""
 
@@ -107,18 +125,7 @@ def match_command(
     second: AgentArgument,
     game: GameOption = "leduc",
     hands: HandsOption = 1000,
-    duplicate: Annotated[
-        bool, option(None, "Play each deal twice, with the seats exchanged.", name="--duplicate")
-    ] = False,
-    aivat: Annotated[
-        bool,
-        option(
-            None,
-            "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
-            "agent's strategy must be known.",
-            name="--aivat",
-        ),
-    ] = False,
+    counted: Counted,
     log: Annotated[
         Path | None,
         option("FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."),
@@ -160,9 +167,9 @@ def match_command(
             (first, second),
             hands,
             seed=seed,
-            duplicate=duplicate,
+            duplicate=counted.duplicate,
             log=log,
-            aivat=aivat,
+            aivat=counted.aivat,
             executor=workers.executor(stack),
             progress=progress,
             options=told.options(),
@@ -186,7 +193,9 @@ def _show(result: MatchResult) -> None:
     speed = result.hands / max(result.seconds, 1e-9)
     console.print(Text(f"  {result.hands:,} hands, {speed:,.0f} a second", "dim"))
     for title, groups in (("last action", result.streets), ("commonest lines", result.lines[:5])):
-        shown = table(title, "hands", "mean", "of the result", numbers=("hands", "mean", "of the result"))
+        shown = table(
+            title, "hands", "mean", "of the result", numbers=("hands", "mean", "of the result")
+        )
         for group in groups:
             share = f"{group.share(result.hands):+.4g}"
             shown.add_row(

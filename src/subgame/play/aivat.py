@@ -45,12 +45,19 @@ Floats = NDArray[np.float64]
 WAYS = 2_000
 """Outcomes of chance that are looked at; where there are more (the flop of a whole deck), the
 luck of that deal is left in."""
+FEW = 200
+"""Infosets of the opponent at the start up to which the luck of the first deal is taken out by a
+value function that is asked for one infoset at a time."""
 KEPT = 100_000
 """Public states whose values are kept."""
 
 
 class ValueFunction(Protocol):
     """A guess of what a player wins from a public state on."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values of all infosets of a public state are found at once."""
 
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         """From player `p`'s infoset to what it wins where somebody acts, in chips."""
@@ -61,6 +68,8 @@ class ValueFunction(Protocol):
 
 class SelfPlay:
     """The value function of a strategy that both players follow."""
+
+    whole = True
 
     def __init__(self, strategy: Strategy) -> None:
         self.followed = Followed(strategy.tree, strategy.probs)
@@ -75,6 +84,8 @@ class SelfPlay:
 
 class CheckDown:
     """The value function that takes both players to check and call to the end: needs no solving."""
+
+    whole = False
 
     def here(self, reached: Reached, p: int) -> Callable[[int], float]:
         return partial(mean_payoff, reached, p)
@@ -105,6 +116,8 @@ class _Node:
     """The mean over the known agent's actions, by the opponent's infoset."""
     unknown: bool = False
     """Whether the agent did not know its policy here."""
+    first: float | None = None
+    """At the start: the mean over all that may be dealt to the opponent."""
     weights: Floats | None = None
 
     def weight(self, o: int) -> Floats:
@@ -165,7 +178,9 @@ class Aivat:
                 break
             state, seen = state.child(label), seen + 1
         s = node.reached.number(o, _known(state, o))
-        estimate = self._first(node, o) - self._mean(node, o, s)
+        estimate = 0.0
+        if self.values.whole or len(node.reached.reach[o]) <= FEW:
+            estimate = self._first(node, o) - self._mean(node, o, s)
         for label in path[seen:]:
             player = state.current_player()
             state = state.child(label)
@@ -211,10 +226,11 @@ class Aivat:
 
     def _first(self, node: _Node, o: int) -> float:
         """The mean over all that may be dealt to the opponent."""
-        here = node.reached
-        weight = here.weight(o) * here.reach[o]
-        held = np.flatnonzero(weight).tolist()
-        return sum(weight[s] * self._mean(node, o, s) for s in held) / float(weight.sum())
+        if node.first is None:
+            weight = node.weight(o) * node.reached.reach[o]
+            values = [self._mean(node, o, s) for s in np.flatnonzero(weight).tolist()]
+            node.first = float(weight[weight > 0] @ values / weight.sum())
+        return node.first
 
     def _outcome(self, node: _Node, name: str, o: int, s: int) -> float:
         """The value after one outcome of chance, for the infoset that follows from `s`."""

@@ -45,7 +45,8 @@ def by_street(game: Game, hands: Sequence[Hand], won: Sequence[float]) -> tuple[
     """Hands by the street of the last action, in order.
 
     >>> import subgame as sg
-    >>> hand = Hand(0, (0, 1), ((-1, "Js"), (-1, "Ks"), (0, "c"), (1, "c"), (-1, "Kh"), (0, "c")), 1)
+    >>> moves = ((-1, "Js"), (-1, "Ks"), (0, "c"), (1, "c"), (-1, "Kh"), (0, "c"), (1, "c"))
+    >>> hand = Hand(0, (0, 1), moves, 1)
     >>> [group.name for group in by_street(sg.games.load("leduc"), [hand], [1.0])]
     ['round 2']
     """

@@ -160,7 +160,7 @@ class LocalBestResponse(Mixed):
         return max(options, key=lambda action: options[action])
 
     def _value(self, action: str, s: int, against: Floats) -> float:
-        """What an action pays if both check and call afterwards, and the opponent folds to a bet."""
+        """What an action pays if both check and call afterwards; the opponent may fold to a bet."""
         p, here = self.seat, self.reached
         there = here.after(action)
         weight = against[there.above[1 - p]]

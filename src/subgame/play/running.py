@@ -16,9 +16,9 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
 from subgame.play.agent import Agent
 from subgame.play.aivat import Aivat, is_known, value_function
+from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
-from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.named import AgentOptions, named_agents
 
 CHUNK = 500
@@ -78,7 +78,7 @@ class Task:
     agents: tuple[Agent | str, Agent | str]
     seed: int
     duplicate: bool
-    options: AgentOptions = AgentOptions()
+    options: AgentOptions
 
     def seated(self) -> tuple[Game, tuple[Agent, Agent]]:
         """The game and its agents, made once in each process if they are named."""
@@ -95,9 +95,7 @@ class Task:
 
 
 @lru_cache(maxsize=4)
-def _made(
-    game: str, one: str, two: str, options: AgentOptions
-) -> tuple[Game, tuple[Agent, Agent]]:
+def _made(game: str, one: str, two: str, options: AgentOptions) -> tuple[Game, tuple[Agent, Agent]]:
     loaded = games.load(game)
     return loaded, named_agents(loaded, (one, two), options)
 

@@ -28,7 +28,7 @@ from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.live.reached import Followed, Reached
-from subgame.refine.nested.mappings import ActionMapping, heard, mapping
+from subgame.refine.nested.mappings import MAPPINGS, ActionMapping, heard
 from subgame.refine.payoffs import carried_gift, received_gift
 from subgame.refine.solve_gadget import Technique, play_gadget
 from subgame.solve.schedule import Schedule
@@ -56,7 +56,7 @@ class Search:
     iterations: int | None = 500
     seconds: float | None = 5.0
     """For each decision, compiling included."""
-    mapping: ActionMapping = mapping("pseudo-harmonic")
+    mapping: ActionMapping = MAPPINGS["pseudo-harmonic"]
     """What an off-tree bet is taken for where the opponent's range is followed."""
 
     def __post_init__(self) -> None:

@@ -153,7 +153,8 @@ class ReachedRanges(Reached):
     @cached_property
     def subgame(self) -> RangeSubgame:
         deck, free = self.game.deck, self.game.deck.compatible(self.board)
-        one, two = (Range((each > 0) * free * 1.0, deck) for each in self.game.weights())
+        held = [((weights > 0) & free).astype(np.float64) for weights in self.game.weights()]
+        one, two = (Range(each, deck) for each in held)
         below = replace(self.game, board=self.board, first=self.betting, ranges=(one, two))
         tree = compile_range_tree(below, merge=False)
         return RangeSubgame(tree, "here", tree, Spot(0, self.betting))

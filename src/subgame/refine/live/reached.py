@@ -320,7 +320,10 @@ class ReachedHistories(Reached):
         return list({name: 0 for state in self.states for name, _ in state.chance_outcomes()})
 
     def _first_values(self, followed: Followed, *, best: bool) -> Floats:
-        found, cells = self._response(followed, self.player, best=best), self.cells(self.subgame.tree)
+        found, cells = (
+            self._response(followed, self.player, best=best),
+            self.cells(self.subgame.tree),
+        )
         assert found.sequences is not None
         return found.sequences[cells]
 
@@ -349,9 +352,7 @@ def _checked_down(state: State, p: int) -> float:
     return _checked_down(state.child(of_kind("call", state.legal_actions())), p)
 
 
-def _gathered(
-    game: Game, tops: Sequence[tuple[State, float, tuple[int, int]]]
-) -> ReachedHistories:
+def _gathered(game: Game, tops: Sequence[tuple[State, float, tuple[int, int]]]) -> ReachedHistories:
     """Histories by infoset; what is dealt in secret follows at once."""
     waiting, found = list(reversed(tops)), []
     while waiting:
