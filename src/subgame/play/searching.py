@@ -6,6 +6,7 @@ solved is in `subgame.refine.live`.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
 from subgame.refine.live.live import Book, Clock, Live, Search
-from subgame.refine.live.reached import Followed
+from subgame.refine.live.reached import Followed, Move
 from subgame.refine.solve_gadget import default_schedule
 from subgame.tree.strategy import Strategy
 
@@ -70,7 +71,78 @@ class Explanation:
         return "\n".join(lines)
 
 
-class NestedAgent(Mixed):
+def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
+    """The actions of a line, without who made them."""
+    return tuple(action for _, action in line)
+
+
+class SearchAgent(Mixed):
+    """An agent that follows a hand as a `Live`: what its kinds share."""
+
+    search: Search
+    clock: Clock
+    line: tuple[Move, ...] = ()
+    took: float = 0.0
+    """Seconds that the last decision took."""
+    asked: tuple[str, tuple[Move, ...]] | None = None
+
+    @abstractmethod
+    def live(self) -> Live:
+        """Where play is, with all that has to be solved before the agent can act."""
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.line = ()
+
+    def observe(self, event: Event) -> None:
+        self.line = (*self.line, (event.player, event.action))
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        live = self.live()
+        if live.reached.player != self.seat:
+            done = " ".join(actions_of(self.line))
+            raise SubgameError(f"After '{done}' it is not the agent's turn.")
+        rows = live.rows()
+        at = [live.reached.number(self.seat, name) for name in infosets]
+        self.took = self.clock.spent
+        return Policy(rows.actions, rows.probabilities[at])
+
+    def explained(self, infoset: str) -> Explanation:
+        """Why the agent acts as it does with an information state at the present public state."""
+        live, p = self.live(), self.seat
+        s, rows = live.reached.number(p, infoset), live.rows()
+        values = live.reached.action_values(live.before, best=False)[s]
+        ranges = []
+        for q in (p, 1 - p):
+            weight = live.reached.reach[q] * (live.reached.weight(q) > 0)
+            names, total = live.reached.names(q), max(weight.sum(), 1e-100)
+            held = np.flatnonzero(weight).tolist()
+            ranges.append({names[k]: float(weight[k] / total) for k in held})
+        return Explanation(
+            infoset,
+            dict(zip(rows.actions, rows.probabilities[s].tolist(), strict=True)),
+            dict(zip(rows.actions, values.tolist(), strict=True)),
+            (ranges[0], ranges[1]),
+            None if live.solved is None else live.solved.margin,
+            0 if live.solved is None else live.solved.iterations,
+            self.took,
+        )
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        self.asked = infoset, self.line
+        return super().act(infoset, legal)
+
+    def explain(self) -> str:
+        if self.asked is None:
+            return ""
+        now, self.line = self.line, self.asked[1]
+        try:
+            return str(self.explained(self.asked[0]))
+        finally:
+            self.line = now
+
+
+class NestedAgent(SearchAgent):
     """Plays a blueprint, and solves the subgame that play reaches where it must or should.
 
     It must where the opponent makes a bet that the blueprint does not know. It should from the
@@ -111,7 +183,6 @@ class NestedAgent(Mixed):
         gadget = technique_named(technique)
         self.search = Search(gadget, chosen, **options)
         self.book, self.first = Book(), dict[int, Live]()
-        self.line: tuple[str, ...] = ()
 
     @staticmethod
     def _frontier(game: Game) -> str | None:
@@ -119,68 +190,16 @@ class NestedAgent(Mixed):
         after = [name for name in game.frontiers() if name.startswith("after")]
         return after[-1] if after else None
 
-    def begin(self, seat: int, seed: int) -> None:
-        super().begin(seat, seed)
-        self.line = ()
-
-    def observe(self, event: Event) -> None:
-        self.line = (*self.line, event.action)
-
     def live(self) -> Live:
-        """Where play is, with all that has to be solved before the agent can act."""
         self.clock = Clock(self.search.seconds)
         if self.seat not in self.first:
             followed = self._followed(self.seat)
             self.first[self.seat] = Live(self.search, self.seat, self.start, followed)
-        return self.book.find(self.first[self.seat], self.line, self.clock)
+        return self.book.find(self.first[self.seat], actions_of(self.line), self.clock)
 
     def _followed(self, seat: int) -> Followed:
         """What is followed from the start of the game."""
         return Followed(self.blueprint.tree, self.blueprint.probs)
-
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        live = self.live()
-        if live.reached.player != self.seat:
-            raise SubgameError(f"After '{' '.join(self.line)}' it is not the agent's turn.")
-        rows = live.rows()
-        at = [live.reached.number(self.seat, name) for name in infosets]
-        self.took = self.clock.spent
-        return Policy(rows.actions, rows.probabilities[at])
-
-    def explained(self, infoset: str) -> Explanation:
-        """Why the agent acts as it does with an information state at the present public state."""
-        live, p = self.live(), self.seat
-        s, rows = live.reached.number(p, infoset), live.rows()
-        values = live.reached.action_values(live.before, best=False)[s]
-        ranges = []
-        for q in (p, 1 - p):
-            weight = live.reached.reach[q] * (live.reached.weight(q) > 0)
-            names, total = live.reached.names(q), max(weight.sum(), 1e-100)
-            held = np.flatnonzero(weight).tolist()
-            ranges.append({names[k]: float(weight[k] / total) for k in held})
-        return Explanation(
-            infoset,
-            dict(zip(rows.actions, rows.probabilities[s].tolist(), strict=True)),
-            dict(zip(rows.actions, values.tolist(), strict=True)),
-            (ranges[0], ranges[1]),
-            None if live.solved is None else live.solved.margin,
-            0 if live.solved is None else live.solved.iterations,
-            getattr(self, "took", 0.0),
-        )
-
-    def act(self, infoset: str, legal: Sequence[str]) -> str:
-        self.asked = infoset, self.line
-        return super().act(infoset, legal)
-
-    def explain(self) -> str:
-        asked = getattr(self, "asked", None)
-        if asked is None:
-            return ""
-        now, self.line = self.line, asked[1]
-        try:
-            return str(self.explained(asked[0]))
-        finally:
-            self.line = now
 
 
 class LimitedAgent(NestedAgent):

@@ -39,6 +39,9 @@ Line = tuple[str, ...]
 """The moves that both players have seen."""
 SPARE = 0.9
 """The share of a decision's time after which a solve stops: what follows it takes time, too."""
+PASSED = 0.5
+"""The share of the time for a subgame that play has already gone through: the opponent acted first
+there, off the tree, say."""
 SHORTEST = 1e-3
 """Seconds that a solve may always take."""
 KEPT = 400_000
@@ -151,11 +154,11 @@ class Live:
             at is not None and not self.inside and self.reached.within(at)
         )
 
-    def ready(self, clock: Clock) -> Live:
-        """The same with what is to be solved here solved."""
+    def ready(self, clock: Clock, share: float = 1.0) -> Live:
+        """The same with what is to be solved here solved, in a share of the time that is left."""
         if not self.pending:
             return self
-        found = self._solve(clock)
+        found = self._solve(clock, share)
         followed = self.before if found is None else found.followed
         at = self.search.at
         return replace(
@@ -166,7 +169,7 @@ class Live:
             off=None,
         )
 
-    def _solve(self, clock: Clock) -> Solution | None:
+    def _solve(self, clock: Clock, share: float) -> Solution | None:
         """The rest of the game behind the gadget; None if we do not act or never come here."""
         here, us, o, gadget = self.reached, self.seat, 1 - self.seat, self.search.gadget
         began, subgame = clock.spent, here.subgame
@@ -190,7 +193,7 @@ class Live:
             alternative=(cbv + gift)[here.roots(o)],
             cbv=cbv[here.roots(o)],
         )
-        limits = self.search.limits(clock.left)
+        limits = self.search.limits(None if clock.left is None else share * clock.left)
         how = Technique.of(gadget, subgame.tree, self.search.schedule, limits)
         found = play_gadget(how, subgame, inputs)
         return Solution(
@@ -281,7 +284,9 @@ class Book:
         if live is None:
             live = self._keep((first.seat, ()), first.ready(clock))
         for k in range(known, len(line)):
-            live = self._keep((first.seat, line[: k + 1]), live.after(line[k]).ready(clock))
+            share = 1.0 if k == len(line) - 1 else PASSED
+            live = live.after(line[k]).ready(clock, share)
+            self._keep((first.seat, line[: k + 1]), live)
         self.lives.move_to_end((first.seat, line))
         return live
 
