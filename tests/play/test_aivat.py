@@ -18,6 +18,7 @@ from subgame.play.aivat import Aivat, CheckDown
 from subgame.play.match import Z95, Estimate, play_hand
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
+from subgame.refine.live.ranges import start_of
 
 
 def everything(
@@ -140,3 +141,19 @@ def test_a_match_with_known_strategies() -> None:
     assert quiet.interval95 < 0.15 * plain.interval95
     assert abs(quiet.mean) < 2.04 * quiet.interval95
     assert match(game, agents, hands=800, seed=1).result == plain
+
+
+def test_outcomes_of_a_flop_by_brute_force() -> None:
+    """How likely each flop is, for a hand that knows what its opponent may hold."""
+    game = sg.holdem.nlfh(ranks="789", suits="cds")
+    deck, s = game.deck, game.deck.parse_hand("9s9c")
+    held = np.random.default_rng(1).random(deck.num_hands)
+    here = start_of(game).with_reach((np.ones(deck.num_hands), held)).after("c").after("c")
+    found = here.outcomes(0, s)
+    weights = {}
+    for flop in found:
+        free = deck.compatible(deck.parse(flop)) * deck.disjoint[s]
+        weights[flop] = float((here.reach[1] * free).sum())
+    total = sum(weights.values())
+    assert found == pytest.approx({flop: weight / total for flop, weight in weights.items()})
+    assert len(set(weights.values())) > 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import subgame as sg
+from holdem_games import GAMES
 from subgame.games import holdem
 from subgame.games.base import Game
 from subgame.play import Agent, Always, StrategyAgent, Translated, match
+from subgame.play.agent import Event
 from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.match import mixed_seed
 from subgame.play.named import known_strategy
@@ -64,6 +67,36 @@ def test_never_above_the_best_response(name: str, kind: str) -> None:
         assert found[seat] <= exact[1 - seat] + 1e-4 * game.unit[1]
     if kind == "uniform":
         assert sum(found) > 0.5 * sum(exact)
+
+
+def test_the_formulas_of_the_paper() -> None:
+    """U(call) and U(bet) by pot, price, wp and fp, against the range that Bayes' rule leaves."""
+    game = holdem.endgame("QsJhThKs", 4, 6, bets="all: 1x a", deck=GAMES["turn"].deck)
+    tree = sg.compile(game, merge=False)
+    agent, deck = StrategyAgent(sg.Strategy.random(tree, 1)), game.deck
+    lbr = LocalBestResponse(game, agent)
+    lbr.begin(1, 0)
+    lbr.observe(Event(0, "r4"))
+    hand, board = deck.parse_hand("QhJs"), game.board
+    agent.begin(0, 0)
+    held = np.flatnonzero(game.weights()[0] * deck.disjoint[hand])
+    names = [game.infoset_name(int(each), board, game.start()) for each in held]
+    first = agent.policy(names, ())
+    weight = game.weights()[0][held] * first.probabilities[:, first.actions.index("r4")]
+    raised = game.start().play("r4 r6")
+    names = [game.infoset_name(int(each), board, raised) for each in held]
+    folds = agent.policy(names, ()).probabilities[:, 0]
+    equity = showdown(deck, board, 5, hand)[held]
+    wp, fp = weight @ equity / weight.sum(), weight @ folds / weight.sum()
+    kept = weight * (1 - folds)
+    wp2 = kept @ equity / kept.sum()
+    pot, asked, more = 8, 4, 2
+    against = lbr.reached.reach[0] * lbr.reached.fitting(1, hand)
+    call, bet, fold = (lbr._value(action, hand, against) for action in ("c", "r6", "f"))
+    assert fold == -2
+    assert call - fold == pytest.approx(wp * pot - (1 - wp) * asked, abs=1e-6)
+    caught = wp2 * (pot + more) - (1 - wp2) * (asked + more)
+    assert bet - fold == pytest.approx(fp * pot + (1 - fp) * caught, abs=1e-6)
 
 
 def test_a_search_agent_is_measured() -> None:
