@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,12 @@ def test_match_prints_what_its_contract_says(cli: Cli, tmp_path: Path) -> None:
     words = ["--game", "leduc", "--hands", "200", "--seed", "3", "--duplicate", "--aivat"]
     found = cli("match", "uniform", "call", *words, "--log", str(log), "--json").json()
     keys = {"hands", "seconds", "unit", "mean", "interval95", "aivat_mean", "aivat_interval95"}
-    assert keys | {"log"} <= set(found)
+    assert keys | {"log", "breakdown"} == set(found)
+    for groups, hands in (("streets", 200), ("seats", 2)):
+        rows = found["breakdown"][groups]
+        assert groups == "seats" or sum(row["hands"] for row in rows) == hands
+    shares = sum(row["share"] for row in found["breakdown"]["streets"])
+    assert shares == pytest.approx(found["mean"])
     assert (found["hands"], found["unit"], found["log"]) == (200, "chips", str(log))
     assert found["aivat_interval95"] < found["interval95"]
     assert len(log.read_text().splitlines()) == 201
@@ -42,8 +46,20 @@ def test_a_saved_strategy_plays_and_is_beaten(cli: Cli, tmp_path: Path) -> None:
 def test_lbr_prints_what_its_contract_says(cli: Cli) -> None:
     words = ["--game", "nlfh", "--setting", "fcpa", "--hands", "10", "--json"]
     found = cli("lbr", "fold", *words).json()
+    assert set(found) == {"hands", "mean", "interval95", "setting"}
     assert (found["hands"], found["mean"], found["setting"]) == (10, 750, "fcpa")
     assert found["interval95"] > 0
+
+
+def test_search_agents_on_a_given_blueprint(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "leduc.safetensors"
+    cli("solve", "leduc-ranks", "--iterations", "20", "--out", str(file))
+    words = ["--game", "leduc-ranks", "--blueprint", str(file), "--iterations", "10", "--json"]
+    found = cli("match", "nested", "limited:resolve", *words, "--hands", "6", "--aivat").json()
+    assert found["breakdown"]["agents"] == ["nested", "limited:resolve"]
+    assert found["aivat_mean"] is not None
+    found = cli("lbr", "nested", *words, "--hands", "2").json()
+    assert found["hands"] == 2
 
 
 def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +77,10 @@ def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         (["match", "uniform", "call", "--jobs", "2", "--dask", "x"], "exclude each other"),
         (["match", "uniform", "none.safetensors"], "There is no file none.safetensors"),
         (["match", "uniform", "fold", "--game", "rps"], "the actions are"),
-        (["lbr", "call", "--game", "leduc"], "plays hold'em"),
+        (["lbr", "call", "--game", "leduc", "--setting", "2018-flop"], "with bet sizes"),
+        (["match", "nested:rezolve", "call", "--game", "kuhn"], "resolve"),
+        (["match", "nested", "call", "--seconds", "0"], "seconds must be a number above 0"),
+        (["match", "blueprint", "call", "--blueprint", "none.safetensors"], "none.safetensors"),
         (["lbr", "call", "--setting", "fcpb"], "fcpa"),
         (["play", "nosuchgame"], "There is no game"),
     ],
@@ -88,4 +107,4 @@ def test_dask() -> None:
             "kuhn", ["uniform", "call"], hands=600, seed=2, executor=client.get_executor()
         )
     assert there.result == here.result
-    assert json.dumps(there.lines) == json.dumps(here.lines)
+    assert there.lines == here.lines

@@ -18,6 +18,10 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Said on a page, and what is done instead for it to take seconds.
 SHORTER = {
     "docs/nested.md": [("iterations=60", "iterations=2")],
+    "docs/play.md": [
+        ("--hands 200 --aivat", "--hands 10 --aivat --iterations 20"),
+        ("--hands 50", "--hands 2 --iterations 20"),
+    ],
     "docs/depth-limited.md": [
         ("Rollouts(1000), epochs=100", "Rollouts(20), epochs=2"),
         ("--rollouts 1000", "--rollouts 20"),

@@ -2,42 +2,116 @@
 
 from __future__ import annotations
 
-from random import Random
-
+import numpy as np
 import pytest
 
 import subgame as sg
+from holdem_games import GAMES
 from subgame.games import holdem
-from subgame.play import Always, StrategyAgent, Translated, match
-from subgame.play.lbr import SETTINGS, LocalBestResponse, showdown
+from subgame.games.base import Game
+from subgame.play import Agent, Always, StrategyAgent, Translated, match
+from subgame.play.agent import Event
+from subgame.play.lbr import SETTINGS, LocalBestResponse
 from subgame.play.match import mixed_seed
+from subgame.play.named import known_strategy
+from subgame.play.searching import NestedAgent
+from subgame.refine.live.ranges import showdown
 
 
-def test_against_always_fold() -> None:
-    """750 mbb/h: a bet on the button wins the big blind, 1,000; the small blind is given up, 500.
+def won(game: Game, agent: Agent, setting: str) -> tuple[float, float]:
+    """What LBR wins in each seat, exactly: it is a strategy like any other."""
+    tree = sg.compile(game, merge="boards") if isinstance(game, holdem.Holdem) else sg.compile(game)
+    lbr = known_strategy(tree, LocalBestResponse(game, agent, setting))
+    played = known_strategy(tree, agent)
+    assert lbr is not None
+    assert played is not None
+    exact, unit = sg.head_to_head(tree, lbr, played), game.unit[1]
+    return exact.per_seat[0] * unit, exact.per_seat[1] * unit
 
-    Without bets nobody folds to LBR on the button, where the hand is checked down: 250 in all.
+
+@pytest.mark.parametrize(("setting", "both"), [("fcpa", (500, 1000)), ("fc", (500, 0))])
+def test_against_always_fold(setting: str, both: tuple[float, float]) -> None:
+    """750 and 250 mbb/h, exactly: the paper's figures do not depend on the deck.
+
+    The small blind is given up to LBR, 500. A bet on the button wins the big blind, 1,000; without
+    bets nobody folds to LBR there, and the hand is checked down for nothing.
     """
-    game, fold = holdem.nlfh(), Always("fold")
-    bets = match(game, [LocalBestResponse(game, fold, "fcpa"), fold], hands=20)
-    assert bets.result.mean == pytest.approx(750)
-    calls = match(game, [LocalBestResponse(game, fold, "fc"), fold], hands=100, seed=1)
-    assert calls.per_seat[0].mean == pytest.approx(500)
-    assert abs(calls.per_seat[1].mean) < 2.04 * calls.per_seat[1].interval95
-    assert abs(calls.result.mean - 250) < 2.04 * calls.result.interval95
+    game = holdem.nlfh(ranks="789", suits="cds", bets="all: 1x a", stack=200)
+    found = won(game, Always("fold"), setting)
+    assert found == pytest.approx(both, abs=0.01)
+    assert sum(found) / 2 == pytest.approx(750 if setting == "fcpa" else 250, abs=0.01)
 
 
-def test_never_above_the_best_response() -> None:
-    bets = "all: 1x a"
-    game = holdem.nlfh(ranks="6789", suits="cds", bets=bets, stack=400)
-    tree = sg.compile(game, merge="boards")
+def test_the_button_of_a_whole_deck_never_folds_to_always_fold() -> None:
+    """So that 250 mbb/h are won there too: even the worst hand wins a quarter of all showdowns."""
+    game = holdem.hunl()
+    hand = game.deck.parse_hand("3c2d")
+    assert showdown(game.deck, (), 5, hand)[game.deck.disjoint[hand]].mean() > 0.25
+    lbr = LocalBestResponse(game, Always("fold"), "fc")
+    lbr.begin(1, 0)
+    assert lbr.act("3c2d |  | ", ("f", "c")) == "c"
+
+
+@pytest.mark.parametrize("name", ["leduc-ranks", "no-limit-leduc", "nlfh"])
+@pytest.mark.parametrize("kind", ["uniform", "solved"])
+def test_never_above_the_best_response(name: str, kind: str) -> None:
+    small = holdem.nlfh(ranks="789", suits="cds", bets="all: 1x a", stack=300)
+    game = small if name == "nlfh" else sg.games.load(name)
+    tree = sg.compile(game, merge="boards") if name == "nlfh" else sg.compile(game)
     strategy = sg.Strategy.uniform(tree)
-    agent = StrategyAgent(strategy)
-    exact = sg.exploitability(tree, strategy).mean * game.unit[1]
+    if kind == "solved":
+        strategy = sg.solve(tree, iterations=5).strategy
+    exact = [each * game.unit[1] for each in sg.exploitability(tree, strategy).per_seat]
+    found = won(game, StrategyAgent(strategy), "fcpa")
+    for seat in (0, 1):  # exploitability counts the seat of the strategy, LBR its own
+        assert found[seat] <= exact[1 - seat] + 1e-4 * game.unit[1]
+    if kind == "uniform":
+        assert sum(found) > 0.5 * sum(exact)
+
+
+def test_the_formulas_of_the_paper() -> None:
+    """U(call) and U(bet) by pot, price, wp and fp, against the range that Bayes' rule leaves."""
+    game = holdem.endgame("QsJhThKs", 4, 6, bets="all: 1x a", deck=GAMES["turn"].deck)
+    tree = sg.compile(game, merge=False)
+    agent, deck = StrategyAgent(sg.Strategy.random(tree, 1)), game.deck
+    lbr = LocalBestResponse(game, agent)
+    lbr.begin(1, 0)
+    lbr.observe(Event(0, "r4"))
+    hand, board = deck.parse_hand("QhJs"), game.board
+    agent.begin(0, 0)
+    held = np.flatnonzero(game.weights()[0] * deck.disjoint[hand])
+    names = [game.infoset_name(int(each), board, game.start()) for each in held]
+    first = agent.policy(names, ())
+    weight = game.weights()[0][held] * first.probabilities[:, first.actions.index("r4")]
+    raised = game.start().play("r4 r6")
+    names = [game.infoset_name(int(each), board, raised) for each in held]
+    folds = agent.policy(names, ()).probabilities[:, 0]
+    equity = showdown(deck, board, 5, hand)[held]
+    wp, fp = weight @ equity / weight.sum(), weight @ folds / weight.sum()
+    kept = weight * (1 - folds)
+    wp2 = kept @ equity / kept.sum()
+    pot, asked, more = 8, 4, 2
+    against = lbr.reached.reach[0] * lbr.reached.fitting(1, hand)
+    call, bet, fold = (lbr._value(action, hand, against) for action in ("c", "r6", "f"))
+    assert fold == -2
+    assert call - fold == pytest.approx(wp * pot - (1 - wp) * asked, abs=1e-6)
+    caught = wp2 * (pot + more) - (1 - wp2) * (asked + more)
+    assert bet - fold == pytest.approx(fp * pot + (1 - fp) * caught, abs=1e-6)
+
+
+def test_a_search_agent_is_measured() -> None:
+    """LBR follows the strategy that the agent solves as it plays."""
+    game = sg.games.load("leduc-ranks")
+    tree = sg.compile(game)
+    agent = NestedAgent(sg.Strategy.uniform(tree), iterations=20, seconds=None)
+    blueprint = StrategyAgent(agent.blueprint)
+    played = known_strategy(tree, agent)
+    assert played is not None
+    found = sum(won(game, agent, "fcpa"))
+    assert found <= 2 * sg.exploitability(tree, played).mean + 1e-6
+    assert found < sum(won(game, blueprint, "fcpa"))
     lbr = LocalBestResponse(game, agent, "fcpa")
-    found = match(game, [lbr, agent], hands=500, seed=2)
-    assert found.result.mean - found.result.interval95 > 0
-    assert found.result.mean < exact
+    assert match(game, [lbr, agent], hands=4, seed=2).hands == 4
 
 
 def test_against_translation() -> None:
@@ -55,7 +129,7 @@ def test_against_translation() -> None:
 def test_showdown_by_brute_force() -> None:
     deck = holdem.nlfh(ranks="6789").deck
     board, hand = deck.parse("9s 7d 6s"), deck.parse_hand("9d8d")
-    found = showdown(deck, board, 5, hand, Random(1))
+    found = showdown(deck, board, 5, hand)
     opponent = deck.parse_hand("7c6c")
     total = won = 0.0
     taken = {*board, *deck.hands[hand].tolist(), *deck.hands[opponent].tolist()}
@@ -85,7 +159,9 @@ def test_settings_of_2018() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(sg.SubgameError, match="plays hold'em"):
-        LocalBestResponse(sg.games.load("leduc"), Always("call"))
+    with pytest.raises(sg.SubgameError, match="needs a game with bet sizes"):
+        LocalBestResponse(sg.games.load("leduc"), Always("call"), "2018-turn")
+    with pytest.raises(sg.SubgameError, match="does not say which moves"):
+        LocalBestResponse(sg.games.load("goofspiel(cards=3)"), Always("call"))
     with pytest.raises(sg.SubgameError, match="fcpa"):
         LocalBestResponse(holdem.nlfh(), Always("call"), "fcpb")

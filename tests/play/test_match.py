@@ -91,6 +91,16 @@ def test_processes_play_the_same_hands() -> None:
     assert many.lines == alone.lines
 
 
+def test_hands_are_grouped_by_street_and_line() -> None:
+    found = match("leduc", ["call", "raise"], hands=40, seed=1)
+    assert [group.name for group in found.streets] == ["round 2"]
+    assert sum(group.hands for group in found.lines) == 40
+    game = holdem.nlfh(ranks="6789", suits="cds", stack=400)
+    found = match(game, ["uniform", "uniform"], hands=60, seed=1)
+    assert {group.name for group in found.streets} == {"preflop", "flop"}
+    assert sum(group.share(60) for group in found.streets) == pytest.approx(found.result.mean)
+
+
 def test_a_log_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     first = match("kuhn", ["uniform", "call"], hands=60, seed=2, log=whole)

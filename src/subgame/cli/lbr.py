@@ -1,4 +1,4 @@
-"""``subgame lbr``: a lower bound on how exploitable an agent of hold'em is."""
+"""``subgame lbr``: a lower bound on how exploitable an agent is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from rich.text import Text
 
 from subgame.cli.common import JsonOption, emit, load_game, option, stdout
-from subgame.cli.match import AgentArgument, GameOption, HandsOption
+from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 
@@ -26,6 +26,7 @@ def lbr_command(
         ),
     ] = "fcpa",
     hands: HandsOption = 1000,
+    told: Agents,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -40,6 +41,8 @@ def lbr_command(
     subgame lbr fold --game nlfh --hands 100
 
     subgame lbr call --game nlfh --setting fc --json
+
+    subgame lbr nested --game leduc --hands 200
     """
     from subgame.play.lbr import LocalBestResponse
     from subgame.play.named import named_agents
@@ -51,20 +54,18 @@ def lbr_command(
         def progress(done: int, total: int) -> None:
             meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
 
-        opponent = named_agents(rules, (agent, "uniform"))[0]
+        opponent = named_agents(rules, (agent, "uniform"), told.options())[0]
         responder = LocalBestResponse(rules, opponent, setting)
         result = match(rules, (responder, opponent), hands, seed=seed, progress=progress)
-    told = {
-        "game": result.game,
-        "agent": agent,
-        "setting": setting,
-        "hands": result.hands,
-        "unit": result.unit,
-        "mean": result.result.mean,
-        "interval95": result.result.interval95,
-    }
     if json:
-        emit(told)
+        emit(
+            {
+                "hands": result.hands,
+                "mean": result.result.mean,
+                "interval95": result.result.interval95,
+                "setting": setting,
+            }
+        )
         return
     won = f"{result.result.mean:+.4g} ± {result.result.interval95:.3g} {result.unit}"
     stdout().print(Text(f"LBR ({setting}) wins {won} against {agent}, {result.hands:,} hands"))

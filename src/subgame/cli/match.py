@@ -17,6 +17,7 @@ from subgame.cli.common import (
     GAME_HELP,
     JsonOption,
     check_least,
+    check_readable,
     check_writable,
     emit,
     load_game,
@@ -27,19 +28,63 @@ from subgame.cli.common import (
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
+from subgame.solve.limits import Limits
 
 if TYPE_CHECKING:
+    from subgame.play.named import AgentOptions
     from subgame.play.running import MatchResult
 
 AGENT = (
-    "uniform, fold, call, raise, best-response (to the other agent), FILE.safetensors, a "
-    "strategy saved by solve --out, or acpc:COMMAND, a program that speaks the ACPC protocol."
+    "uniform, fold, call, raise, best-response (to the other agent), FILE.safetensors (a strategy "
+    "saved by solve --out), blueprint, nested or limited, or acpc:COMMAND, a program that speaks the "
+    "ACPC protocol. nested and limited solve while they play; nested:resolve names their technique."
 )
 AgentArgument = Annotated[
     str, typer.Argument(metavar="AGENT", help=f"An agent: {AGENT}", show_default=False)
 ]
 GameOption = Annotated[str, option("GAME", GAME_HELP, name="--game")]
 HandsOption = Annotated[int, option("N", "Number of hands.")]
+
+
+@dataclass(frozen=True)
+class Agents:
+    """What agents are told that need a blueprint or solve while they play."""
+
+    blueprint: Annotated[
+        Path | None,
+        option("FILE", "The blueprint, saved by solve --out.", "solved, and kept in the cache"),
+    ] = None
+    seconds: Annotated[
+        float, option("S", "Time for each decision of an agent that solves while it plays.")
+    ] = 5.0
+    iterations: Annotated[int, option("N", "The most iterations of each of its solves.")] = 500
+
+    def options(self) -> AgentOptions:
+        """The same for `named_agents`."""
+        from subgame.play.named import AgentOptions
+
+        check_readable("--blueprint", self.blueprint, "a strategy saved by solve --out")
+        Limits(self.iterations, self.seconds)
+        path = None if self.blueprint is None else str(self.blueprint)
+        return AgentOptions(path, self.seconds, self.iterations)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How a match is counted."""
+
+    duplicate: Annotated[
+        bool, option(None, "Play each deal twice, with the seats exchanged.", name="--duplicate")
+    ] = False
+    aivat: Annotated[
+        bool,
+        option(
+            None,
+            "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
+            "agent's strategy must be known.",
+            name="--aivat",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -80,22 +125,12 @@ def match_command(
     second: AgentArgument,
     game: GameOption = "leduc",
     hands: HandsOption = 1000,
-    duplicate: Annotated[
-        bool, option(None, "Play each deal twice, with the seats exchanged.", name="--duplicate")
-    ] = False,
-    aivat: Annotated[
-        bool,
-        option(
-            None,
-            "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
-            "agent's strategy must be known, and the game small.",
-            name="--aivat",
-        ),
-    ] = False,
+    counted: Counted,
     log: Annotated[
         Path | None,
         option("FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."),
     ] = None,
+    told: Agents,
     workers: Workers,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -114,6 +149,8 @@ def match_command(
     subgame match leduc.safetensors best-response --game leduc --duplicate --aivat
 
     subgame match uniform raise --game nlfh --hands 2000 --log match.jsonl --jobs 2
+
+    subgame match nested:reach-maxmargin blueprint --game leduc --seconds 0.5
     """
     from subgame.play.running import match
 
@@ -130,11 +167,12 @@ def match_command(
             (first, second),
             hands,
             seed=seed,
-            duplicate=duplicate,
+            duplicate=counted.duplicate,
             log=log,
-            aivat=aivat,
+            aivat=counted.aivat,
             executor=workers.executor(stack),
             progress=progress,
+            options=told.options(),
         )
     emit(result.summary()) if json else show_result(result)
 
@@ -155,7 +193,13 @@ def show_result(result: MatchResult) -> None:
     console.print(shown)
     speed = result.hands / max(result.seconds, 1e-9)
     console.print(Text(f"  {result.hands:,} hands, {speed:,.0f} a second", "dim"))
-    lines = table("commonest lines", "hands", "mean", numbers=("hands", "mean"))
-    for line, count, mean in result.lines[:5]:
-        lines.add_row(line or "nobody acts", f"{count:,}", f"{mean:+.4g}")
-    console.print(lines)
+    for title, groups in (("last action", result.streets), ("commonest lines", result.lines[:5])):
+        shown = table(
+            title, "hands", "mean", "of the result", numbers=("hands", "mean", "of the result")
+        )
+        for group in groups:
+            share = f"{group.share(result.hands):+.4g}"
+            shown.add_row(
+                group.name or "nobody acts", f"{group.hands:,}", f"{group.result.mean:+.4g}", share
+            )
+        console.print(shown)

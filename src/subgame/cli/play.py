@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from subgame.cli.common import GameArgument, check_least, load_game, option, stdout
-from subgame.cli.match import AGENT
+from subgame.cli.match import AGENT, Agents
 from subgame.cli.options import grouped
 
 
@@ -18,6 +18,7 @@ def play_command(
     *,
     game: GameArgument,
     against: Annotated[str, option("AGENT", f"The opponent: {AGENT}")] = "uniform",
+    agents: Agents,
     hands: Annotated[int | None, option("N", "Stop after N hands.", "until Ctrl-C")] = None,
     seed: Annotated[int | None, option("N", "Seed of the deals.", "a new one each time")] = None,
 ) -> None:
@@ -45,7 +46,7 @@ def play_command(
         console.print(Text(line))
 
     you = Human(ask=lambda question: str(typer.prompt(question, prompt_suffix="")), tell=tell)
-    opponent = named_agents(rules, (against, "uniform"))[0]
+    opponent = named_agents(rules, (against, "uniform"), agents.options())[0]
     unit, scale = rules.unit
     won: list[float] = []
     tell(f"{rules} against {opponent.name}, seed {start}. Ctrl-C ends the game.")

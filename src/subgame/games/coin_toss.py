@@ -60,6 +60,9 @@ class CoinTossState(State):
             return type(self)(self.subgames, action)
         return type(self)(self.subgames, self.coin, (*self.public, action))
 
+    def is_public(self, action: str) -> bool:
+        return bool(self.coin)
+
     def returns(self) -> tuple[float, float]:
         if self.public[0] == "Sell":
             won = 0.5 if self.coin == "Heads" else -0.5

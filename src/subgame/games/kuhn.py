@@ -39,6 +39,9 @@ class KuhnState(State):
             return type(self)(self.cards + action)
         return type(self)(self.cards, self.betting + action)
 
+    def is_public(self, action: str) -> bool:
+        return len(self.cards) >= 2
+
     def returns(self) -> tuple[float, float]:
         if self.betting in ("bp", "pbp"):  # a bet was passed: the bettor wins the ante
             won = 1.0 if self.betting == "bp" else -1.0

@@ -59,6 +59,9 @@ class LeducState(State):
             return new(self.hands, self.first, action)
         return new(self.hands, self.first + action)
 
+    def is_public(self, action: str) -> bool:
+        return len(self.hands) >= 2
+
     def returns(self) -> tuple[float, float]:
         level, staked = 1, [1, 1]
         for betting, size in zip((self.first, self.second), RAISES, strict=True):
@@ -125,6 +128,9 @@ class LeducAbstractState(LeducState):
     """A history of Leduc as seen by players who lose sight of some board cards."""
 
     __slots__ = ()
+
+    def is_public(self, action: str) -> bool:
+        return self.current_player() != CHANCE
 
     def information_state(self, player: int) -> str:
         hand = self.hands[player] if player < len(self.hands) else ""

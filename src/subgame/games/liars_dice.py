@@ -90,6 +90,9 @@ class LiarsDiceState(State):
         player = 0 if len(rolls) == 2 * dice else CHANCE
         return type(self)(self._table, rolls, (first, second), player=player)
 
+    def is_public(self, action: str) -> bool:
+        return self._player != CHANCE
+
     def returns(self) -> tuple[float, float]:
         quantity, face = self._table.quantity_and_face[self._bid]
         matches = self._rolls.count(face)

@@ -8,6 +8,7 @@
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.match import Estimate, Hand, play_hand
 from subgame.play.running import MatchResult, match
+from subgame.play.searching import LimitedAgent, NestedAgent
 from subgame.play.strategies import StrategyAgent, Translated
 
 __all__ = [
@@ -16,7 +17,9 @@ __all__ = [
     "Estimate",
     "Event",
     "Hand",
+    "LimitedAgent",
     "MatchResult",
+    "NestedAgent",
     "StrategyAgent",
     "Translated",
     "Uniform",

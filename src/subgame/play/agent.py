@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError
+from subgame.games.actions import of_kind
 from subgame.games.base import State
 
 Floats = NDArray[np.float64]
@@ -118,24 +118,6 @@ class Uniform(Mixed):
         return Policy(tuple(legal), np.full((len(infosets), len(legal)), 1 / len(legal)))
 
 
-KINDS = {
-    "fold": ("f", "fold"),
-    "call": ("c", "p", "k", "call", "check", "pass"),
-    "raise": ("r", "b", "raise", "bet"),
-}
-"""The names of actions, by kind. A bet or raise may be followed by its size."""
-
-
-def kind_of(action: str) -> str:
-    """The kind of an action: fold, call (or check), raise (or bet); "other" for anything else.
-
-    >>> kind_of("r300"), kind_of("c"), kind_of("Fold"), kind_of("rock")
-    ('raise', 'call', 'fold', 'other')
-    """
-    plain = action.lower().rstrip("0123456789 ")
-    return next((kind for kind, words in KINDS.items() if plain in words), "other")
-
-
 class Always(Agent):
     """Always does one kind of thing: folds (and checks for free), calls, or makes the least raise.
 
@@ -147,20 +129,10 @@ class Always(Agent):
         self.name = kind
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        return legal[self._choice(legal)]
+        return of_kind(self.name, legal)
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        return Policy((self.act("", legal),), np.ones((len(infosets), 1)))
-
-    def _choice(self, legal: Sequence[str]) -> int:
-        kinds = [kind_of(action) for action in legal]
-        for kind in (self.name, "call", "fold"):
-            if kind in kinds:
-                return kinds.index(kind)
-        raise SubgameError(
-            f"The agent '{self.name}' plays games with folds, calls and raises; here the actions "
-            f"are {', '.join(legal)}."
-        )
+        return Policy((of_kind(self.name, legal),), np.ones((len(infosets), 1)))
 
 
 def draw(random: Random, actions: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -11,34 +11,30 @@ LBR's hand wins at the showdown and ``fp`` the probability that the agent folds 
     U(bet a) = fp pot + (1 - fp) (wp' (pot + a) - (1 - wp') (asked + a))
 
 where wp' is against the range that does not fold, and ``a`` is what the bet adds to a call. A fold
-is worth 0.
+is worth 0. These are differences from what a fold pays; here the payoffs themselves are compared,
+which chooses the same action and needs no pot, so that it plays Leduc as well.
 """
 
 from __future__ import annotations
 
 import copy
-import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.base import CHANCE, Game
+from subgame.games.actions import kind_of
+from subgame.games.base import Game
 from subgame.games.holdem.bets import STREETS, BetSizes
-from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
-from subgame.play.agent import Agent, Event
+from subgame.play.agent import Agent, Event, Mixed, Policy
+from subgame.refine.live.ranges import start_of
+from subgame.refine.live.reached import Reached
 
 Floats = NDArray[np.float64]
-RUNOUTS = 1000
-"""Boards of the showdown are all looked at up to this many; more are sampled."""
 MANY = " ".join(f"{0.05 * 1.15**k:.3g}x" for k in range(55))
 """Fractions of the pot from 0.05 to 95, each 15 % above the one before."""
 FLOP_2018 = " ".join(f"{0.33 * 2**k:.5g}x" for k in range(11))
@@ -58,7 +54,12 @@ class Setting:
     def sizes(self, street: str, first: bool) -> BetSizes | None:
         """The sizes on a street; `first` for LBR's first action of the hand."""
         text = self.opening if first and self.opening else self.bets.get(street, "")
-        return BetSizes.parse(f"all: {text}") if text else None
+        return _parsed(f"all: {text}") if text else None
+
+
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> BetSizes:
+    return BetSizes.parse(text)
 
 
 SETTINGS = {
@@ -74,8 +75,10 @@ a first action of 3/4 of the pot, then only folds and calls ("2018-turn"), or ca
 0.33 2^x pots on the flop and folds and calls later ("2018-flop")."""
 
 
-class LocalBestResponse(Agent):
-    """Plays a local best response to another agent of hold'em whose strategy is known.
+class LocalBestResponse(Mixed):
+    """Plays a local best response to another agent whose strategy is known.
+
+    The game has folds, calls and raises, and says which moves both players see: hold'em, Leduc.
 
     >>> from subgame.games import holdem
     >>> from subgame.play import Always, match
@@ -89,36 +92,36 @@ class LocalBestResponse(Agent):
     name = "lbr"
 
     def __init__(self, game: Game, opponent: Agent, setting: str = "fcpa") -> None:
-        if not isinstance(game, Holdem):
-            raise SubgameError(f"Local best response plays hold'em, not {game}.")
         if setting not in SETTINGS:
             raise did_you_mean("setting of LBR", setting, SETTINGS)
         self.game, self.opponent, self.setting = game, opponent, SETTINGS[setting]
+        self.start = start_of(game)
+        if self.setting.opening and self._betting(self.start) is None:
+            raise SubgameError(f"The setting {setting} needs a game with bet sizes, not {game}.")
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.told = copy.copy(self.opponent)
         self.told.begin(1 - seat, seed)
-        self.betting, self.board, self.acted = self.game.start(), self.game.board, False
-        self.range = self.game.weights()[1 - seat].copy()
+        self.reached, self.acted = self.start, False
+        self.folds: dict[str, Floats] = {}
 
     def observe(self, event: Event) -> None:
-        if event.player == CHANCE:
-            self.board = (*self.board, *self.game.deck.parse(event.action))
-            self.range = self.range * self.game.deck.compatible(self.board)
-        else:
-            if event.player != self.seat:
-                # Bayes' rule.
-                self.range = self.range * self._probability(self.told, self.betting, event.action)
-            self.betting = self.betting.child(event.action)
+        share = None
+        if event.player == 1 - self.seat:  # Bayes' rule
+            share = self._probability(self.told, self.reached, event.action)
+        elif event.player == self.seat:
+            self.acted = True
+        self.reached = self.reached.after(event.action, share)
         self.told.observe(event)
+        self.folds = {}
 
-    def _probability(self, agent: Agent, betting: Betting, action: str) -> Floats:
-        """[hand] how likely the opponent takes an action with each hand of the range."""
-        game, held = self.game, np.flatnonzero(self.range)
-        names = [game.infoset_name(int(hand), self.board, betting) for hand in held]
-        policy = agent.policy(names, game.actions(betting)) if names else None
-        out = np.zeros(game.deck.num_hands)
+    def _probability(self, agent: Agent, here: Reached, action: str) -> Floats:
+        """[s] how likely the opponent takes an action with each infoset of the range."""
+        o = 1 - self.seat
+        held, names = np.flatnonzero(here.reach[o]), here.names(o)
+        policy = agent.policy([names[s] for s in held.tolist()], here.actions)
+        out = np.zeros(len(here.reach[o]))
         if policy is None:
             raise SubgameError(
                 f"The strategy of '{agent.name}' is not known, so LBR cannot respond to it."
@@ -127,75 +130,49 @@ class LocalBestResponse(Agent):
             out[held] = policy.probabilities[:, policy.actions.index(action)]
         return out
 
-    def act(self, infoset: str, legal: Sequence[str]) -> str:
-        deck, betting = self.game.deck, self.betting
-        hand = deck.parse_hand(infoset.split(" | ")[0])
-        against = self.range * deck.disjoint[hand]
-        equity = showdown(deck, self.board, self._final, hand, self.random)
-        wins = _share(against, equity)
-        first, self.acted = not self.acted, True
-        street, asked, pot = STREETS[betting.street], betting.to_call, betting.pot
-        sizes = self.setting.sizes(street, first)
-        bets = [a for a in betting.actions(sizes) if a[0] == "r"] if sizes else []
-        options = {action: self._bet_value(action, against, equity) for action in bets}
-        if not (first and self.setting.opening and bets):
-            options["c"] = wins * pot - (1 - wins) * asked
-        if asked and street not in self.setting.calls:
-            options["f"] = 0.0
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        chosen = [self._choice(infoset) for infoset in infosets]
+        actions = tuple(dict.fromkeys(chosen))
+        return Policy(actions, np.array([[a == one for a in actions] for one in chosen], float))
+
+    @staticmethod
+    def _betting(here: Reached) -> Betting | None:
+        """The betting, in a game with that of no-limit hold'em."""
+        found: Betting | None = getattr(here.state, "betting", None)
+        return found if isinstance(found, Betting) else None
+
+    def _choice(self, infoset: str) -> str:
+        here, setting, first = self.reached, self.setting, not self.acted
+        s, betting = here.number(self.seat, infoset), self._betting(here)
+        against = here.reach[1 - self.seat] * here.fitting(self.seat, s)
+        street = STREETS[1] if betting is None else STREETS[betting.street]
+        sizes = setting.sizes(street, first)
+        bets = [a for a in here.actions if kind_of(a) == "raise"] if sizes else []
+        if betting is not None and sizes is not None:
+            bets = [a for a in betting.actions(sizes) if a[0] == "r"]
+        options = {action: self._value(action, s, against) for action in bets}
+        for action in here.actions:
+            kind = kind_of(action)
+            if kind == "call" and not (first and setting.opening and bets):
+                options[action] = self._value(action, s, against)
+            if kind == "fold" and street not in setting.calls:
+                options[action] = self._value(action, s, against)
         return max(options, key=lambda action: options[action])
 
-    @property
-    def _final(self) -> int:
-        """Cards on the board at the showdown."""
-        return BOARD_CARDS[self.game.rules.last_street]
-
-    def _bet_value(self, action: str, against: Floats, equity: Floats) -> float:
-        betting = self.betting
-        after = betting.child(action)
-        if after.is_over:
-            return -math.inf
-        agent = copy.copy(self.told)
-        agent.observe(Event(self.seat, action))
-        folds = self._probability(agent, after, "f")
-        total = against.sum()
-        fp = float(against @ folds / total) if total > 0 else 0.0
-        wins = _share(against * (1 - folds), equity)
-        more = int(action[1:]) - max(betting.bets)
-        asked, pot = betting.to_call, betting.pot
-        return fp * pot + (1 - fp) * (wins * (pot + more) - (1 - wins) * (asked + more))
-
-
-def _share(against: Floats, equity: Floats) -> float:
-    """The share of the pot that is won at the showdown against a range."""
-    total = against.sum()
-    return float(against @ equity / total) if total > 0 else 0.5
-
-
-def showdown(deck: Deck, board: Sequence[int], final: int, hand: int, random: Random) -> Floats:
-    """[hand] the share of the pot that `hand` wins against each hand when the rest is dealt.
-
-    The boards are all looked at where there are at most `RUNOUTS`, and otherwise that many drawn.
-    """
-    taken = {*board, *(int(card) for card in deck.hands[hand])}
-    left = [card for card in range(deck.size) if card not in taken]
-    count = final - len(board)
-    boards: Sequence[tuple[int, ...]]
-    if math.comb(len(left), count) <= RUNOUTS:
-        boards = list(itertools.combinations(left, count))
-    else:
-        boards = [tuple(random.sample(left, count)) for _ in range(RUNOUTS // 5)]
-    won, possible = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
-    for dealt in boards:
-        whole = tuple(sorted((*board, *dealt)))
-        ranks, free = _ranked(deck, whole)
-        won += free * ((ranks < ranks[hand]) + 0.5 * (ranks == ranks[hand]))
-        possible += free
-    share: Floats = np.full(deck.num_hands, 0.5)
-    np.divide(won, possible, out=share, where=possible > 0)
-    return share
-
-
-@lru_cache(maxsize=2000)
-def _ranked(deck: Deck, board: tuple[int, ...]) -> tuple[NDArray[np.int16], NDArray[np.bool_]]:
-    """[hand] strengths on a whole board, and which hands it leaves."""
-    return rank_hands(board, deck), deck.compatible(board)
+    def _value(self, action: str, s: int, against: Floats) -> float:
+        """What an action pays if both check and call afterwards; the opponent may fold to a bet."""
+        p, here = self.seat, self.reached
+        there = here.after(action)
+        weight = against[there.above[1 - p]]
+        s = there.below(p, s)
+        paid = there.checked_down(p, s)
+        fold = next((a for a in there.actions if kind_of(a) == "fold"), None)
+        if kind_of(action) == "raise" and fold is not None:
+            if action not in self.folds:
+                agent = copy.copy(self.told)
+                agent.observe(Event(p, action))
+                self.folds[action] = self._probability(agent, there, fold)
+            share, over = self.folds[action], there.after(fold)
+            paid = share * over.checked_down(p, over.below(p, s)) + (1 - share) * paid
+        total = weight.sum()
+        return float(weight @ paid / total) if total > 0 else float(paid.mean())

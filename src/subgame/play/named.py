@@ -1,4 +1,4 @@
-"""Agents by name: ``uniform``, ``fold``, ``call``, ``raise``, a file, ``best-response`` and more.
+"""Agents by name: ``uniform``, ``call``, a file, ``best-response``, ``blueprint``, ``nested``, ...
 
 >>> import subgame as sg
 >>> named_agents(sg.games.load("kuhn"), ("uniform", "call"))
@@ -7,35 +7,66 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games import load
+from subgame.games.actions import KINDS
 from subgame.games.base import Game
-from subgame.play.agent import KINDS, Agent, Always, Uniform
+from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.protocols.remote import started
+from subgame.play.searching import LimitedAgent, NestedAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
+from subgame.refine.kinds import kind_of
+from subgame.refine.live.reached import every_decision
 from subgame.solve.evaluate import best_response_strategy
+from subgame.solve.solver import solve
 from subgame.tree.compile import compile
 from subgame.tree.files import read_tensors
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import SAVED, Strategy
 
 SUFFIX = ".safetensors"
-BEST = "best-response"
+BEST, BLUEPRINT = "best-response", "blueprint"
 PROGRAM = "acpc:"
 SIMPLE: dict[str, Callable[[], Agent]] = {
     "uniform": Uniform,
     **{kind: partial(Always, kind) for kind in KINDS},
 }
 """Agents that need nothing but their name."""
+SEARCHING: dict[str, type[NestedAgent]] = {"nested": NestedAgent, "limited": LimitedAgent}
+"""Agents that solve while they play, from a blueprint; ``nested:resolve`` names the technique."""
+ITERATIONS, SECONDS = 1000, 120.0
+"""Of the solve that makes a blueprint, whichever comes first."""
 
 
-def named_agents(game: Game, agents: Sequence[Agent | str]) -> tuple[Agent, Agent]:
+@dataclass(frozen=True)
+class AgentOptions:
+    """What named agents may be told."""
+
+    blueprint: str | None = None
+    """The file of the blueprint; without one it is solved, and kept in the folder for caches."""
+    seconds: float = 5.0
+    """The time for each decision of an agent that solves while it plays."""
+    iterations: int | None = 500
+    """The most iterations of each of its solves."""
+
+
+def named_agents(
+    game: Game, agents: Sequence[Agent | str], options: AgentOptions | None = None
+) -> tuple[Agent, Agent]:
     """The two agents of a match; ``best-response`` responds to the other one."""
-    made = [_made(game, agent) for agent in agents]
+    told = options or AgentOptions()
+    made = [_made(game, agent, told) for agent in agents]
     for k, agent in enumerate(made):
         if agent is None:
             other = made[1 - k]
@@ -45,13 +76,14 @@ def named_agents(game: Game, agents: Sequence[Agent | str]) -> tuple[Agent, Agen
     one, two = made
     assert one is not None
     assert two is not None
-    return one, two
+    return one, copy(two) if two is one else two  # each sits in a seat of its own
 
 
-def _made(game: Game, agent: Agent | str) -> Agent | None:
+def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None:
     """The agent of a name; None for a best response, which needs its opponent first."""
     if isinstance(agent, Agent):
         return agent
+    kind, _, technique = agent.partition(":")
     if agent == BEST:
         return None
     if agent in SIMPLE:
@@ -60,40 +92,95 @@ def _made(game: Game, agent: Agent | str) -> Agent | None:
         return stored_agent(game, agent)
     if agent.startswith(PROGRAM):
         return started(game, agent)
-    raise did_you_mean("agent", agent, [*SIMPLE, BEST, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"])
+    if agent == BLUEPRINT:
+        return _playing(game, blueprint_of(game, options.blueprint), BLUEPRINT)
+    if kind in SEARCHING:
+        chosen = {"technique": technique} if technique else {}
+        limits: dict[str, Any] = {"seconds": options.seconds, "iterations": options.iterations}
+        made = SEARCHING[kind](blueprint_of(game, options.blueprint), **chosen, **limits)
+        made.name = agent
+        return made
+    known = [*SIMPLE, BEST, BLUEPRINT, *SEARCHING, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"]
+    raise did_you_mean("agent", agent, known)
 
 
-def stored_agent(game: Game, path: str | Path) -> Agent:
-    """An agent that plays a saved strategy, translated if it was made for other bet sizes."""
+def blueprint_of(game: Game, path: str | Path | None = None) -> Strategy:
+    """The blueprint in a file, or one that is solved for the game and kept for the next time.
+
+    A file may be of the same game with fewer bet sizes.
+    """
+    if path is not None:
+        return _loaded(game, path)
+    tree = compile(game, merge="boards")
+    kept = cache_folder() / f"blueprint-{tree.digest}{SUFFIX}"
+    if kept.exists():
+        return Strategy.load(kept, tree)
+    found = solve(tree, "dcfr", iterations=ITERATIONS, seconds=SECONDS).strategy
+    with suppress(SubgameError, OSError):  # a folder that cannot be written keeps nothing
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        found.save(kept)
+    return found
+
+
+def cache_folder() -> Path:
+    """The folder in which solved blueprints are kept: ``subgame`` in the user's cache."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "subgame"
+
+
+def _loaded(game: Game, path: str | Path) -> Strategy:
     header, _ = read_tensors(path, SAVED)
     made_for = header.get("game", "")
     own = game if made_for == str(game) else load(made_for)
-    strategy = Strategy.load(path, compile(own, merge="boards"))
-    name = Path(path).name
-    if own is game:
-        return StrategyAgent(strategy, name)
-    if not isinstance(own, BettingGame) or not isinstance(game, BettingGame):
+    if own is not game and not (isinstance(own, BettingGame) and isinstance(game, BettingGame)):
         raise SubgameError(
             f"{path} was made for {made_for}, not for {game}, and only games with bet sizes can be "
             "translated."
         )
+    return Strategy.load(path, compile(own, merge="boards"))
+
+
+def stored_agent(game: Game, path: str | Path) -> Agent:
+    """An agent that plays a saved strategy, translated if it was made for other bet sizes."""
+    return _playing(game, _loaded(game, path), Path(path).name)
+
+
+def _playing(game: Game, strategy: Strategy, name: str) -> Agent:
+    own = kind_of(strategy.tree).start().game
+    if strategy.tree.game == str(game):
+        return StrategyAgent(strategy, name)
+    assert isinstance(own, BettingGame)
+    assert isinstance(game, BettingGame)
     return Translated(strategy, own, game, name=name)
 
 
 def known_strategy(tree: PublicTree, agent: Agent) -> Strategy | None:
-    """An agent's whole strategy over the tree of the game; None if it is not known."""
+    """An agent's whole strategy over the tree of the game; None if it is not known.
+
+    The agent is asked at every public state, after it has observed how play came there.
+    """
     if isinstance(agent, StrategyAgent):
         return agent.strategy
-    table: dict[str, dict[str, float]] = {}
-    for p, side in enumerate(tree.players):
-        agent.begin(p, 0)
-        for name, actions in zip(side.names, side.actions, strict=True):
-            policy = agent.policy((name,), actions)
+    probs = Strategy.uniform(tree).probs
+    for p in (0, 1):
+        for line, here in every_decision(tree, p):
+            agent.begin(p, 0)
+            for player, action in line:
+                agent.observe(Event(player, action))
+            cells = here.cells(tree)
+            if cells is None:
+                continue
+            held = np.flatnonzero(cells[:, 0] >= 0)
+            names, legal = here.names(p), here.actions
+            policy = agent.policy([names[s] for s in held.tolist()], legal)
             if policy is None:
                 return None
-            row = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)
-            table[f"player {p}: {name}"] = dict(row)
-    return Strategy.from_table(tree, table)
+            probs[p][cells[held]] = 0.0
+            for k, action in enumerate(policy.actions):
+                if action not in legal:
+                    raise SubgameError(f"The tree of {tree.game} has no action '{action}'.")
+                probs[p][cells[held, legal.index(action)]] += policy.probabilities[:, k]
+    return Strategy(tree, probs)
 
 
 def best_response_to(game: Game, agent: Agent) -> StrategyAgent:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack
@@ -16,11 +15,11 @@ from subgame import games
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.base import Game
 from subgame.play.agent import Agent, Watcher
-from subgame.play.aivat import Aivat
+from subgame.play.aivat import Aivat, is_known, value_function
+from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
-from subgame.play.named import known_strategy, named_agents
-from subgame.tree.compile import compile
+from subgame.play.named import AgentOptions, named_agents
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -42,8 +41,10 @@ class MatchResult:
     result: Estimate
     per_seat: tuple[Estimate, Estimate]
     """The first agent's result in seat 0 and in seat 1."""
-    lines: tuple[tuple[str, int, float], ...]
-    """The commonest lines of play: the players' actions, number of hands, mean result."""
+    streets: tuple[Group, ...]
+    """Hands by the street (or round) of their last action."""
+    lines: tuple[Group, ...]
+    """The commonest lines of play: the players' actions."""
     log: str | None = None
     aivat: Estimate | None = None
     """The same by AIVAT, with less luck in it."""
@@ -51,17 +52,21 @@ class MatchResult:
     def summary(self) -> dict[str, Any]:
         """The result as `subgame match --json` prints it."""
         return {
-            "game": self.game,
-            "agents": list(self.agents),
             "hands": self.hands,
             "seconds": self.seconds,
             "unit": self.unit,
             "mean": self.result.mean,
             "interval95": self.result.interval95,
-            "per_seat": [estimate.mean for estimate in self.per_seat],
             "aivat_mean": None if self.aivat is None else self.aivat.mean,
             "aivat_interval95": None if self.aivat is None else self.aivat.interval95,
             "log": self.log,
+            "breakdown": {
+                "game": self.game,
+                "agents": list(self.agents),
+                "seats": [estimate.mean for estimate in self.per_seat],
+                "streets": [group.as_dict(self.hands) for group in self.streets],
+                "lines": [group.as_dict(self.hands) for group in self.lines],
+            },
         }
 
 
@@ -73,14 +78,15 @@ class Task:
     agents: tuple[Agent | str, Agent | str]
     seed: int
     duplicate: bool
+    options: AgentOptions
 
     def seated(self) -> tuple[Game, tuple[Agent, Agent]]:
         """The game and its agents, made once in each process if they are named."""
         one, two = self.agents
         if isinstance(self.game, str) and isinstance(one, str) and isinstance(two, str):
-            return _made(self.game, one, two)
+            return _made(self.game, one, two, self.options)
         game = games.load(self.game) if isinstance(self.game, str) else self.game
-        return game, named_agents(game, self.agents)
+        return game, named_agents(game, self.agents, self.options)
 
     def play(self, numbers: Sequence[int]) -> list[Hand]:
         """Play the hands of these numbers."""
@@ -89,9 +95,9 @@ class Task:
 
 
 @lru_cache(maxsize=4)
-def _made(game: str, one: str, two: str) -> tuple[Game, tuple[Agent, Agent]]:
+def _made(game: str, one: str, two: str, options: AgentOptions) -> tuple[Game, tuple[Agent, Agent]]:
     loaded = games.load(game)
-    return loaded, named_agents(loaded, (one, two))
+    return loaded, named_agents(loaded, (one, two), options)
 
 
 def match(
@@ -105,6 +111,7 @@ def match(
     aivat: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    options: AgentOptions | None = None,
 ) -> MatchResult:
     """Let two agents play a match and estimate what the first one wins.
 
@@ -114,6 +121,7 @@ def match(
     was. With an `executor` of `concurrent.futures`, or one of another library with its interface,
     hands are played in parallel; the result is the same. With `aivat` the result is also estimated
     by AIVAT (`subgame.play.aivat`), from the strategy of the first agent whose strategy is known.
+    `options` are for named agents that need a blueprint or solve while they play.
 
     >>> result = match("kuhn", ["uniform", "call"], hands=200, seed=1)
     >>> result.hands, result.unit
@@ -125,7 +133,7 @@ def match(
         raise ArgumentError("hands", f"must be even in a duplicate match, not {hands}.")
     if len(agents) != 2:
         raise ArgumentError("agents", f"must be two agents, not {len(agents)}.")
-    task = Task(game, (agents[0], agents[1]), seed, duplicate)
+    task = Task(game, (agents[0], agents[1]), seed, duplicate, options or AgentOptions())
     begin = time.perf_counter()
     with ExitStack() as stack:
         rules, seated = task.seated()
@@ -193,13 +201,14 @@ def _without_luck(
     game: Game, agents: tuple[Agent, Agent], hands: Sequence[Hand], duplicate: bool
 ) -> Estimate:
     """The first agent's result by AIVAT."""
-    tree, scale = compile(game), game.unit[1]
+    scale = game.unit[1]
     for k, agent in enumerate(agents):
-        if (known := known_strategy(tree, agent)) is not None:
-            estimator = Aivat(tree, known)
-            sign = scale if k == 0 else -scale
-            won = [sign * estimator.estimate(hand, k) for hand in hands]
-            return Estimate.of(list(observations(won, duplicate)))
+        if not is_known(game, agent):
+            continue
+        estimator = Aivat(game, agent, value_function(game, agent))
+        sign = scale if k == 0 else -scale
+        won = [sign * estimator.estimate(hand, k) for hand in hands]
+        return Estimate.of(list(observations(won, duplicate)))
     raise SubgameError("AIVAT needs an agent whose strategy is known; none of these two has one.")
 
 
@@ -210,13 +219,6 @@ def result_of(
     unit, scale = game.unit
     won = [hand.won * scale for hand in hands]
     seats = [[w for hand, w in zip(hands, won, strict=True) if hand.seats[s] == 0] for s in (0, 1)]
-    lines: Counter[str] = Counter()
-    sums: dict[str, float] = defaultdict(float)
-    for hand, w in zip(hands, won, strict=True):
-        line = " ".join(action for player, action in hand.moves if player >= 0)
-        lines[line] += 1
-        sums[line] += w
-    common = tuple((line, n, sums[line] / n) for line, n in lines.most_common(10))
     return MatchResult(
         game=str(game),
         agents=names,
@@ -225,5 +227,6 @@ def result_of(
         unit=unit,
         result=Estimate.of(list(observations(won, duplicate))),
         per_seat=(Estimate.of(seats[0]), Estimate.of(seats[1])),
-        lines=common,
+        streets=by_street(game, hands, won),
+        lines=by_line(hands, won),
     )

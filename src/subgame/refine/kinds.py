@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from subgame.refine.depth.play import Play, Played
     from subgame.refine.depth.ranges import RangeLimit
     from subgame.refine.gadgets import Gadget
+    from subgame.refine.live.reached import Reached
     from subgame.refine.nested.mappings import ActionMapping
     from subgame.refine.nested.ranges import RangeExpansion
     from subgame.refine.nested.sequence import Expansion
@@ -68,6 +69,18 @@ class SequenceKind:
         from subgame.refine.nested.sequence import Expansion
 
         return Expansion
+
+    def start(self) -> Reached:
+        """The start of the game, from which agents follow play."""
+        from subgame.refine.live.reached import ReachedHistories
+
+        if self.tree.histories is None:
+            raise SubgameError(f"{self.tree!r} keeps no histories, so play cannot be followed.")
+        return ReachedHistories.start(self.tree.histories.game)
+
+    def limit_at(self, frontier: str) -> str:
+        """The depth limit for an agent that solves to the end of the game from a frontier on."""
+        return frontier
 
     def translated(self, strategy: Strategy, how: ActionMapping, device: str | None) -> Weights:
         """Both players' weights over the tree, for `translate`."""
@@ -116,6 +129,14 @@ class RangeKind:
         from subgame.refine.nested.ranges import RangeExpansion
 
         return RangeExpansion
+
+    def start(self) -> Reached:
+        from subgame.refine.live.ranges import ReachedRanges
+
+        return ReachedRanges.start(self.tree.holdem)
+
+    def limit_at(self, frontier: str) -> str:
+        return frontier.replace("after", "before")
 
     def translated(self, strategy: Strategy, how: ActionMapping, device: str | None) -> Weights:
         from subgame.refine.nested.translate_ranges import translate_ranges

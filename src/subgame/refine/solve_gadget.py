@@ -21,7 +21,7 @@ from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
-from subgame.solve.solver import Limits, Run, complete
+from subgame.solve.solver import Limits, Run, complete, drive
 from subgame.tree.parts import places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
@@ -118,18 +118,43 @@ def solve_gadget(
     A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
     call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
     """
+    if isinstance(how.schedule, str):
+        subgame.check_inputs(how.gadget, inputs)
+        return _by_program(how.gadget, subgame, inputs, device)
+    found = complete(_run_of(how, subgame, inputs, device), how.limits)
+    return Solved(found, _inside(found.strategy, subgame.tree))
+
+
+class Played(NamedTuple):
+    """A subgame solved for play: nothing is measured."""
+
+    sigma: tuple[Any, Any]  # [q] both players' strategies over the subgame's own tree
+    iterations: int
+    stopped: str
+
+
+def play_gadget(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None = None
+) -> Played:
+    """Solve a subgame behind its gadget in the given time, without measuring the result."""
+    if isinstance(how.schedule, str):
+        raise SubgameError("Play needs a CFR schedule, which can be stopped at any time.")
+    run = _run_of(how, subgame, inputs, device)
+    stopped = drive(run, how.limits, measured=False)
+    return Played(_inside(run.strategy(), subgame.tree), run.iteration, stopped)
+
+
+def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None) -> Run:
+    """A finite gadget on a sequence tree as a gadget game, everything else by its learner."""
     gadget, solver = how.gadget, how.schedule
+    assert isinstance(solver, Schedule)
     subgame.check_inputs(gadget, inputs)
-    if isinstance(solver, str):
-        return _by_program(gadget, subgame, inputs, device)
     if not gadget.is_finite and solver.sampling != "none":
         raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
     finite = gadget.is_finite and not gadget.refined
     if finite and (tree := subgame.gadget_game(gadget, inputs)) is not None:
-        found = complete(Run(tree, solver, device=device), how.limits)
-        return Solved(found, _inside(found.strategy, subgame.tree))
-    found = complete(GadgetRun(subgame.tree, solver, gadget, inputs, device), how.limits)
-    return Solved(found, found.strategy.probs)
+        return Run(tree, solver, device=device)
+    return GadgetRun(subgame.tree, solver, gadget, inputs, device)
 
 
 def _by_program(
@@ -153,6 +178,8 @@ def _by_program(
 
 def _inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
     """A strategy of a gadget game, laid over the subgame's own tree."""
+    if strategy.tree is tree:
+        return strategy.probs
     one, two = (
         restrict(strategy.probs[p], places(tree.players[p], strategy.tree.players[p]))
         for p in (0, 1)

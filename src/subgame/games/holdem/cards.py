@@ -195,8 +195,12 @@ class Deck(Frozen):
             raise SubgameError(
                 f"Hand {hand} does not exist; the hands are 0 to {self.num_hands - 1}."
             )
-        low, high = self.hands[hand]
-        return self.name((int(high), int(low)))
+        return self._hand_names[hand]
+
+    @cached_property
+    def _hand_names(self) -> list[str]:
+        cards = [self.card_name(card) for card in range(self.size)]
+        return [cards[high] + cards[low] for low, high in self.hands.tolist()]
 
     def mask(self, cards: Iterable[int]) -> int:
         """A set of cards as bits, bit c for card c."""

@@ -1,0 +1,239 @@
+"""Agents that solve while they play: nested subgame solving and depth-limited solving.
+
+Brown & Sandholm 2017, Sec. 6, and Brown, Sandholm & Amos 2018, Sec. 6. How a hand is followed and
+solved is in `subgame.refine.live`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError, did_you_mean
+from subgame.games.base import Game
+from subgame.play.agent import Event, Mixed, Policy
+from subgame.refine.depth.continuations import biased
+from subgame.refine.depth.limit import Limit
+from subgame.refine.gadgets import Gadget
+from subgame.refine.gadgets import technique as technique_named
+from subgame.refine.kinds import kind_of
+from subgame.refine.live.live import Book, Clock, Live, Search
+from subgame.refine.live.reached import Followed, Move
+from subgame.refine.solve_gadget import default_schedule
+from subgame.tree.strategy import Strategy
+
+Floats = NDArray[np.float64]
+SHOWN = 5
+"""Infosets of a range that an explanation shows, the most likely ones."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an agent acted as it did. Ranges are probabilities by information state."""
+
+    infoset: str
+    strategy: dict[str, float]
+    """What the agent does with its hand: action -> probability."""
+    values: dict[str, float]
+    """What each action is worth with the hand if both go on as the agent thinks, in chips."""
+    ranges: tuple[dict[str, float], dict[str, float]]
+    """Of the agent and of the opponent."""
+    margin: float | None
+    """The smallest margin of the last solve; None if nothing was solved."""
+    iterations: int
+    """Of the last solve; 0 if nothing was solved."""
+    seconds: float
+    """That the decision took."""
+
+    def __str__(self) -> str:
+        plays = ", ".join(
+            f"{action} {share:.2f} ({self.values[action]:+.3g} chips)"
+            for action, share in self.strategy.items()
+        )
+        lines = [f"With {self.infoset} the agent plays {plays}."]
+        for who, held in zip(("The agent", "The opponent"), self.ranges, strict=True):
+            most = sorted(held.items(), key=lambda item: -item[1])[:SHOWN]
+            likely = ", ".join(f"{name} {share:.3f}" for name, share in most)
+            lines.append(f"{who} may have {likely}{' …' if len(held) > SHOWN else ''}.")
+        if self.margin is None:
+            lines.append("Nothing was solved: the blueprint knows this line of play.")
+        else:
+            lines.append(
+                f"The subgame was solved by {self.iterations:,} iterations; its least margin is "
+                f"{self.margin:+.3g} chips."
+            )
+        lines.append(f"The decision took {self.seconds:.3f} seconds.")
+        return "\n".join(lines)
+
+
+def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
+    """The actions of a line, without who made them."""
+    return tuple(action for _, action in line)
+
+
+class SearchAgent(Mixed):
+    """An agent that follows a hand as a `Live`: what its kinds share."""
+
+    search: Search
+    clock: Clock
+    line: tuple[Move, ...] = ()
+    took: float = 0.0
+    """Seconds that the last decision took."""
+    asked: tuple[str, tuple[Move, ...]] | None = None
+
+    @abstractmethod
+    def live(self) -> Live:
+        """Where play is, with all that has to be solved before the agent can act."""
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.line = ()
+
+    def observe(self, event: Event) -> None:
+        self.line = (*self.line, (event.player, event.action))
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        live = self.live()
+        if live.reached.player != self.seat:
+            done = " ".join(actions_of(self.line))
+            raise SubgameError(f"After '{done}' it is not the agent's turn.")
+        rows = live.rows()
+        at = [live.reached.number(self.seat, name) for name in infosets]
+        self.took = self.clock.spent
+        return Policy(rows.actions, rows.probabilities[at])
+
+    def explained(self, infoset: str) -> Explanation:
+        """Why the agent acts as it does with an information state at the present public state."""
+        live, p = self.live(), self.seat
+        s, rows = live.reached.number(p, infoset), live.rows()
+        values = live.reached.action_values(live.before, best=False)[s]
+        ranges = []
+        for q in (p, 1 - p):
+            weight = live.reached.reach[q] * (live.reached.weight(q) > 0)
+            names, total = live.reached.names(q), max(weight.sum(), 1e-100)
+            held = np.flatnonzero(weight).tolist()
+            ranges.append({names[k]: float(weight[k] / total) for k in held})
+        return Explanation(
+            infoset,
+            dict(zip(rows.actions, rows.probabilities[s].tolist(), strict=True)),
+            dict(zip(rows.actions, values.tolist(), strict=True)),
+            (ranges[0], ranges[1]),
+            None if live.solved is None else live.solved.margin,
+            0 if live.solved is None else live.solved.iterations,
+            self.took,
+        )
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        self.asked = infoset, self.line
+        return super().act(infoset, legal)
+
+    def explain(self) -> str:
+        if self.asked is None:
+            return ""
+        now, self.line = self.line, self.asked[1]
+        try:
+            return str(self.explained(self.asked[0]))
+        finally:
+            self.line = now
+
+
+class NestedAgent(SearchAgent):
+    """Plays a blueprint, and solves the subgame that play reaches where it must or should.
+
+    It must where the opponent makes a bet that the blueprint does not know. It should from the
+    frontier `at` on, by default the last one that the game names: the last street. The `technique`
+    is that of `subgame.refine`: "maxmargin", "reach-maxmargin", "resolve", "unsafe", ... A solve
+    stops after `iterations`, and in time for the decision to take no more than `seconds`, compiling
+    included; what was found by then is played.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("leduc"))
+    >>> agent = NestedAgent(sg.Strategy.uniform(tree), iterations=50)
+    >>> agent.begin(seat=0, seed=1)
+    >>> for player, action in ((0, "c"), (1, "c"), (-1, "Ks")):
+    ...     agent.observe(Event(player, action))
+    >>> agent.policy(["Kh:cc/Ks/"], ("c", "r")).actions
+    ('c', 'r')
+    >>> agent.explained("Kh:cc/Ks/").iterations
+    50
+    """
+
+    name = "nested"
+
+    def __init__(
+        self,
+        blueprint: Strategy,
+        *,
+        technique: Gadget | str = "maxmargin",
+        at: str | None = "",
+        **options: Any,
+    ) -> None:
+        """`at` may be None: solve after off-tree bets only. `options` are those of `Search`."""
+        self.blueprint = blueprint
+        self.start = kind_of(blueprint.tree).start()
+        chosen = self._frontier(self.start.game) if at == "" else at
+        known = self.start.game.frontiers()
+        if chosen is not None and chosen not in known:
+            raise did_you_mean("frontier", chosen, known)
+        gadget = technique_named(technique)
+        self.search = Search(gadget, chosen, **options)
+        self.book, self.first = Book(), dict[int, Live]()
+
+    @staticmethod
+    def _frontier(game: Game) -> str | None:
+        """Where solving begins if nothing is said: at the last frontier."""
+        after = [name for name in game.frontiers() if name.startswith("after")]
+        return after[-1] if after else None
+
+    def live(self) -> Live:
+        self.clock = Clock(self.search.seconds)
+        if self.seat not in self.first:
+            followed = self._followed(self.seat)
+            self.first[self.seat] = Live(self.search, self.seat, self.start, followed)
+        return self.book.find(self.first[self.seat], actions_of(self.line), self.clock)
+
+    def _followed(self, seat: int) -> Followed:
+        """What is followed from the start of the game."""
+        return Followed(self.blueprint.tree, self.blueprint.probs)
+
+
+class LimitedAgent(NestedAgent):
+    """Solves the first rounds to a depth limit, and from the frontier `at` on to the end.
+
+    Brown, Sandholm & Amos 2018: at the depth limit the opponent chooses among the blueprint and
+    its biased forms (multi-valued states). Off-tree bets are answered by nested solving.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("leduc"))
+    >>> agent = LimitedAgent(sg.Strategy.uniform(tree), iterations=50)
+    >>> agent.begin(seat=0, seed=1)
+    >>> agent.policy(["Kh:"], ("c", "r")).actions
+    ('c', 'r')
+    """
+
+    name = "limited"
+
+    @staticmethod
+    def _frontier(game: Game) -> str | None:
+        """The first frontier: the end of the first round."""
+        after = [name for name in game.frontiers() if name.startswith("after")]
+        if not after:
+            raise SubgameError(f"{game} names no frontier at which a depth limit could be.")
+        return after[0]
+
+    def _followed(self, seat: int) -> Followed:
+        tree, search = self.blueprint.tree, self.search
+        assert search.at is not None
+        kind = kind_of(tree)
+        limit = Limit(
+            self.blueprint, kind.limit_at(search.at), seat, biased(self.blueprint, 1 - seat)
+        )
+        schedule = search.schedule or default_schedule(search.gadget, tree)
+        limits = search.limits(self.clock.left)
+        _, found = kind.limited(limit).solved(None, schedule, limits, None, None)
+        return Followed(tree, found.probs)
