@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slumbot_stand_in import Change, StandIn
 
+from slumbot_stand_in import Change, StandIn
 from subgame.errors import SubgameError
 from subgame.games.holdem import Holdem, hunl
 from subgame.play import Always, Uniform

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
 AGENT = (
     "uniform, fold, call, raise, best-response (to the other agent), FILE.safetensors (a strategy "
-    "saved by solve --out), blueprint, nested or limited, or acpc:COMMAND, a program that speaks the "
-    "ACPC protocol. nested and limited solve while they play; nested:resolve names their technique."
+    "saved by solve --out), blueprint, nested or limited, or acpc:COMMAND, a program that speaks "
+    "the ACPC protocol. nested and limited solve while they play; nested:resolve names their "
+    "technique."
 )
 AgentArgument = Annotated[
     str, typer.Argument(metavar="AGENT", help=f"An agent: {AGENT}", show_default=False)
