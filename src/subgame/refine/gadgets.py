@@ -22,8 +22,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from subgame.engines.arrays import namespace
 from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from subgame.solve.cfr import Learner
 
 ENTRIES = ("blueprint", "leave", "choose", "random", "custom")
+Gifts = Literal["none", "lower", "estimated"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ class GadgetInputs:
     alternative: Array  # [s] what the opponent gets for not entering
     cbv: Array  # [s] the blueprint's counterfactual best-response value, for `keep_safe`
     spread: Array | None = None  # [s] standard deviation of a random alternative payoff
+
+    def raised(self, left: Array) -> GadgetInputs:
+        """The same with every alternative at least at what the opponent is `left` inside, [s]."""
+        xp = namespace(self.alternative)
+        return replace(self, alternative=xp.maximum(self.alternative, left))
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
@@ -86,7 +93,7 @@ class Gadget:
     """How the opponent enters: "blueprint": with the blueprint's reach; "leave": at each root
     infoset enters or takes the alternative; "choose": picks a root infoset; "random": by the
     distribution of the alternative payoff; "custom": as the `learner` of a subclass says."""
-    gifts: Literal["none", "lower", "estimated"] = "none"
+    gifts: Gifts = "none"
     """Reach: what the opponent gave up on the way is added to the alternative payoff. "lower"
     counts only actions that end the game (2017, Sec. 5); "estimated" all, by the estimate."""
     split: bool = True
@@ -107,12 +114,33 @@ class Gadget:
     """Also hold the opponent to the blueprint's CBV: Resolve's conditions beside the estimate
     (2017, footnote 6)."""
 
+    lexicographic: bool = False
+    """Entry "choose": Resolve first (`stages`), then each alternative is raised to what Resolve
+    leaves the opponent. Where some margin must be below 0, as after an off-tree bet, no other root
+    infoset is then given up for it (Moravcik et al. 2016, App. A)."""
+
+    @property
+    def stages(self) -> tuple[Gadget, ...]:
+        """The gadgets that are solved one after another; see `GadgetInputs.raised`.
+
+        >>> [each.entry for each in Maxmargin(lexicographic=True).stages]
+        ['leave', 'choose']
+        """
+        if not self.lexicographic:
+            return (self,)
+        return replace(self, entry="leave", lexicographic=False), replace(self, lexicographic=False)
+
     def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> Learner | None:
         """What chooses the opponent's reach on every iteration; None: the blueprint's reach.
 
         `inputs` are ``[root, s]`` of the engine's library. `predictive` asks for regret matching on
         predicted regrets, as the schedule has it.
         """
+        if self.lexicographic:
+            raise SubgameError(
+                f"A lexicographic {self.name} is solved in two stages, which depth limits and "
+                "CFR-D of hold'em do not have; use refine or nest, or leave lexicographic out."
+            )
         if self.entry == "blueprint":
             return None
         from subgame.refine.learners import Choice, RandomAlternative
@@ -177,8 +205,8 @@ class Gadget:
     def __post_init__(self) -> None:
         if self.entry not in ENTRIES:
             raise did_you_mean("entry", str(self.entry), ENTRIES)
-        if self.gifts not in ("none", "lower", "estimated"):
-            raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
+        if self.gifts not in get_args(Gifts):
+            raise did_you_mean("kind of gifts", str(self.gifts), get_args(Gifts))
         if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
@@ -187,6 +215,10 @@ class Gadget:
             )
         if self.refined and self.entry not in ("leave", "choose"):
             raise SubgameError(f"{self.name} has no choice at the root that could be refined.")
+        if self.lexicographic and (self.entry != "choose" or self.keep_safe):
+            raise SubgameError(
+                f"{self.name} cannot be lexicographic; maxmargin can, without keep_safe."
+            )
         if self.form not in ("respond", "hedge"):
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
@@ -238,13 +270,21 @@ def Distributional(form: Literal["respond", "hedge"] = "hedge", **options: Any) 
 
 
 def ReachEstimateDistributional(
-    *, split: bool = True, scale: float = 1.0, form: Literal["respond", "hedge"] = "hedge"
+    *,
+    split: bool = True,
+    scale: float = 1.0,
+    form: Literal["respond", "hedge"] = "hedge",
+    gifts: Gifts = "estimated",
 ) -> Gadget:
-    """2017, Table 1: all three ideas at once."""
+    """2017, Table 1: all three ideas at once.
+
+    The paper's experiments count only gifts of actions that end the game (Sec. 5: "in our
+    experiments we use" the lower bound), which is ``gifts="lower"``.
+    """
     return Gadget(
         "reach-estimate-distributional",
         "random",
-        gifts="estimated",
+        gifts=gifts,
         split=split,
         scale=scale,
         estimate=True,

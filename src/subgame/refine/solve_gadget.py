@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadget_game import least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import Choice
+from subgame.refine.learners import Choice, normalise
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
@@ -118,7 +119,11 @@ def solve_gadget(
     A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
     call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
     """
-    gadget, solver = how.gadget, how.schedule
+    *before, gadget = how.gadget.stages
+    for stage in before:
+        first = solve_gadget(replace(how, gadget=stage), subgame, inputs, device)
+        inputs = inputs.raised(left(subgame, inputs, first.sigma, device))
+    solver = how.schedule
     subgame.check_inputs(gadget, inputs)
     if isinstance(solver, str):
         return _by_program(gadget, subgame, inputs, device)
@@ -130,6 +135,16 @@ def solve_gadget(
         return Solved(found, _inside(found.strategy, subgame.tree))
     found = complete(GadgetRun(subgame.tree, solver, gadget, inputs, device), how.limits)
     return Solved(found, found.strategy.probs)
+
+
+def left(
+    subgame: Subgame, inputs: GadgetInputs, sigma: Sequence[Any], device: str | None = None
+) -> Floats:
+    """[s] what the opponent gets at best from each root infoset against our part of `sigma`."""
+    run, us = engine(subgame.tree, device=device), 1 - inputs.opponent
+    won = run.respond(inputs.opponent, run.plan(us, sigma[us], inputs.our_reach)).roots
+    found: Floats = normalise(won.ravel(), inputs.weight)
+    return found
 
 
 def _by_program(
