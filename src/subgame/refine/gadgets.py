@@ -13,6 +13,7 @@ infosets, and is then told the value of entering (`subgame.refine.learners`).
 | `Estimate` | as Resolve or Maxmargin | value inside an abstraction, or any vector |
 | `Distributional` | as often as the alternative lies below the value of entering | random |
 | `Combined` | as the blueprint does, with some of Resolve's entries and of every hand | CBV |
+| `Adaptive` | the same, with more of both where the blueprint is more wrong | estimate |
 
 A gadget of your own is a subclass of `Gadget` with a `learner`.
 """
@@ -296,11 +297,22 @@ def ReachEstimateDistributional(
 class _Combined(Gadget):
     cap: float = 0.2
     even: float = 0.1
+    adaptive: bool = False
+    """Both are multiplied by how wrong the blueprint is, subgame by subgame."""
 
     def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> Learner | None:
-        from subgame.refine.learners import Mixture
+        from subgame.refine.learners import Mixture, doubt
 
-        return Mixture(inputs, self.cap, self.even, predictive=predictive)
+        size = doubt(inputs) if self.adaptive else 1.0
+        return Mixture(inputs, self.cap * size, self.even * size, predictive=predictive)
+
+    @property
+    def promise(self) -> str:
+        return (
+            "Nothing is guaranteed: the range at the root is the blueprint's, made wider. With an "
+            "even share and no entries, no root infoset loses more than what the blueprint loses "
+            "to the range, divided by the part of the range that it is."
+        )
 
 
 def Combined(*, cap: float = 0.2, even: float = 0.1) -> Gadget:
@@ -312,10 +324,28 @@ def Combined(*, cap: float = 0.2, even: float = 0.1) -> Gadget:
     >>> Combined(cap=0.1).name
     'combined'
     """
-    for name, value in (("cap", cap), ("even", even)):
+    return _combined("combined", cap, even)
+
+
+def Adaptive(*, cap: float = 2.0, even: float = 1.0) -> Gadget:
+    """`Combined`, with shares that suit each subgame: small where the blueprint can be trusted.
+
+    `cap` and `even` are multiplied by the subgame's doubt, from 0 to 1: the mean square of
+    |CBV - CBV~|, what the opponent can get beyond the estimate, as a share of the variance of the
+    hands' values. Entries are against the estimated values. It promises nothing; without doubt it
+    is `Unsafe`, with much of it nearly `Estimate`.
+
+    >>> Adaptive().name, Adaptive().is_safe
+    ('adaptive', False)
+    """
+    return replace(_combined("adaptive", cap, even), estimate=True, adaptive=True)
+
+
+def _combined(name: str, cap: float, even: float) -> _Combined:
+    for what, value in (("cap", cap), ("even", even)):
         if not 0 <= value < float("inf"):
-            raise ArgumentError(name, f"must be a number of at least 0, not {value:g}.")
-    return _Combined("combined", cap=cap, even=even)
+            raise ArgumentError(what, f"must be a number of at least 0, not {value:g}.")
+    return _Combined(name, cap=cap, even=even)
 
 
 TECHNIQUES: dict[str, Callable[[], Gadget]] = {
@@ -330,6 +360,7 @@ TECHNIQUES: dict[str, Callable[[], Gadget]] = {
     "distributional": Distributional,
     "reach-estimate-distributional": ReachEstimateDistributional,
     "combined": Combined,
+    "adaptive": Adaptive,
 }
 
 

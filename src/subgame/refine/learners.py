@@ -158,11 +158,12 @@ class Mixture:
     """Three parts together: the blueprint's range, Resolve's entries, and some of every hand.
 
     Resolve's entries have at most `cap` times the mass of the blueprint's range; `even` times that
-    mass is spread over all root infosets that can be reached. An idea of Slumbot's (Jackson).
+    mass is spread over all root infosets that can be reached. An idea of Slumbot's (Jackson). Both
+    are numbers, or [root, 1].
     """
 
     def __init__(
-        self, inputs: GadgetInputs, cap: float, even: float, *, predictive: bool = False
+        self, inputs: GadgetInputs, cap: Array, even: Array, *, predictive: bool = False
     ) -> None:
         weight, reach = inputs.weight, inputs.opponent_reach
         xp, real = namespace(weight), weight > 0
@@ -182,6 +183,26 @@ class Mixture:
     def observe(self, values: Array, discounts: Array) -> None:
         """Resolve's part learns from the values of entering."""
         self.choice.observe(values, discounts)
+
+
+def doubt(inputs: GadgetInputs) -> Array:
+    """[root, 1] how wrong the blueprint is at each root, from 0 to 1.
+
+    The mean square of the error of the estimated values, |CBV - CBV~| (the spread), as a share of
+    how much the values of the hands in the blueprint's range differ: noise beside signal.
+    """
+    if inputs.spread is None:
+        raise AssertionError("Doubt needs the error of the estimated values.")
+    xp = namespace(inputs.weight)
+    mass = xp.where(inputs.weight > 0, inputs.opponent_reach * inputs.weight, 0)
+    mass = mass / mass.sum(axis=1, keepdims=True).clip(min=TINY)
+
+    def mean(values: Array) -> Array:
+        return (mass * values).sum(axis=1, keepdims=True)
+
+    value = inputs.cbv - inputs.spread  # no estimate is above the CBV
+    noise, signal = mean(inputs.spread**2), mean((value - mean(value)) ** 2)
+    return (noise / signal.clip(min=TINY)).clip(max=1)
 
 
 class RandomAlternative:
