@@ -289,3 +289,17 @@ def test_where_nobody_comes_nothing_is_learned(form: Literal["respond", "hedge"]
     learner.observe(np.array([[-3.0, 0.0]]), np.zeros((2, 4)))
     assert learner.enter()[0, 0] < 0.5
     assert learner.enter()[0, 1] == 1.0
+
+
+def test_where_nobody_would_enter_the_blueprint_does() -> None:
+    """Alternatives above everything leave no entry at the first root: the blueprint's range, tiny.
+
+    Otherwise nothing would be learned there, and we would play as on the first iteration. At the
+    second root one hand enters, and nothing is added.
+    """
+    ones = np.ones((2, 2))
+    reach, mean = np.array([[0.5, 0.25]] * 2), np.array([[1e6, 1e6], [0.0, 1e6]])
+    given = GadgetInputs(1, ones, reach, ones, mean, mean, 1e-3 * ones)
+    learner = RandomAlternative(given, "respond")
+    learner.observe(ones, np.zeros((2, 4)))
+    assert learner.enter().tolist() == [[1e-6, 0.5e-6], [1.0, 0.0]]
