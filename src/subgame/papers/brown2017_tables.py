@@ -313,22 +313,25 @@ def run(
 
 
 def compared(key: str, how: Settings, cells: Cells) -> Found:
-    """All cells beside the paper's figures, and their ratios to the blueprint row."""
+    """All cells that there are beside the paper's figures, and their ratios to the blueprint row."""
     rows, series, data = [], [], {}
     for column in columns(key, how):
         paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
-        names = [BLUEPRINT, *column.rows]
+        rest = [None] * (1 + len(column.rows) - len(paper))
+        theirs = dict(zip((BLUEPRINT, *column.rows), (*paper, *rest), strict=True))
+        names = [n for n in theirs if not cells.lacks(column.key(how, n))]
         found = [cells.found[column.key(how, n)] for n in names]
         ours = [cell["mbb/h"] for cell in found]
-        theirs = [*paper, *[None] * (len(names) - len(paper))]
         title = f"{column.game}, {column.count:,}" if column.count else f"{column.game}, exact"
-        for name, mine, other, cell in zip(names, ours, theirs, found, strict=True):
+        for name, mine, cell in zip(names, ours, found, strict=True):
+            other = theirs[name]
             ratio = f"{mine / ours[0]:.3f} of the blueprint"
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
             seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
         data[title] = dict(zip(names, found, strict=True))
-        series.append({"label": title, "x": list(range(len(names))), "y": ours, "line": ""})
+        places = [list(theirs).index(name) for name in names]
+        series.append({"label": title, "x": places, "y": ours, "line": ""})
         if paper:
             shown = {"label": f"{title}, paper", "x": list(range(len(paper))), "y": list(paper)}
             series.append({**shown, "line": "", "marker": "x"})
