@@ -313,7 +313,7 @@ def run(
 
 
 def compared(key: str, how: Settings, cells: Cells) -> Found:
-    """All cells that there are beside the paper's figures, and their ratios to the blueprint row."""
+    """The cells that there are beside the paper's, and their ratios to the blueprint row."""
     rows, series, data = [], [], {}
     for column in columns(key, how):
         paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
