@@ -25,7 +25,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from subgame.engines.arrays import namespace
 from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
 
 if TYPE_CHECKING:
@@ -58,6 +57,8 @@ class GadgetInputs:
 
     def raised(self, left: Array) -> GadgetInputs:
         """The same with every alternative at least at what the opponent is `left` inside, [s]."""
+        from subgame.engines.arrays import namespace
+
         xp = namespace(self.alternative)
         return replace(self, alternative=xp.maximum(self.alternative, left))
 
