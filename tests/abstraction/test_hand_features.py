@@ -10,7 +10,13 @@ import pytest
 from scipy.stats import wasserstein_distance
 
 import subgame as sg
-from subgame.abstraction.features import equity_distribution, features, opponent_groups
+from subgame.abstraction.clustering import cluster
+from subgame.abstraction.features import (
+    equity_distribution,
+    features,
+    opponent_groups,
+    potential,
+)
 from subgame.abstraction.points import Points, points
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_hands
@@ -104,3 +110,31 @@ def test_bad_showdowns_are_refused() -> None:
         features(points(SMALL, 3), "och", 3)
     with pytest.raises(sg.SubgameError, match="0, 3, 4 or 5 cards"):
         points(SMALL, 2)
+
+
+@pytest.mark.parametrize("device", [None, "torch"])
+@pytest.mark.parametrize("showdown", [4, 5])
+def test_potential_is_the_earth_movers_distance_over_buckets_to_come(
+    showdown: int, device: str | None
+) -> None:
+    """Every turn card by hand: its bucket, and the bucket's mean strength."""
+    flop, turn = points(SMALL, 3), points(SMALL, 4)
+    rows, strength = potential(flop, showdown, 8, device)
+    below, value = potential(turn, showdown, 8, device)
+    labels = cluster(below, 8, mass=turn.mass, device=device).labels
+    middle = np.bincount(labels, turn.mass * value) / np.bincount(labels, turn.mass)
+    found = []
+    for board, hand, point in some(flop, 3):
+        cards = np.array(runouts(board, hand, 4))
+        found.append((point, middle[labels[turn.of(cards)[:, hand]]]))
+        assert strength[point] == pytest.approx(found[-1][1].mean(), abs=1e-6)
+    assert len(np.unique(np.round(middle, 6))) > 4
+    for (one, mine), (two, other) in itertools.combinations(found, 2):
+        want = wasserstein_distance(mine, other)
+        assert np.abs(rows[one] - rows[two]).sum() == pytest.approx(want, abs=1e-5)
+
+
+def test_potential_at_the_showdown_is_equity() -> None:
+    river = points(SMALL, 5)
+    found = potential(river, 5, 10)[0]
+    assert found.tolist() == equity_distribution(river, 5, 10).tolist()

@@ -85,3 +85,63 @@ def test_cells_of_other_settings_stay() -> None:
     )
     keys = {column.key(how, "Resolve") for how in (HOW, *others)}
     assert len(keys) == 4
+
+
+def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
+    """A seat that was computed is not computed again; both make the cell."""
+    cells = tables.Cells(tmp_path / "cells.json")
+    assert cells.lacks("a") == [0, 1]
+    cells.put("a", {"1": {"won": 2.0, "margin": -1.0, "seconds": 3.0}})
+    cells = tables.Cells(tmp_path / "cells.json")
+    assert cells.lacks("a") == [0]
+    cells.put("a", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
+    assert cells.lacks("a") == []
+    assert cells.found["a"] == {
+        "mbb/h": 30.0,
+        "per seat, mbb/h": [40.0, 20.0],
+        "seconds": 4.0,
+        "smallest margins, chips": [0.5, -1.0],
+    }
+
+
+def test_tables_share_columns() -> None:
+    """Fig. 7 needs a blueprint of Table 3, and Table 1 has no cells of its own."""
+    full = tables.Settings()
+    both = tables._merged(
+        [*tables.columns("brown2017-table3", full), *tables.columns("brown2017-fig7", full)]
+    )
+    assert [column.count for column in both] == [200, 2000, 30000, 0]
+    assert set(both[2].rows) == {*tables.ROWS, *tables.SCALED}
+    every = {
+        column.key(full, name)
+        for k in (3, 4, 5)
+        for column in tables.columns(f"brown2017-table{k}", full)
+        for name in column.rows
+    }
+    for column in tables.columns("brown2017-table1", full):
+        assert every >= {column.key(full, name) for name in column.rows}
+
+
+def test_classes_of_boards_have_enough_buckets() -> None:
+    full = tables.Settings()
+    found = [full.recipe_for(count).textures for count in (100, 200, 2000, 30000)]
+    assert found == [None, 2, 20, 60]
+
+
+def test_what_is_missing_is_left_out_of_a_report() -> None:
+    """The cells that are committed: all of Tables 3 and 4, of turn hold'em one blueprint."""
+    kept = tables.Cells(Path(__file__).parents[2] / "docs/results/brown2017.cells.json")
+    rows = {
+        key: tables.compared(f"brown2017-{key}", tables.Settings(), kept).rows
+        for key in ("table1", "table3", "table4", "table5", "fig7")
+    }
+    many = {key: len(each) for key, each in rows.items()}
+    assert many == {"table1": 27, "table3": 37, "table4": 37, "table5": 1, "fig7": 8}
+    ours = {line["quantity"]: line["ours"] for line in (*rows["table3"], *rows["table4"])}
+    best = [name for name in ours if name.endswith("+ Distributional (not split)")]
+    assert len(best) == 6
+    for name in best:
+        column = name.split(": ")[0]
+        assert ours[f"{column}: Adaptive (not in the paper)"] < ours[name]
+        assert ours[name] <= ours[f"{column}: Reach-Estimate + Distributional"]
+        assert ours[f"{column}: Reach-Maxmargin"] <= ours[f"{column}: Maxmargin"]

@@ -85,6 +85,8 @@ OPTIONS: dict[str, Gadget] = {
     "reach-resolve, twice": sg.ReachResolve(scale=2.0),
     "reach-maxmargin, all actions": sg.ReachMaxmargin(gifts="estimated"),
     "resolve, refined": sg.Resolve(refined=0.1),
+    "lexicographic": sg.Maxmargin(lexicographic=True),
+    "estimate, lexicographic": sg.Estimate(sg.Maxmargin(lexicographic=True)),
     "distributional, respond": sg.Distributional("respond"),
 }
 
@@ -125,6 +127,7 @@ def nested(kind: str, device: str, technique: str, method: Method) -> Nested:
         ("resolve", "inexpensive"),
         ("maxmargin", "inexpensive"),
         ("reach-maxmargin", "inexpensive"),
+        ("lexicographic", "inexpensive"),
         ("reach-resolve, twice", "inexpensive"),
         ("unsafe", "expensive"),
         ("resolve", "expensive"),

@@ -33,11 +33,15 @@ GADGETS = {
 
 @cache
 def made() -> Blueprint:
-    """One suit: no boards are equal, so that `refine` can cut the tree."""
-    bets = "preflop: 1x / cap 1; flop: 1x / cap 1"
+    """One suit: no boards are equal, so that `refine` can cut the tree.
+
+    With bets of the pot many actions are worth the same to the last bit, and rounding decides which
+    is learned; here they are others.
+    """
+    bets = "preflop: 0.8x / cap 1; flop: 0.7x / cap 1"
     tree = compile_range_tree(sg.holdem.nlfh(1000, 50, 100, bets, "89TJQKA", "s"))
-    found = Blueprint(abstract(tree, {"flop": 4}).buckets, "dcfr")
-    found.advance(10)
+    found = Blueprint(abstract(tree, {"flop": 6}).buckets, "dcfr")
+    found.advance(15)
     return found
 
 
@@ -79,23 +83,34 @@ def test_gadgets_are_given_what_refine_gives_them(name: str, p: int) -> None:
             assert mine / mine.max() == pytest.approx(other / other.max(), abs=1e-5)
 
 
-def test_it_is_refine_on_every_board() -> None:
+@pytest.mark.parametrize("p", [0, 1])
+def test_it_is_refine_on_every_board(p: int) -> None:
+    """By simultaneous CFR: with schedules that alternate, `refine` differs between devices, too.
+
+    There a trace of an action that is never taken decides between actions of the same worth.
+    """
     average, last = strategies()
     want = sg.refine(
         made().tree,
         average,
         at="after the flop",
         technique="resolve",
-        schedule="dcfr",
-        iterations=30,
+        schedule="cfr",
+        iterations=10,
         estimate=last,
-        player=0,
+        player=p,
+        allow_worse=True,
     )
+    street = LastStreet(made(), p)
+    played = street.solve(sg.Resolve(), "cfr", 10)
+    assert made().wins(p, played) == pytest.approx(want.after.per_seat[p], abs=1e-5)
+    assert street.margin(played, sg.Resolve()) == pytest.approx(want.margin, abs=1e-3)
+
+
+def test_solved_it_loses_less() -> None:
     street = LastStreet(made(), 0)
     played = street.solve(sg.Resolve(), "dcfr", 30)
-    assert made().wins(0, played) == pytest.approx(want.after.per_seat[0], abs=0.05)
     assert made().wins(0, played) < made().exploitability().per_seat[0] - 0.1
-    assert street.margin(played, sg.Resolve()) == pytest.approx(want.margin, abs=0.5)
 
 
 def test_a_tree_of_one_street_is_refused() -> None:

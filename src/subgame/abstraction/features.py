@@ -9,7 +9,10 @@ distribution of equities, over the cards to come:
 | `ehs2` | E[HS²], which prefers hands that may improve (Johanson 2007) |
 | `ochs` | mean equity against each of some clusters of opponents' hands (Johanson et al. 2013) |
 | `strength-ochs` | both: E[HS] and `ochs`; where no cards come any more, all there is to know |
-| `emd` | the distribution of equity in bins; distance = earth mover's (Ganzfried & Sandholm 2014) |
+| `emd` | the distribution of equity in bins; distance = earth mover's |
+| `potential` | the distribution over buckets of the next street, found in the same way |
+
+The distance of the last two is the earth mover's (Ganzfried & Sandholm 2014).
 
 The showdown is the game's: in flop hold'em it is on the flop, where nothing is to come. With
 ``showdown=5`` hands on a flop have the potential that they have in Texas hold'em.
@@ -36,8 +39,10 @@ from subgame.games.holdem.isomorphism import canonical_boards, canonicalise, han
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
 Ints = NDArray[np.int64]
-KINDS = ("ehs", "ehs2", "ochs", "strength-ochs", "emd")
+KINDS = ("ehs", "ehs2", "ochs", "strength-ochs", "emd", "potential")
 BATCH = 64
+SAMPLE = 1 << 19
+"""Points of the next street that its buckets are found with, at most."""
 CELLS = {True: 1 << 21, False: 1 << 26}
 """Numbers that are worked on at once: by NumPy, and by PyTorch."""
 Tell = Callable[[float], None]
@@ -69,6 +74,8 @@ def features(
         return _means(where, showdown, every, 2 if kind == "ehs2" else 1, device, progress)
     if kind == "emd":
         return equity_distribution(where, showdown, bins, device, progress)
+    if kind == "potential":
+        return potential(where, showdown, bins, device, progress)[0]
     groups = opponent_groups(where.deck, showdown, opponents)
     if kind == "strength-ochs":
         groups = np.concatenate([every, groups])
@@ -98,12 +105,52 @@ def equity_distribution(
     distributions, if every equity is moved to the middle of its bin.
     """
     out = np.zeros((len(where), bins), np.float32)
-    for each in _runouts(where, showdown, _every(where.deck), device, progress):
+    table = _table(where.deck, showdown, _every(where.deck).tobytes())
+    for each in _runouts(where, showdown, table, device, progress):
         size = each.part.stop - each.part.start
         at = each.point * bins + whole((each.equity * bins).clip(max=bins - 1))
         found = as_host(counts(at, each.weight, size * bins)).reshape(size, bins)
         out[each.part] = np.cumsum(found, axis=1) / np.maximum(found.sum(1, keepdims=True), 1)
     return out / np.float32(bins)
+
+
+def potential(
+    where: Points,
+    showdown: int,
+    bins: int = 50,
+    device: str | None = None,
+    progress: Tell | None = None,
+) -> tuple[Single, Floats]:
+    """[point, bin] the distribution over buckets of the next street, and [point] mean strengths.
+
+    The hands of the next street are clustered by this same function, down to the showdown, where a
+    hand is its equity. Their buckets lie on a line by their mean strength, so that the earth
+    mover's distance of two distributions is the L1 distance of their cumulative sums, each weighted
+    by the way to the next bucket. (Ganzfried & Sandholm 2014 take the earth mover's distance of the
+    next street also between buckets; on a line it can be embedded, and clustered without pairs.)
+    """
+    after = 3 if where.cards == 0 else where.cards + 1
+    if after > showdown:
+        found = equity_distribution(where, showdown, bins, device, progress)
+        return found, 1 - found.sum(1, dtype=np.float64)
+    come = points(where.deck, after)
+    rows, strength = potential(come, showdown, bins, device, _share(progress, 0, 2))
+    labels = cluster(rows, bins, mass=come.mass, metric="l2", sample=SAMPLE, device=device).labels
+    mass = np.bincount(labels, come.mass)
+    middle = np.bincount(labels, come.mass * strength) / mass
+    rank = np.empty(len(middle), np.int64)
+    rank[np.argsort(middle, kind="stable")] = np.arange(len(middle))
+    line, many = np.sort(middle), len(middle)
+    table = np.where(come.index >= 0, rank[labels][come.index], -1).astype(np.float32)
+    out, mean = np.zeros((len(where), many - 1), np.float32), np.zeros(len(where))
+    for each in _runouts(where, after, table, device, _share(progress, 1, 2)):
+        size = each.part.stop - each.part.start
+        at = each.point * many + whole(each.equity)
+        found = as_host(counts(at, each.weight, size * many)).reshape(size, many)
+        found = found / np.maximum(found.sum(1, keepdims=True), 1)
+        mean[each.part] = found @ line
+        out[each.part] = np.cumsum(found, axis=1)[:, :-1] * np.diff(line)
+    return out, mean
 
 
 def _every(deck: Deck) -> Floats:
@@ -122,7 +169,8 @@ def _means(
     out = np.full((len(where), len(groups)), 0.5, np.float32)
     for g, group in enumerate(groups):
         tell = _share(progress, g, len(groups))
-        for each in _runouts(where, showdown, group, device, tell):
+        table = _table(where.deck, showdown, group.tobytes())
+        for each in _runouts(where, showdown, table, device, tell):
             size = each.part.stop - each.part.start
             total = as_host(counts(each.point, each.weight * each.equity**power, size))
             many = as_host(counts(each.point, each.weight, size))
@@ -145,11 +193,15 @@ class _Runouts(NamedTuple):
 
 
 def _runouts(
-    where: Points, showdown: int, group: Floats, device: str | None, progress: Tell | None
+    where: Points, showdown: int, given: Single, device: str | None, progress: Tell | None
 ) -> Iterator[_Runouts]:
-    """The equity of every hand against a group, on all boards that may come, some boards a time."""
+    """What a table says of every hand, on all boards that may come, some boards a time.
+
+    `given` [canonical board, hand] is of boards with `showdown` cards: equity, or a bucket; -1
+    where there is nothing to say.
+    """
     come = _to_come(where.deck, where.cards, showdown)
-    table = put(_table(where.deck, showdown, group.tobytes()), device)
+    table = put(given, device)
     images = put(hand_permutations(where.deck), device)
     starts, index = where.starts(), put(where.index, device)
     hands, many = where.deck.num_hands, len(come.first) - 1

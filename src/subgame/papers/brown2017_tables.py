@@ -1,10 +1,10 @@
 """Brown & Sandholm 2017, Tables 1 and 3 to 5 and Figure 7: subgames of blueprints in buckets.
 
-    python -m subgame.papers.brown2017_tables brown2017-table3 --out FOLDER --device cuda
+    python -m subgame.papers.brown2017_tables brown2017-table3 brown2017-fig7 --out FOLDER
 
-computes the cells of a table one by one and writes them to FOLDER/KEY.cells.json after each, so
-that a run that was interrupted continues. ``subgame reproduce KEY --keep FOLDER/KEY.cells.json``
-computes what is missing and reports all.
+computes the cells of tables one by one and writes them to FOLDER/brown2017.cells.json after each,
+so that a run that was interrupted continues; tables share their blueprints and cells. ``subgame
+reproduce KEY --keep FOLDER/brown2017.cells.json`` computes what is missing and reports all.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
 from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
+    Adaptive,
     Combined,
     Distributional,
     Estimate,
@@ -48,14 +49,21 @@ ROWS: dict[str, Gadget] = {
     "Reach-Maxmargin (not split)": ReachMaxmargin(split=False),
     "Estimate": Estimate(),
     "Estimate + Distributional": Distributional(),
-    "Reach-Estimate + Distributional": ReachEstimateDistributional(),
-    "Reach-Estimate + Distributional (not split)": ReachEstimateDistributional(split=False),
+    "Reach-Estimate + Distributional": ReachEstimateDistributional(gifts="lower"),
+    "Reach-Estimate + Distributional (not split)": ReachEstimateDistributional(
+        split=False, gifts="lower"
+    ),
     "Combined (not in the paper)": Combined(),
+    "Adaptive (not in the paper)": Adaptive(),
 }
 SCALES = (0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
 """Figure 7: what gifts are multiplied by."""
-SCALED = {f"Reach-Maxmargin, gifts x {k:g}": ReachMaxmargin(scale=k) for k in SCALES}
 SMALL, LARGE, TURN = "nlfh-small", "nlfh-large", "nlth-no-limp"
+SCALED = {f"Reach-Maxmargin, gifts x {k:g}": ReachMaxmargin(scale=k) for k in SCALES}
+STEPS = {SMALL: (400, 400), LARGE: (400, 200), TURN: (100, 50)}
+"""Iterations of the blueprint, and of each batch of subgames."""
+TEXTURED = 100
+"""Buckets that each class of boards has at least: with few, boards are not kept apart."""
 FIGURES: dict[str, dict[int, tuple[float, ...]]] = {
     SMALL: {
         200: (886.9, 146.8, 601.6, 300.5, 298.8, 248.7, 116.6, 104.4, 102.1, 95.60),
@@ -88,9 +96,12 @@ NOTES = (
     "Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its "
     "rows equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint "
     "plays so badly that no hand does better to fold.",
-    "Gifts of Reach-Estimate + Distributional are estimates of what any other action would have "
-    "paid. Not split they are up to 1,755 times as large. On a small deck, where this is seen too, "
-    "no hand of the opponent then enters most subgames, so that nothing is learned there.",
+    "Gifts of every Reach row count only actions that end the game, as the paper's Sec. 5 says of "
+    "its experiments. Estimates of what any other action would have paid, not split, lose more "
+    "than the blueprint: then no hand of the opponent enters most subgames.",
+    "Adaptive is not in the paper: Combined, with both shares multiplied by the subgame's doubt, "
+    "the mean square of |CBV - CBV~| as a share of the variance of the hands' values. Its factors "
+    "2 and 1 were chosen on a deck of 10 cards and on small flop hold'em.",
 )
 
 
@@ -98,15 +109,26 @@ NOTES = (
 class Settings:
     """How cells are computed; part of their names, so that those of other settings stay."""
 
-    recipe: Recipe = field(default_factory=Recipe)
+    recipe: Recipe = field(default_factory=lambda: Recipe(opponents=20, textures=60))
+    """Boards are kept apart in fewer classes where a class would have few buckets."""
     schedule: str = "dcfr"
-    first: int = 400
-    """Iterations of the blueprint."""
-    iterations: int = 400
+    first: int | None = None
+    """Iterations of the blueprint; by default those of `STEPS`."""
+    iterations: int | None = None
     """Iterations of each batch of subgames."""
     estimate: str = "last"
     """Estimated values: of the "last" iterate, or of the best "response" in the abstraction."""
     quick: bool = False
+
+    def at(self, game: str) -> Settings:
+        """The same with the iterations that a game has."""
+        first, iterations = STEPS.get(game, STEPS[LARGE])
+        return replace(self, first=self.first or first, iterations=self.iterations or iterations)
+
+    def recipe_for(self, count: int) -> Recipe:
+        """The recipe of a column with so many buckets."""
+        classes = min(self.recipe.textures or 1, count // TEXTURED)
+        return replace(self.recipe, textures=classes if classes > 1 else None)
 
     def game(self, name: str) -> Any:
         return load(name, **QUICK) if self.quick else load(name)
@@ -121,8 +143,17 @@ class Cells:
         if file is not None and file.exists():
             self.found = json.loads(file.read_text(encoding="utf-8"))
 
+    def lacks(self, key: str) -> list[int]:
+        """The seats of a cell that are missing."""
+        cell = self.found.get(key, {})
+        return [] if "mbb/h" in cell else [p for p in (0, 1) if str(p) not in cell]
+
     def put(self, key: str, cell: dict[str, Any]) -> None:
-        self.found[key] = cell
+        """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
+        found = {**self.found.get(key, {}), **cell}
+        if "0" in found and "1" in found:
+            found = _whole(found["0"], found["1"])
+        self.found[key] = found
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             made = self.file.with_suffix(".part")
@@ -139,7 +170,7 @@ class Column:
     rows: dict[str, Gadget]
 
     def key(self, how: Settings, technique: str) -> str:
-        said = asdict(how)
+        said = asdict(how.at(self.game))
         said["recipe"] = {k: v for k, v in asdict(how.recipe).items() if v != getattr(Recipe(), k)}
         return f"{self.game} | {self.count} | {technique} | {json.dumps(said)}"
 
@@ -168,52 +199,67 @@ def compute(
     progress: Progress | None = None,
 ) -> None:
     """Compute the cells that are missing, column by column."""
-    todo = columns(key, how) if chosen is None else chosen
+    todo = _merged(columns(key, how) if chosen is None else chosen)
     tell = progress or (lambda what, share: None)
     trees: dict[str, RangeTree] = {}
     for c, column in enumerate(todo):
         names = [BLUEPRINT, *column.rows]
-        missing = [n for n in names if column.key(how, n) not in cells.found]
-        if not missing:
+        missing = {n: cells.lacks(column.key(how, n)) for n in names}
+        if not any(missing.values()):
             continue
         if column.game not in trees:
             trees.clear()  # one at a time: they are large
             tell(f"Building {column.game}", c / len(todo))
             trees[column.game] = compile_range_tree(how.game(column.game))
-        done = [n for n in names if n not in missing]
-        for technique, cell in _column(column, trees[column.game], how, cells, where, missing):
+        done = [n for n in names if not missing[n]]
+        now = how.at(column.game)
+        for technique, cell in _column(column, trees[column.game], now, cells, where, missing):
             cells.put(column.key(how, technique), cell)
+            if cells.lacks(column.key(how, technique)):
+                continue
             done.append(technique)
             share = (c + len(done) / len(names)) / len(todo)
             tell(f"{column.game}, {column.count:,} buckets: {technique} done", share)
 
 
 def _column(
-    column: Column, tree: RangeTree, how: Settings, cells: Cells, where: str, missing: list[str]
+    column: Column,
+    tree: RangeTree,
+    how: Settings,
+    cells: Cells,
+    where: str,
+    missing: dict[str, list[int]],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The cells that are missing from a column."""
+    """The cells that are missing from a column, seat by seat."""
+    assert how.first is not None
+    assert how.iterations is not None
     began = time.perf_counter()
     street = ("flop", "turn")[len(tree.streets) - 2]
     cache = None if cells.file is None else cells.file.parent / "clusters"
     on = None if how.quick else where
     counts = {street: column.count} if column.count else {}
-    made = abstract(tree, counts, how.recipe, device=on, cache=cache)
+    made = abstract(tree, counts, how.recipe_for(column.count), device=on, cache=cache)
     clustered = time.perf_counter() - began
     blueprint = Blueprint(made.buckets, how.schedule, device=where)
     blueprint.advance(how.first)
-    if BLUEPRINT in missing:
-        cell = _cell(blueprint.exploitability().per_seat, began)
+    if missing[BLUEPRINT]:
+        cell = _cell(blueprint.exploitability().per_seat, time.perf_counter() - began)
         cell["value for player 0, mbb/h"] = mbb(blueprint.value())
         cell["quality"] = {name: asdict(each) for name, each in made.quality.items()}
         yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
-    rows = [n for n in missing if n != BLUEPRINT]
-    seats = [_seat(blueprint, p, how) for p in (0, 1)] if rows else []
-    for name in rows:
+    jobs = [(n, p) for n, lacking in missing.items() if n != BLUEPRINT for p in lacking]
+    if alone := len(tree.streets) > 2:  # then both seats' values are too large to keep
+        jobs.sort(key=lambda job: job[1])
+    seats: dict[int, LastStreet] = {}
+    for name, p in jobs:
         began, gadget = time.perf_counter(), column.rows[name]
-        played = [seat.solve(gadget, how.schedule, how.iterations) for seat in seats]
-        one, two = (blueprint.wins(p, played[p]) for p in (0, 1))
-        margins = [seat.margin(played[p], gadget) for p, seat in enumerate(seats)]
-        yield name, {**_cell((one, two), began), "smallest margins, chips": margins}
+        if p not in seats:
+            if alone:
+                seats.clear()
+            seats[p] = _seat(blueprint, p, how)
+        played = seats[p].solve(gadget, how.schedule, how.iterations)
+        cell = {"won": blueprint.wins(p, played), "margin": seats[p].margin(played, gadget)}
+        yield name, {str(p): {**cell, "seconds": time.perf_counter() - began}}
 
 
 def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
@@ -222,12 +268,28 @@ def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
     return LastStreet(blueprint, p, answer)
 
 
-def _cell(seats: tuple[float, float], began: float) -> dict[str, Any]:
+def _cell(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
     return {
         "mbb/h": mbb(sum(seats) / 2),
         "per seat, mbb/h": [mbb(each) for each in seats],
-        "seconds": time.perf_counter() - began,
+        "seconds": seconds,
     }
+
+
+def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """A cell from both its seats."""
+    cell = _cell((one["won"], two["won"]), one["seconds"] + two["seconds"])
+    return {**cell, "smallest margins, chips": [one["margin"], two["margin"]]}
+
+
+def _merged(todo: list[Column]) -> list[Column]:
+    """Columns of several tables, those of the same blueprint as one."""
+    out: dict[tuple[str, int], Column] = {}
+    for column in todo:
+        at = column.game, column.count
+        before = out.get(at, column)
+        out[at] = replace(before, rows={**before.rows, **column.rows})
+    return list(out.values())
 
 
 def run(
@@ -238,40 +300,44 @@ def run(
     keep: Path | None = None,
 ) -> Found:
     """On a GPU; quick: a deck of eight cards and few buckets, by PyTorch on the CPU."""
-    how = Settings(recipe=Recipe(seed=seed))
+    how = Settings()
+    how = replace(how, recipe=replace(how.recipe, seed=seed))
     if quick:
         how = replace(how, first=40, iterations=40, quick=True)
     cells = Cells(keep)
     todo = columns(key, how)
-    if any(c.key(how, n) not in cells.found for c in todo for n in (BLUEPRINT, *c.rows)):
+    if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
         where = "torch" if quick else device(quick)
         compute(key, how, cells, where, todo, progress)
     return compared(key, how, cells)
 
 
 def compared(key: str, how: Settings, cells: Cells) -> Found:
-    """All cells beside the paper's figures, and their ratios to the blueprint row."""
+    """The cells that there are beside the paper's, and their ratios to the blueprint row."""
     rows, series, data = [], [], {}
     for column in columns(key, how):
         paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
-        names = [BLUEPRINT, *column.rows]
+        rest = [None] * (1 + len(column.rows) - len(paper))
+        theirs = dict(zip((BLUEPRINT, *column.rows), (*paper, *rest), strict=True))
+        names = [n for n in theirs if not cells.lacks(column.key(how, n))]
         found = [cells.found[column.key(how, n)] for n in names]
         ours = [cell["mbb/h"] for cell in found]
-        theirs = [*paper, *[None] * (len(names) - len(paper))]
         title = f"{column.game}, {column.count:,}" if column.count else f"{column.game}, exact"
-        for name, mine, other, cell in zip(names, ours, theirs, found, strict=True):
+        for name, mine, cell in zip(names, ours, found, strict=True):
+            other = theirs[name]
             ratio = f"{mine / ours[0]:.3f} of the blueprint"
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
             seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
         data[title] = dict(zip(names, found, strict=True))
-        series.append({"label": title, "x": list(range(len(names))), "y": ours, "line": ""})
+        places = [list(theirs).index(name) for name in names]
+        series.append({"label": title, "x": places, "y": ours, "line": ""})
         if paper:
             shown = {"label": f"{title}, paper", "x": list(range(len(paper))), "y": list(paper)}
             series.append({**shown, "line": "", "marker": "x"})
     names = [BLUEPRINT, *columns(key, how)[0].rows]
     panels = [panel(key, "mbb/h", "", series, scale="semilog", names=names)]
-    return Found(rows, {"panels": panels, **data}, {**asdict(how), "recipe": asdict(how.recipe)})
+    return Found(rows, {"panels": panels, **data}, asdict(how))
 
 
 KEYS = tuple(f"brown2017-{name}" for name in ("table1", "table3", "table4", "table5", "fig7"))
@@ -281,14 +347,15 @@ table1, table3, table4, table5, fig7 = (partial(run, key) for key in KEYS)
 def main(words: list[str] | None = None) -> int:
     """Compute cells, without the command line's libraries."""
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("key", choices=KEYS)
-    asked.add_argument("--out", type=Path, required=True, help="folder of KEY.cells.json")
+    asked.add_argument("keys", choices=KEYS, nargs="+")
+    asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
     asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
     asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")
     asked.add_argument("--features", default="strength-ochs", help="see subgame.abstraction")
     asked.add_argument("--showdown", type=int, help="board cards that features look ahead to")
     asked.add_argument("--metric", choices=("l1", "l2"), default="l2")
-    asked.add_argument("--textures", type=int)
+    asked.add_argument("--textures", type=int, default=60)
+    asked.add_argument("--opponents", type=int, default=20)
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--buckets", type=int, nargs="*", help="only columns with so many")
     asked.add_argument("--game", help="another game for the same table, by name")
@@ -298,8 +365,15 @@ def main(words: list[str] | None = None) -> int:
     asked.add_argument("--iterations", type=int, help="iterations of each batch of subgames")
     asked.add_argument("--estimate", choices=("last", "response"), default="last")
     given = asked.parse_args(words)
-    recipe = Recipe(given.features, given.showdown, given.metric, given.textures, seed=given.seed)
-    many = 40 if given.quick else 400
+    recipe = Recipe(
+        given.features,
+        given.showdown,
+        given.metric,
+        given.textures,
+        given.opponents,
+        seed=given.seed,
+    )
+    many = 40 if given.quick else None
     how = Settings(
         recipe,
         given.schedule,
@@ -308,7 +382,8 @@ def main(words: list[str] | None = None) -> int:
         given.estimate,
         given.quick,
     )
-    todo = [c for c in columns(given.key, how) if not given.buckets or c.count in given.buckets]
+    todo = _merged([column for key in given.keys for column in columns(key, how)])
+    todo = [c for c in todo if not given.buckets or c.count in given.buckets]
     if given.game:
         todo = [replace(c, game=given.game) for c in todo]
     if given.only is not None:
@@ -316,14 +391,14 @@ def main(words: list[str] | None = None) -> int:
         todo = [
             replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
         ]
-    cells, began = Cells(given.out / f"{given.key}.cells.json"), time.perf_counter()
+    cells, began = Cells(given.out / "brown2017.cells.json"), time.perf_counter()
 
     def tell(what: str, share: float) -> None:
         print(
             f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", file=sys.stderr, flush=True
         )
 
-    compute(given.key, how, cells, given.device, todo, tell)
+    compute(given.keys[0], how, cells, given.device, todo, tell)
     for column in todo:
         for name in (BLUEPRINT, *column.rows):
             cell = cells.found[column.key(how, name)]

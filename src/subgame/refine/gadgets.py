@@ -13,6 +13,7 @@ infosets, and is then told the value of entering (`subgame.refine.learners`).
 | `Estimate` | as Resolve or Maxmargin | value inside an abstraction, or any vector |
 | `Distributional` | as often as the alternative lies below the value of entering | random |
 | `Combined` | as the blueprint does, with some of Resolve's entries and of every hand | CBV |
+| `Adaptive` | the same, with more of both where the blueprint is more wrong | estimate |
 
 A gadget of your own is a subclass of `Gadget` with a `learner`.
 """
@@ -22,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from subgame.errors import ArgumentError, SubgameError, brief, did_you_mean
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from subgame.solve.cfr import Learner
 
 ENTRIES = ("blueprint", "leave", "choose", "random", "custom")
+Gifts = Literal["none", "lower", "estimated"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,13 @@ class GadgetInputs:
     alternative: Array  # [s] what the opponent gets for not entering
     cbv: Array  # [s] the blueprint's counterfactual best-response value, for `keep_safe`
     spread: Array | None = None  # [s] standard deviation of a random alternative payoff
+
+    def raised(self, left: Array) -> GadgetInputs:
+        """The same with every alternative at least at what the opponent is `left` inside, [s]."""
+        from subgame.engines.arrays import namespace
+
+        xp = namespace(self.alternative)
+        return replace(self, alternative=xp.maximum(self.alternative, left))
 
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
@@ -86,7 +95,7 @@ class Gadget:
     """How the opponent enters: "blueprint": with the blueprint's reach; "leave": at each root
     infoset enters or takes the alternative; "choose": picks a root infoset; "random": by the
     distribution of the alternative payoff; "custom": as the `learner` of a subclass says."""
-    gifts: Literal["none", "lower", "estimated"] = "none"
+    gifts: Gifts = "none"
     """Reach: what the opponent gave up on the way is added to the alternative payoff. "lower"
     counts only actions that end the game (2017, Sec. 5); "estimated" all, by the estimate."""
     split: bool = True
@@ -107,12 +116,33 @@ class Gadget:
     """Also hold the opponent to the blueprint's CBV: Resolve's conditions beside the estimate
     (2017, footnote 6)."""
 
+    lexicographic: bool = False
+    """Entry "choose": Resolve first (`stages`), then each alternative is raised to what Resolve
+    leaves the opponent. Where some margin must be below 0, as after an off-tree bet, no other root
+    infoset is then given up for it (Moravcik et al. 2016, App. A)."""
+
+    @property
+    def stages(self) -> tuple[Gadget, ...]:
+        """The gadgets that are solved one after another; see `GadgetInputs.raised`.
+
+        >>> [each.entry for each in Maxmargin(lexicographic=True).stages]
+        ['leave', 'choose']
+        """
+        if not self.lexicographic:
+            return (self,)
+        return replace(self, entry="leave", lexicographic=False), replace(self, lexicographic=False)
+
     def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> Learner | None:
         """What chooses the opponent's reach on every iteration; None: the blueprint's reach.
 
         `inputs` are ``[root, s]`` of the engine's library. `predictive` asks for regret matching on
         predicted regrets, as the schedule has it.
         """
+        if self.lexicographic:
+            raise SubgameError(
+                f"A lexicographic {self.name} is solved in two stages, which depth limits and "
+                "CFR-D of hold'em do not have; use refine or nest, or leave lexicographic out."
+            )
         if self.entry == "blueprint":
             return None
         from subgame.refine.learners import Choice, RandomAlternative
@@ -177,8 +207,8 @@ class Gadget:
     def __post_init__(self) -> None:
         if self.entry not in ENTRIES:
             raise did_you_mean("entry", str(self.entry), ENTRIES)
-        if self.gifts not in ("none", "lower", "estimated"):
-            raise did_you_mean("kind of gifts", str(self.gifts), ("none", "lower", "estimated"))
+        if self.gifts not in get_args(Gifts):
+            raise did_you_mean("kind of gifts", str(self.gifts), get_args(Gifts))
         if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
@@ -187,6 +217,10 @@ class Gadget:
             )
         if self.refined and self.entry not in ("leave", "choose"):
             raise SubgameError(f"{self.name} has no choice at the root that could be refined.")
+        if self.lexicographic and (self.entry != "choose" or self.keep_safe):
+            raise SubgameError(
+                f"{self.name} cannot be lexicographic; maxmargin can, without keep_safe."
+            )
         if self.form not in ("respond", "hedge"):
             raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
@@ -238,13 +272,21 @@ def Distributional(form: Literal["respond", "hedge"] = "hedge", **options: Any) 
 
 
 def ReachEstimateDistributional(
-    *, split: bool = True, scale: float = 1.0, form: Literal["respond", "hedge"] = "hedge"
+    *,
+    split: bool = True,
+    scale: float = 1.0,
+    form: Literal["respond", "hedge"] = "hedge",
+    gifts: Gifts = "estimated",
 ) -> Gadget:
-    """2017, Table 1: all three ideas at once."""
+    """2017, Table 1: all three ideas at once.
+
+    The paper's experiments count only gifts of actions that end the game (Sec. 5: "in our
+    experiments we use" the lower bound), which is ``gifts="lower"``.
+    """
     return Gadget(
         "reach-estimate-distributional",
         "random",
-        gifts="estimated",
+        gifts=gifts,
         split=split,
         scale=scale,
         estimate=True,
@@ -256,11 +298,22 @@ def ReachEstimateDistributional(
 class _Combined(Gadget):
     cap: float = 0.2
     even: float = 0.1
+    adaptive: bool = False
+    """Both are multiplied by how wrong the blueprint is, subgame by subgame."""
 
     def learner(self, inputs: GadgetInputs, *, predictive: bool = False) -> Learner | None:
-        from subgame.refine.learners import Mixture
+        from subgame.refine.learners import Mixture, doubt
 
-        return Mixture(inputs, self.cap, self.even, predictive=predictive)
+        size = doubt(inputs) if self.adaptive else 1.0
+        return Mixture(inputs, self.cap * size, self.even * size, predictive=predictive)
+
+    @property
+    def promise(self) -> str:
+        return (
+            "Nothing is guaranteed: the range at the root is the blueprint's, made wider. With an "
+            "even share and no entries, no root infoset loses more than what the blueprint loses "
+            "to the range, divided by the part of the range that it is."
+        )
 
 
 def Combined(*, cap: float = 0.2, even: float = 0.1) -> Gadget:
@@ -272,10 +325,28 @@ def Combined(*, cap: float = 0.2, even: float = 0.1) -> Gadget:
     >>> Combined(cap=0.1).name
     'combined'
     """
-    for name, value in (("cap", cap), ("even", even)):
+    return _combined("combined", cap, even)
+
+
+def Adaptive(*, cap: float = 2.0, even: float = 1.0) -> Gadget:
+    """`Combined`, with shares that suit each subgame: small where the blueprint can be trusted.
+
+    `cap` and `even` are multiplied by the subgame's doubt, from 0 to 1: the mean square of
+    |CBV - CBV~|, what the opponent can get beyond the estimate, as a share of the variance of the
+    hands' values. Entries are against the estimated values. It promises nothing; without doubt it
+    is `Unsafe`, with much of it nearly `Estimate`.
+
+    >>> Adaptive().name, Adaptive().is_safe
+    ('adaptive', False)
+    """
+    return replace(_combined("adaptive", cap, even), estimate=True, adaptive=True)
+
+
+def _combined(name: str, cap: float, even: float) -> _Combined:
+    for what, value in (("cap", cap), ("even", even)):
         if not 0 <= value < float("inf"):
-            raise ArgumentError(name, f"must be a number of at least 0, not {value:g}.")
-    return _Combined("combined", cap=cap, even=even)
+            raise ArgumentError(what, f"must be a number of at least 0, not {value:g}.")
+    return _Combined(name, cap=cap, even=even)
 
 
 TECHNIQUES: dict[str, Callable[[], Gadget]] = {
@@ -290,6 +361,7 @@ TECHNIQUES: dict[str, Callable[[], Gadget]] = {
     "distributional": Distributional,
     "reach-estimate-distributional": ReachEstimateDistributional,
     "combined": Combined,
+    "adaptive": Adaptive,
 }
 
 

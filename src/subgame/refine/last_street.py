@@ -148,8 +148,19 @@ class LastStreet:
 
     def solve(self, gadget: Gadget, schedule: Schedule | str, iterations: int) -> Blocks:
         """Player `p`'s strategy of the whole tree: the blueprint, with its subgames solved."""
-        plan, given = parse(schedule), self.inputs(gadget)
-        reach = (given.our_reach, given.opponent_reach)
+        *first, last = gadget.stages
+        given = self.inputs(gadget)
+        for stage in first:
+            given = given.raised(
+                self._left(self._solved(stage, given, schedule, iterations)).float()
+            )
+        return self._solved(last, given, schedule, iterations)
+
+    def _solved(
+        self, gadget: Gadget, given: GadgetInputs, schedule: Schedule | str, iterations: int
+    ) -> Blocks:
+        """`solve` for a gadget of one stage."""
+        plan, reach = parse(schedule), (given.our_reach, given.opponent_reach)
         cfr = Cfr(
             self.stage,
             predictive=plan.predictive,
@@ -163,10 +174,15 @@ class LastStreet:
         before = self.blueprint.average(self.p).blocks[:-1]
         return Blocks(self.blueprint.batch, self.p, [*before, *solved.blocks])
 
-    def margin(self, strategy: Blocks, gadget: Gadget) -> float:
-        """The smallest margin over root infosets that can be reached (2017, eq. 1)."""
+    def _left(self, strategy: Blocks) -> Tensor:
+        """[root, hand] what the opponent gets at best against a strategy."""
         ours = Blocks(self.stage, self.p, strategy.blocks[-1:])
         reach = self.entry[self.p].flatten(0, 1)
-        now = self.stage.evaluate(self.o, None, ours, reach).view(self.weight.shape)
-        margins = normalise(self.cbv - now, self.weight) + self._gifts(gadget)
+        won = self.stage.evaluate(self.o, None, ours, reach).view(self.weight.shape)
+        return normalise(won, self.weight).flatten(0, 1)
+
+    def margin(self, strategy: Blocks, gadget: Gadget) -> float:
+        """The smallest margin over root infosets that can be reached (2017, eq. 1)."""
+        now = self._left(strategy).view(self.weight.shape)
+        margins = normalise(self.cbv, self.weight) - now + self._gifts(gadget)
         return float(as_numpy(margins[self.weight > 0]).min(initial=np.inf))

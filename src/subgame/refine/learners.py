@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.arrays import Array, as_numpy, namespace
-from subgame.refine.quadrature import HERMITE_W, HERMITE_X, LOGIT_W, LOGIT_X
 
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs
@@ -26,8 +24,20 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 TINY = 1e-30
 """Sums of positive regrets below this are rounding."""
-SMALL = 4096
-"""Root infosets up to which an integral is taken at all its points at once."""
+TREMBLE = 1e-6
+"""The share of root infosets below which none is said to enter."""
+PROBITS = (
+    (0.003246343272134, 1.365340806296348),
+    (0.051517477033972, 1.059523971016916),
+    (0.195077912673858, 0.830791313765644),
+    (0.315569823632818, 0.650732166639391),
+    (0.274149576158423, 0.508135425366489),
+    (0.131076880695470, 0.396313345166341),
+    (0.027912418727972, 0.308904252267995),
+    (0.001449567805354, 0.238212616409306),
+)
+"""Shares and slopes of the normal distribution functions that together are the logistic function
+(Monahan & Stefanski 1992, in Balakrishnan, Handbook of the Logistic Distribution)."""
 
 
 def normalise(values: Array, weight: Array) -> Array:
@@ -148,11 +158,12 @@ class Mixture:
     """Three parts together: the blueprint's range, Resolve's entries, and some of every hand.
 
     Resolve's entries have at most `cap` times the mass of the blueprint's range; `even` times that
-    mass is spread over all root infosets that can be reached. An idea of Slumbot's (Jackson).
+    mass is spread over all root infosets that can be reached. An idea of Slumbot's (Jackson). Both
+    are numbers, or [root, 1].
     """
 
     def __init__(
-        self, inputs: GadgetInputs, cap: float, even: float, *, predictive: bool = False
+        self, inputs: GadgetInputs, cap: Array, even: Array, *, predictive: bool = False
     ) -> None:
         weight, reach = inputs.weight, inputs.opponent_reach
         xp, real = namespace(weight), weight > 0
@@ -174,11 +185,34 @@ class Mixture:
         self.choice.observe(values, discounts)
 
 
+def doubt(inputs: GadgetInputs) -> Array:
+    """[root, 1] how wrong the blueprint is at each root, from 0 to 1.
+
+    The mean square of the error of the estimated values, |CBV - CBV~| (the spread), as a share of
+    how much the values of the hands in the blueprint's range differ: noise beside signal.
+    """
+    if inputs.spread is None:
+        raise AssertionError("Doubt needs the error of the estimated values.")
+    xp = namespace(inputs.weight)
+    mass = xp.where(inputs.weight > 0, inputs.opponent_reach * inputs.weight, 0)
+    mass = mass / mass.sum(axis=1, keepdims=True).clip(min=TINY)
+
+    def mean(values: Array) -> Array:
+        return (mass * values).sum(axis=1, keepdims=True)
+
+    value = inputs.cbv - inputs.spread  # no estimate is above the CBV
+    noise, signal = mean(inputs.spread**2), mean((value - mean(value)) ** 2)
+    return (noise / signal.clip(min=TINY)).clip(max=1)
+
+
 class RandomAlternative:
     """Alternative payoffs are normal random variables (Brown & Sandholm 2017, App. C.1 and D).
 
     The opponent enters as often as the alternative lies below the value of entering: P(X <= v) on
-    each iteration ("respond", Theorem 2), or by Hedge, eq. (3).
+    each iteration ("respond", Theorem 2), or by Hedge, eq. (3). Where no root infoset would enter,
+    because alternatives are above everything (gifts that are not split can be), nothing would be
+    learned and we would play as on the first iteration. There the opponent enters as in the
+    blueprint, with so little weight (`TREMBLE`) that it counts for nothing beside real entries.
     """
 
     def __init__(self, inputs: GadgetInputs, form: Literal["respond", "hedge"]) -> None:
@@ -189,12 +223,16 @@ class RandomAlternative:
         self.per = normalise(xp.ones_like(weight), weight)
         self.mean, self.spread = inputs.alternative, inputs.spread
         self.reach = xp.ones_like(weight)
+        self.share = weight / weight.sum(axis=1, keepdims=True).clip(min=TINY)
+        theirs = xp.where(weight > 0, inputs.opponent_reach, 0)
+        self.blueprint = TREMBLE * theirs / xp.amax(theirs, 1, keepdims=True).clip(min=TINY)
         self.seen = xp.stack([xp.zeros_like(weight)] * 3)
         """Count, sum and sum of squares of the values of entering."""
 
     def enter(self) -> Array:
         """[r, s] the opponent's reach on the coming iteration."""
-        return self.reach
+        entering = (self.reach * self.share).sum(axis=1, keepdims=True)
+        return self.reach + self.blueprint * (entering < TREMBLE)
 
     def observe(self, values: Array, discounts: Array) -> None:
         """How likely the alternative lies below the value of entering."""
@@ -212,9 +250,8 @@ class RandomAlternative:
     def _hedge(self, value: Array) -> Array:
         """Eq. (3): the mean of 1 / (1 + exp(rate (X - v))) with X ~ N(mean, spread^2).
 
-        The integral runs over the wider of the two distributions: over the normal by Gauss-Hermite,
-        or over the logistic, whose quantile is ``log(u / (1 - u)) / rate``, by Gauss-Legendre. The
-        integrand is then smooth.
+        The logistic function is a mixture of normal distribution functions to 2e-9 (`PROBITS`), and
+        the mean of each of these over a normal X is one again.
         """
         xp, special = namespace(value), _special(value)
         self.seen[0] += 1
@@ -225,31 +262,11 @@ class RandomAlternative:
         variance = (self.seen[2] / t - average * average).clip(min=1e-12)
         # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
         rate = (t / variance) ** 0.5 * (math.sqrt(math.log(2)) / 3)
-        ahead, wide = average - mean, self.spread.clip(min=TINY)
-        normal = _integral(
-            lambda x: special.expit(rate * (ahead - math.sqrt(2) * x * self.spread)),
-            (HERMITE_X, HERMITE_W),
-            value,
-        )
-        logistic = _integral(
-            lambda x: special.ndtr((ahead + x / rate) / wide), (LOGIT_X, LOGIT_W), value
-        )
-        return xp.where(rate * self.spread < 2, normal, logistic)
-
-
-def _integral(function: Callable[[Any], Array], rule: tuple[Floats, Floats], like: Array) -> Array:
-    """The sum of ``w f(x)`` over a rule's points x with weights w, [r, s] as `like`.
-
-    All points at once where the arrays are small and NumPy's, whose calls would take most of the
-    time; otherwise one after another, which needs no more memory.
-    """
-    points, weights = rule
-    if isinstance(like, np.ndarray) and like.size <= SMALL:
-        return np.tensordot(weights, function(points[:, None, None]), 1)
-    total = namespace(like).zeros_like(like)
-    for x, w in zip(points.tolist(), weights.tolist(), strict=True):
-        total += w * function(x)
-    return total
+        ahead, spread = rate * (average - mean), rate * self.spread
+        total = xp.zeros_like(value)
+        for share, steep in PROBITS:
+            total += share * special.ndtr(steep * ahead / (1 + (steep * spread) ** 2) ** 0.5)
+        return total
 
 
 def _special(array: Array) -> Any:

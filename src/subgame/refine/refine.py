@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk, Vector, vector
-from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, solve_gadget
+from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, left, solve_gadget
 from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
@@ -352,24 +350,22 @@ def _refine_one(
     """Solve one subgame behind its gadget, and measure what it leaves the opponent."""
     o = trunk.opponent
     inputs, gifts = trunk.inputs(subgame, how.gadget, alternatives, uncertainty)
-    run = engine(subgame.tree, device=trunk.device)
-    sigma, solved = subgame.restrict(trunk.blueprint, 1 - o), None
+    played, solved = [subgame.restrict(trunk.blueprint, 1 - o)] * 2, None
     if (inputs.weight > 0).any():  # otherwise we never come here: the blueprint may stay
         solved = solve_gadget(how, subgame, inputs, trunk.device)
-        sigma = solved.sigma[1 - o]
-    values = run.respond(o, run.plan(1 - o, sigma, inputs.our_reach)).roots.ravel()
+        played = list(solved.sigma)
     result = solved and solved.result
     return Part(
         technique=how.gadget,
         subgame=subgame,
         player=1 - o,
-        sigma=sigma,
+        sigma=played[1 - o],
         infosets=tuple(subgame.tree.players[o].slots),
         weight=inputs.weight,
         cbv=inputs.cbv,
         gifts=gifts,
         alternatives=inputs.alternative,
-        values=normalise(values, inputs.weight),
+        values=left(subgame, inputs, played, trunk.device),
         gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,

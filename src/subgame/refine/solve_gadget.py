@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadget_game import least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import Choice
+from subgame.refine.learners import Choice, normalise
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp
@@ -118,6 +119,7 @@ def solve_gadget(
     A finite gadget on a sequence tree is solved as a gadget game, in which many iterations are one
     call of a kernel (or by linear program). Everything else is solved by the gadget's learner.
     """
+    how, inputs = _last_stage(how, subgame, inputs, device)
     if isinstance(how.schedule, str):
         subgame.check_inputs(how.gadget, inputs)
         return _by_program(how.gadget, subgame, inputs, device)
@@ -139,9 +141,21 @@ def play_gadget(
     """Solve a subgame behind its gadget in the given time, without measuring the result."""
     if isinstance(how.schedule, str):
         raise SubgameError("Play needs a CFR schedule, which can be stopped at any time.")
+    how, inputs = _last_stage(how, subgame, inputs, device)
     run = _run_of(how, subgame, inputs, device)
     stopped = drive(run, how.limits, measured=False)
     return Played(_inside(run.strategy(), subgame.tree), run.iteration, stopped)
+
+
+def _last_stage(
+    how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None
+) -> tuple[Technique, GadgetInputs]:
+    """The last stage of a gadget, with alternatives raised to what the earlier stages left."""
+    *before, last = how.gadget.stages
+    for stage in before:
+        first = solve_gadget(replace(how, gadget=stage), subgame, inputs, device)
+        inputs = inputs.raised(left(subgame, inputs, first.sigma, device))
+    return replace(how, gadget=last), inputs
 
 
 def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str | None) -> Run:
@@ -155,6 +169,16 @@ def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str 
     if finite and (tree := subgame.gadget_game(gadget, inputs)) is not None:
         return Run(tree, solver, device=device)
     return GadgetRun(subgame.tree, solver, gadget, inputs, device)
+
+
+def left(
+    subgame: Subgame, inputs: GadgetInputs, sigma: Sequence[Any], device: str | None = None
+) -> Floats:
+    """[s] what the opponent gets at best from each root infoset against our part of `sigma`."""
+    run, us = engine(subgame.tree, device=device), 1 - inputs.opponent
+    won = run.respond(inputs.opponent, run.plan(us, sigma[us], inputs.our_reach)).roots
+    found: Floats = normalise(won.ravel(), inputs.weight)
+    return found
 
 
 def _by_program(

@@ -192,9 +192,7 @@ class RangeExpansion:
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         both = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
         found = _Part(stage, after, solved, both, carried, part.depth + 1)
-        plan = stage.plan(p, solved[p], both[p])
-        won = stage.respond(o, plan).roots.reshape(inputs.weight.shape)
-        values = normalise(won, inputs.weight)
+        values = _left(stage, inputs, solved)
         answers = [
             self._account(part, s, (spot, k), inputs, values, run) for k, spot in enumerate(spots)
         ]
@@ -202,10 +200,20 @@ class RangeExpansion:
 
     def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, tuple[int, str]]:
         """Both players' strategies behind the gadget; how many iterations, and why it stopped."""
+        *before, last = self.how.gadget.stages
+        for gadget in before:
+            first, _ = self._behind(stage, inputs, gadget)
+            inputs = inputs.raised(_left(stage, inputs, first))
+        return self._behind(stage, inputs, last)
+
+    def _behind(
+        self, stage: RangeEngine, inputs: GadgetInputs, gadget: Gadget
+    ) -> tuple[Pair, tuple[int, str]]:
+        """`_solved` for a gadget of one stage."""
         # Only the shape of our range matters; kernels like numbers near one.
         size = np.maximum(inputs.our_reach.max(2, keepdims=True), 1e-100)
         theirs = inputs.opponent_reach
-        if self.how.gadget.entry == "blueprint":
+        if gadget.entry == "blueprint":
             # Where the blueprint never comes, every root infoset is taken to be as likely.
             never = (theirs * (inputs.weight > 0)).sum(2, keepdims=True) <= 0
             theirs = np.where(never, 1.0, theirs)
@@ -218,7 +226,7 @@ class RangeExpansion:
             cbv=flat(inputs.cbv),
         )
         schedule = cast(Schedule, self.how.schedule)
-        run = GadgetRun(stage.tree, schedule, self.how.gadget, scaled, on=stage)
+        run = GadgetRun(stage.tree, schedule, gadget, scaled, on=stage)
         # A batch is large, so nothing is measured that nobody asked for.
         stopped = drive(run, self.how.limits, measured=self.how.limits.target is not None)
         return run.played(), (run.iteration, stopped)
@@ -270,6 +278,15 @@ class RangeExpansion:
             iterations=run[0],
             stopped=run[1],
         )
+
+
+def _left(stage: RangeEngine, inputs: GadgetInputs, sigma: Pair) -> Floats:
+    """[way, board, hand] what the opponent gets at best against our part of `sigma`."""
+    p = 1 - inputs.opponent
+    plan = stage.plan(p, sigma[p], flat(inputs.our_reach))
+    won = stage.respond(inputs.opponent, plan).roots.reshape(inputs.weight.shape)
+    found: Floats = normalise(won, inputs.weight)
+    return found
 
 
 def flat(values: Floats) -> Floats:
