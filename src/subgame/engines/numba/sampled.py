@@ -1,0 +1,116 @@
+"""`NumbaSweeps`: CFR in buckets over sampled boards, by Numba on the cores of the CPU.
+
+Boards are divided among threads, each with a table of its own; the tables are added up in a fixed
+order. So one number of threads always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.engines.numba.compiling import watch
+from subgame.engines.numba.sampled_kernels import Flat, Hands, sample, sweep
+from subgame.engines.sampled import Sweeps
+from subgame.games.holdem.cards import Deck
+from subgame.tree.betting_arrays import BettingArrays
+
+Floats = NDArray[np.float32]
+
+
+class NumbaSweeps(Sweeps):
+    """Traversals of a betting tree, board by board.
+
+    With `pairs` of 0 both players' hands are exact vectors (public chance sampling); otherwise so
+    many pairs of hands are drawn on each board, and the opponent's actions too (external sampling).
+    """
+
+    def __init__(
+        self,
+        tree: BettingArrays,
+        counts: tuple[int, ...],
+        deck: Deck,
+        *,
+        threads: int = 1,
+        pairs: int = 0,
+    ) -> None:
+        super().__init__(tree, counts, deck)
+        watch()
+        self.threads, self.pairs, self.flat = threads, pairs, _flat(tree, counts, self.start)
+
+    def zeros(self) -> Floats:
+        return np.zeros(self.start[-1], np.float32)
+
+    def deltas(
+        self,
+        p: int,
+        sigma: Floats,
+        ranks: NDArray[np.int16],
+        buckets: Sequence[NDArray[np.int16]],
+        seed: int = 0,
+    ) -> Floats:
+        parts = np.array_split(np.arange(len(ranks)), min(self.threads, len(ranks)))
+        hands = [self._hands(ranks[b], [each[b] for each in buckets]) for b in range(len(ranks))]
+
+        def some(part: NDArray[np.int64]) -> Floats:
+            out = self.zeros()
+            for b in part:
+                self._board(p, sigma, hands[b], out, seed + int(b))
+            return out
+
+        if len(parts) == 1:
+            out = some(parts[0])
+        else:
+            with ThreadPoolExecutor(len(parts)) as pool:
+                found = list(pool.map(some, parts))
+            out = found[0]
+            for each in found[1:]:
+                out += each
+        out *= np.float32(self.hands / self.pairs if self.pairs else 1 / self.opponents)
+        return out
+
+    def _board(self, p: int, sigma: Floats, hands: Hands, out: Floats, seed: int) -> None:
+        if self.pairs:
+            random = np.array([seed * 2 + p], np.uint64)
+            sample(p, self.flat, sigma, hands, self.tree.root, self.pairs, random, out)
+            return
+        reach, value = (
+            np.empty((self.tree.sequences(q), len(hands.cards)), np.float32) for q in (1 - p, p)
+        )
+        sweep(p, self.flat, sigma, hands, reach, value, out)
+
+    def _hands(self, ranks: NDArray[np.int16], buckets: Sequence[NDArray[np.int16]]) -> Hands:
+        """The hands of a board, from the weakest to the strongest."""
+        order = np.argsort(ranks, kind="stable")[len(ranks) - self.hands :]
+        new = np.append(True, np.diff(ranks[order]) > 0)
+        tie = np.append(np.flatnonzero(new), len(order))
+        bucket = np.stack([each[order] for each in buckets]).astype(np.int64)
+        return Hands(self.deck.hands[order], tie, np.cumsum(new), bucket)
+
+
+def _flat(tree: BettingArrays, counts: tuple[int, ...], start: list[int]) -> Flat:
+    """The tree as kernels take it."""
+    wide = np.array(counts, dtype=np.int64)
+    base = [int(tree.first[np.searchsorted(tree.player, p)]) - 1 for p in (0, 1)]
+    ends: dict[str, Any] = {
+        "fold_at": np.stack(tree.folds.sequences).astype(np.int64),
+        "fold_stake": tree.folds.stake.astype(np.float32),
+        "show_at": np.stack(tree.showdowns.sequences).astype(np.int64),
+        "show_stake": tree.showdowns.stake.astype(np.float32),
+    }
+    return Flat(
+        player=tree.player.astype(np.int64),
+        street=tree.street.astype(np.int64),
+        first=tree.first.astype(np.int64),
+        child=tree.child.astype(np.int64),
+        stake=tree.stake.astype(np.float32),
+        parent=tree.parent.astype(np.int64),
+        base=np.array(base),
+        cell=np.array(start)[tree.street] + tree.row * wide[tree.street],
+        counts=wide,
+        **ends,
+    )
