@@ -12,17 +12,17 @@ computes them: PyTorch, Numba, one board at a time or a table of all boards.
     >>> from subgame.games.holdem.cards import Deck
     >>> found = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), seed=1)
     >>> found.counts
-    (36, 6, 6, 10)
+    (36, 6, 6, 8)
     >>> board = found.deck.parse("9c Td Jc Kc")
     >>> found.of(board).shape, found.of(board).max() < 6
-    ((66,), True)
+    ((66,), np.True_)
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -70,6 +70,19 @@ class CardBuckets:
         return BOARD_CARDS[len(self.centres) + 1]
 
     @classmethod
+    def of_recipe(
+        cls,
+        deck: Deck,
+        counts: Sequence[int | None],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        **options: Any,
+    ) -> CardBuckets:
+        """The buckets of a recipe: without loss, from the arrays of a file, or by `fit`."""
+        if all(count is None for count in counts):
+            return Lossless.of_deck(deck, len(counts))
+        return cls.fit(deck, counts, **options) if arrays is None else cls.from_stored(deck, arrays)
+
+    @classmethod
     def fit(
         cls,
         deck: Deck,
@@ -103,6 +116,26 @@ class CardBuckets:
         first = hand_classes((), (), deck)
         classes = np.unique(first, return_inverse=True)[1].astype(np.int16)
         return cls(deck, classes, tuple(centres), thresholds, flops)
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a file keeps."""
+        out = {f"centres {k}": each for k, each in enumerate(self.centres)}
+        flops = {} if self.flops is None else {"flops": self.flops}
+        return {**out, "thresholds": self.thresholds, **flops}
+
+    @classmethod
+    def from_stored(cls, deck: Deck, arrays: Mapping[str, NDArray[Any]]) -> CardBuckets:
+        """Buckets from the arrays of `stored`."""
+        names = sorted(name for name in arrays if name.startswith("centres"))
+        centres = [np.asarray(arrays[name]) for name in names]
+        return cls.restored(deck, centres, np.asarray(arrays["thresholds"]), arrays.get("flops"))
+
+    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+        """The same with the buckets of all flops, which would take long to compute one by one."""
+        if not self.centres:
+            return self
+        flops = tables[1] if isinstance(tables[1], np.ndarray) else tables[1].cpu().numpy()
+        return self.restored(self.deck, self.centres, self.thresholds, flops)
 
     def of(self, board: Sequence[int]) -> Labels:
         """[hand] the bucket of each hand on a board; -1 where it is blocked."""
@@ -148,6 +181,51 @@ class CardBuckets:
             out.append(maker.table(boards, self.centres[street - 1]))
         out.append(maker.by_score(self.thresholds))
         return [*out, maker.ranks]
+
+
+@dataclass(frozen=True, eq=False)
+class Lossless(CardBuckets):
+    """A bucket for every hand on every board, but for the names of suits and the order of cards.
+
+    >>> from subgame.games.holdem.cards import Deck
+    >>> Lossless.of_deck(Deck("JQKA", "hs"), 2).counts
+    (16, 280)
+    """
+
+    streets: int = 2
+
+    @classmethod
+    def of_deck(cls, deck: Deck, streets: int) -> Lossless:
+        """The buckets of so many streets."""
+        plain = cls.restored(deck, (), np.zeros(0, np.int16))
+        return cls(deck, plain.classes, (), plain.thresholds, streets=streets)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(int(table.max()) + 1 for table in self.tables()[:-1])
+
+    @property
+    def showdown(self) -> int:
+        return BOARD_CARDS[self.streets - 1]
+
+    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
+        maker, out = Tables.of(self.deck, self.showdown, device), [self.classes[None]]
+        for street in range(1, self.streets):
+            boards = BoardIndex.of(self.deck, BOARD_CARDS[street]).boards
+            free = np.array([self.deck.compatible(board) for board in boards])
+            number = np.cumsum(free.ravel(), dtype=np.int32).reshape(free.shape) - 1
+            out.append(np.where(free, number, -1))
+        return [*out, maker.ranks]
+
+    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+        return self
+
+    def _computed(self, board: tuple[int, ...]) -> Labels:
+        if not board:
+            return self.classes
+        row, images = BoardIndex.of(self.deck, len(board)).rows(np.array([board]))
+        found: Labels = self.tables()[BOARD_CARDS.index(len(board))][row[0], images[0]]
+        return found
 
 
 def places(deck: Deck, cards: int, showdown: int) -> list[int]:
@@ -231,7 +309,7 @@ class Tables:
         return out
 
     def one(self, board: Sequence[int]) -> Any:
-        """[hand] scores on a whole board, or [hand, quantile] of a board before, without a table."""
+        """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
         from subgame.engines.numba import strengths
 
         here = np.array([board], dtype=np.int64)

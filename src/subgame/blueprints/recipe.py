@@ -1,24 +1,24 @@
 """`Recipe`: what a blueprint is trained for and how, from a TOML file.
 
-    >>> recipe = Recipe.parse('''
-    ... name = "tiny"
-    ... [game]
-    ... stack = 600
-    ... ranks = "9TJQKA"
-    ... suits = "cd"
-    ... [bets]
-    ... all = "1x a / cap 1"
-    ... [buckets]
-    ... flop = 10
-    ... turn = 10
-    ... river = 10
-    ... [training]
-    ... iterations = 20
-    ... ''')
-    >>> recipe.game
-    <Holdem hunl(stack=600, ranks=9TJQKA, suits=cd, bets=all: 1x a / cap 1)>
-    >>> recipe.buckets, recipe.schedule
-    ((None, 10, 10, 10), 'lcfr')
+>>> recipe = Recipe.parse('''
+... name = "tiny"
+... [game]
+... stack = 600
+... ranks = "9TJQKA"
+... suits = "cd"
+... [bets]
+... all = "1x a / cap 1"
+... [buckets]
+... flop = 10
+... turn = 10
+... river = 10
+... [training]
+... iterations = 20
+... ''')
+>>> recipe.game.actions(recipe.game.start())
+('f', 'c', 'r300', 'r600')
+>>> recipe.buckets, recipe.schedule
+((None, 10, 10, 10), 'lcfr')
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem, _whole_game
 from subgame.solve.schedule import parse
 
 WANTED = "a recipe of a blueprint, NAME.toml"
+LOSSLESS = "lossless"
 METHODS = ("public", "external")
 SECTIONS = {
     "": ("name",),
@@ -55,7 +56,8 @@ class Recipe:
     bets: str
     """Bet sizes in the grammar of `subgame.games.holdem.BetSizes`."""
     buckets: tuple[int | None, ...]
-    """On each street; None before the flop, where every hand up to suit symmetry has its own."""
+    """On each street. None before the flop, where every hand up to suit symmetry has its own; None
+    on all streets ("lossless" in a file) keeps every hand on every board."""
     stack: int = 20000
     small_blind: int = 50
     big_blind: int = 100
@@ -88,7 +90,9 @@ class Recipe:
         if not 0 <= self.prune < 0.5:
             raise ArgumentError("prune", f"must be from 0 to below 0.5, not {self.prune}.")
         parse(self.schedule)
-        if len(self.buckets) != len(self.game.rules.last_street * [0]) + 1:
+        if self.buckets[0] is not None or (counts and None in self.buckets[1:]):
+            raise SubgameError("Buckets are numbers on all streets after the flop, or lossless on all.")
+        if len(self.buckets) != self.game.rules.last_street + 1:
             raise SubgameError(
                 f"A game that ends on the {self.last} has buckets on each street from the flop to "
                 f"the {self.last}; {len(self.buckets) - 1} numbers were given."
@@ -139,7 +143,7 @@ class Recipe:
             raise SubgameError(f"The recipe has no {what}.")
         return cls(
             bets=_bets(parts["bets"]),
-            buckets=(None, *(counts[street] for street in streets)),
+            buckets=(None, *(None if counts[s] == LOSSLESS else counts[s] for s in streets)),
             **{"name": name, **own, **game, **parts.get("training", {})},
         )
 

@@ -5,7 +5,7 @@
     >>> trainer = Trainer(recipe)
     >>> trainer.advance(3)
     >>> trainer.iterations, len(trainer.regret)
-    (3, 426)
+    (3, 468)
 
 An iteration draws `Recipe.boards` whole boards by the seed and its number, and each player in turn
 learns on them. What was drawn does not depend on the device, nor on how many processes share it.
@@ -64,7 +64,7 @@ class Trainer:
             f"Training {recipe.name}", memory(recipe, self.tree, device, threads)
         )
         made = None if device == "cpu" else device
-        self.cards = cards or CardBuckets.fit(
+        self.cards = cards or CardBuckets.of_recipe(
             self.deck, recipe.buckets, seed=recipe.seed, device=made, progress=progress
         )
         self.engine = self._engine(threads)
@@ -157,7 +157,7 @@ class Trainer:
             "seconds": str(self.seconds),
         }
         arrays = {"regret": _host(self.regret), "average": _host(self.average)}
-        write_tensors(path, {**arrays, **cards_as_arrays(self.cards)}, head)
+        write_tensors(path, {**arrays, **self.cards.stored()}, head)
 
     @classmethod
     def load(cls, path: str | Path, recipe: Recipe | None = None, **options: Any) -> Trainer:
@@ -174,7 +174,8 @@ class Trainer:
                 f"{path} is a checkpoint of another recipe ('{own.name}', bets {own.bets}); only "
                 "iterations, hours and prune may change."
             )
-        made = cls(recipe or own, cards=cards_from_arrays(own, arrays), **options)
+        cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
+        made = cls(recipe or own, cards=cards, **options)
         for name in ("regret", "average"):
             getattr(made, name)[:] = made._put(np.asarray(arrays[name]))
         made.iterations, made.seconds = int(head["iterations"]), float(head["seconds"])
@@ -195,18 +196,6 @@ def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -
 def quote(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -> str:
     """The memory of a training, in words."""
     return human_bytes(memory(recipe, tree, device, threads))
-
-
-def cards_as_arrays(cards: CardBuckets) -> dict[str, NDArray[Any]]:
-    """What a file keeps of buckets."""
-    centres = {f"centres {k}": each.astype(np.int32) for k, each in enumerate(cards.centres)}
-    return {**centres, "thresholds": cards.thresholds.astype(np.int32)}
-
-
-def cards_from_arrays(recipe: Recipe, arrays: dict[str, NDArray[Any]]) -> CardBuckets:
-    """The buckets that `cards_as_arrays` wrote."""
-    centres = [arrays[f"centres {k}"].astype(np.int16) for k in range(len(recipe.buckets) - 2)]
-    return CardBuckets.restored(recipe.game.deck, centres, arrays["thresholds"].astype(np.int16))
 
 
 def _essence(recipe: Recipe) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class BettingGame(Protocol):
 
 
 class Translated(Agent):
-    """Plays a strategy of a game with few bet sizes where any size is allowed.
+    """Plays a strategy, or an agent, of a game with few bet sizes where any size is allowed.
 
     Ganzfried & Sandholm 2013, and `subgame.refine.nested.translation`: the agent follows a hand of
     the smaller game in mind. It takes the opponent's bet for one that the smaller game knows, drawn
@@ -89,7 +89,7 @@ class Translated(Agent):
 
     def __init__(
         self,
-        strategy: Strategy,
+        strategy: Strategy | Agent,
         smaller: BettingGame,
         game: BettingGame,
         how: str | ActionMapping = "pseudo-harmonic",
@@ -98,7 +98,8 @@ class Translated(Agent):
         for each in (smaller, game):
             if not isinstance(each, BettingGame):
                 raise SubgameError(f"{each} has no bet sizes, so nothing can be translated.")
-        self.inner, self.smaller, self.game = StrategyAgent(strategy, name), smaller, game
+        self.inner = strategy if isinstance(strategy, Agent) else StrategyAgent(strategy, name)
+        self.smaller, self.game = smaller, game
         self.how, self.name = mapping(how), name
         self.first = game.new_initial_state().betting, smaller.new_initial_state().betting
 
@@ -142,6 +143,7 @@ class Translated(Agent):
         if not self._follows(self.seat):
             return Policy(("c",), np.ones((len(infosets), 1)))
         inner = self.inner.policy([self._in_mind(each) for each in infosets], self._menu())
+        assert inner is not None
         real = [real_action(self.real, self.mind.bet(action)) for action in inner.actions]
         actions = tuple(dict.fromkeys(real))
         out = np.zeros((len(infosets), len(actions)))

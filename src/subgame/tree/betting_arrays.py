@@ -4,8 +4,8 @@
     >>> game = hunl(300, 50, 100, "all: a / cap 1")
     >>> tree = BettingArrays.of(game)
     >>> tree
-    <BettingArrays decisions=(3, 5, 5, 5), actions=(7, 10, 10, 10)>
-    >>> tree.actions(0)
+    <BettingArrays decisions=(4, 4, 4, 4), actions=(9, 8, 8, 8)>
+    >>> tree.actions(tree.root)
     ('f', 'c', 'r300')
 
 A *decision* is a betting sequence after which a player acts. Decisions are sorted by player, then
@@ -97,7 +97,8 @@ class BettingArrays:
     @classmethod
     def restored(cls, stored: Mapping[str, NDArray[Any]]) -> BettingArrays:
         """The arrays from those of `STORED`; the rest follows from them."""
-        player, street, first, code, child, stake = (stored[name] for name in STORED)
+        player, street, first = (stored[name] for name in STORED[:3])
+        child, stake = stored["child"], stored["stake"]
         many, width = len(player), np.diff(first)
         base = [int(first[np.searchsorted(player, p)]) - 1 for p in (0, 1)]
         owner = np.repeat(np.arange(many), width)

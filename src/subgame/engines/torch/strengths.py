@@ -75,4 +75,3 @@ class TorchStrengths:
             product = features[at : at + step] @ centre.T
             out[at : at + step] = (norm - 2 * product).argmin(1).to(torch.int16)
         return out
-
