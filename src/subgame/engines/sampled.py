@@ -19,6 +19,8 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.tree.betting_arrays import BettingArrays, Group
 
+LANES = 8
+TINY = 1e-30
 Table = Array
 Rates = Sequence[float]
 """Discounts of positive regrets, of negative regrets and of the average."""
@@ -28,10 +30,14 @@ class Sweeps(ABC):
     """Traversals of a betting tree on sampled boards, with `counts` buckets on its streets."""
 
     def __init__(self, tree: BettingArrays, counts: tuple[int, ...], deck: Deck) -> None:
-        self.tree, self.counts, self.deck = tree, counts, deck
-        sizes = [rows * k for rows, k in zip(tree.rows, counts, strict=True)]
+        self.tree, self.deck = tree, deck
+        self.counts = tuple(-(-k // LANES) * LANES for k in counts)
+        """The buckets that a row of a table has room for: a multiple of `LANES`."""
+        sizes = [rows * k for rows, k in zip(tree.rows, self.counts, strict=True)]
         self.start = [0, *np.cumsum(sizes).tolist()]
         """Where each street begins in a table."""
+        self.first = [np.sort(tree.row[tree.street == s]) for s in range(len(counts))]
+        """By street, the first rows of all decisions."""
         left = deck.size - BOARD_CARDS[len(counts) - 1]
         self.hands, self.opponents = math.comb(left, 2), math.comb(left - 2, 2)
         """Hands that a whole board leaves, and hands that a hand may meet."""
@@ -67,28 +73,31 @@ class Sweeps(ABC):
         They are uniform where no weight is positive.
         """
         xp = namespace(weights)
-        sigma = xp.zeros_like(weights)
-        for group in self.tree.groups:
-            some = self.part(weights, group).clip(min=0)
-            total = some.sum(1)[:, None]
-            scale = 1 / xp.where(total > 0, total, 1)
-            self.part(sigma, group)[:] = xp.where(total > 0, some * scale, 1 / group.actions)
+        sigma = weights.clip(min=0)
+        for s in range(len(self.counts)):
+            rows = self.street(sigma, s)
+            total, owner, uniform = self._totals(rows, s)
+            total = total[owner]
+            rows[:] = xp.where(total > 0, rows / total.clip(min=TINY), uniform)
         return sigma
+
+    @abstractmethod
+    def _totals(self, rows: Array, s: int) -> tuple[Array, Array, Array]:
+        """[decision, bucket] sums over the actions; [row] the decision; [row, 1] 1 / actions."""
 
     def apply(self, p: int, sums: Table, regret: Table, average: Table, rates: Rates) -> None:
         """Discount what is there and add the sums of `deltas`."""
-        xp = namespace(regret)
         positive, negative, kept = (float(rate) for rate in rates)
-        for group in self.tree.groups:
-            more = self.part(sums, group)
-            if group.player == p:
-                here = self.part(regret, group)
-                if negative == 0:  # regret matching+: sums below 0 are forgotten at once
-                    here[:] = (here * positive + more).clip(min=0)
+        for s in range(len(self.counts)):
+            for player, rows in enumerate(self.tree.player_rows[s]):
+                more = self.street(sums, s)[rows]
+                if player == p:
+                    here = self.street(regret, s)[rows]
+                    above, below = here.clip(min=0), here.clip(max=0)
+                    here[:] = positive * above + negative * below + more
+                    if negative == 0:  # regret matching+: sums below 0 are forgotten at once
+                        here[:] = here.clip(min=0)
                 else:
-                    here *= xp.where(here > 0, positive, negative)
+                    here = self.street(average, s)[rows]
+                    here *= kept
                     here += more
-            else:
-                here = self.part(average, group)
-                here *= kept
-                here += more

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -139,6 +140,15 @@ class BettingArrays:
                 return None
             at = int(self.child[lo + found[0]])
         return at
+
+    @cached_property
+    def player_rows(self) -> list[tuple[slice, slice]]:
+        """By street, the rows of each player."""
+        mine = [
+            sum(g.rows.stop - g.rows.start for g in self.groups if (g.player, g.street) == (0, s))
+            for s in range(len(self.rows))
+        ]
+        return [(slice(0, n), slice(n, rows)) for n, rows in zip(mine, self.rows, strict=True)]
 
     def sequences(self, player: int) -> int:
         """How many sequences a player has, with the empty one."""

@@ -40,10 +40,18 @@ class NumbaSweeps(Sweeps):
     ) -> None:
         super().__init__(tree, counts, deck)
         watch()
-        self.threads, self.pairs, self.flat = threads, pairs, _flat(tree, counts, self.start)
+        self.threads, self.pairs = threads, pairs
+        self.flat = _flat(tree, self.counts, self.start)
 
     def zeros(self) -> Floats:
         return np.zeros(self.start[-1], np.float32)
+
+    def _totals(self, rows: Floats, s: int) -> tuple[Floats, NDArray[np.int64], Floats]:
+        first = self.first[s]
+        many = np.diff(np.append(first, len(rows)))
+        owner = np.repeat(np.arange(len(first)), many)
+        uniform = (1 / many[owner]).astype(np.float32)[:, None]
+        return np.add.reduceat(rows, first, axis=0), owner, uniform
 
     def deltas(
         self,

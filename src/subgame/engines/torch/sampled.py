@@ -4,7 +4,8 @@ Public chance sampling (Johanson et al. 2012, "Efficient Nash equilibrium approx
 Monte Carlo CFR"): whole boards are drawn, and on each board both players' hands are exact vectors.
 All boards of a batch and all decisions of a `Group` are one array operation. Hands meet in dense
 matrices ``[board, hand, hand]``: who wins at the showdown, and who can be dealt together. Sums over
-the hands of a bucket are products with 0/1 matrices. Both suit a GPU's matrix units.
+the hands of a bucket are products with 0/1 matrices. Both suit a GPU's matrix units, in 16 bits:
+their rounding is far below what the choice of boards adds.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from subgame.engines.sampled import Sweeps
+import numpy as np
+
+from subgame.engines.sampled import LANES, Sweeps
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.games.holdem.cards import Deck
 from subgame.tree.betting_arrays import BettingArrays, Group
 
 Tensor = Any
-LANES = 8
-"""The number of hands is rounded up to a multiple of this."""
+LARGEST = 8192.0
+"""The largest stake in the units of vectors, within the range of float16."""
 
 
 class Boards(NamedTuple):
@@ -40,20 +43,36 @@ class TorchSweeps(Sweeps):
     ) -> None:
         super().__init__(tree, counts, deck)
         self.torch, self.device = load_torch(), pick_device(device)
+        on_gpu = self.device.type == "cuda"
+        self.kind = self.torch.float16 if on_gpu else self.torch.float32
+        """The precision of vectors over hands; sums over hands are in float32."""
+        self.wide = {"out_dtype": self.torch.float32} if on_gpu else {}
         put = self.torch.as_tensor
         self.parent = put(tree.parent, device=self.device).long()
+        self.unit = float(abs(tree.stake).max()) / LARGEST
+        """Chips of one unit of value."""
+        scale = 1 / (self.unit * self.opponents)
         self.folds, self.showdowns = (
             (
                 [put(each, device=self.device).long() for each in end.sequences],
-                put(end.stake, device=self.device).float(),
+                (put(end.stake, device=self.device) * scale).to(self.kind),
             )
             for end in (tree.folds, tree.showdowns)
         )
         self.disjoint = put(deck.disjoint.copy(), device=self.device)
+        self.owner = []
+        for first, rows in zip(self.first, tree.rows, strict=True):
+            many = put(np.diff(np.append(first, rows)), device=self.device)
+            owner = _repeat(self.torch, many)
+            self.owner.append((len(first), owner, (1 / many[owner].float())[:, None]))
         self._last: tuple[Tensor, Boards] | None = None
 
     def zeros(self) -> Tensor:
         return self.torch.zeros(self.start[-1], device=self.device)
+
+    def _totals(self, rows: Tensor, s: int) -> tuple[Tensor, Tensor, Tensor]:
+        many, owner, uniform = self.owner[s]
+        return rows.new_zeros((many, rows.shape[1])).index_add_(0, owner, rows), owner, uniform
 
     def boards(self, ranks: Tensor, buckets: Sequence[Tensor]) -> Boards:
         """A batch of boards; the one before is remembered, as both players learn on it."""
@@ -63,13 +82,13 @@ class TorchSweeps(Sweeps):
         width = min(-(-self.hands // LANES) * LANES, self.deck.num_hands)
         live = torch.argsort((ranks < 0).byte(), dim=1, stable=True)[:, :width]
         rank = ranks.gather(1, live).to(torch.int32)
-        free = (rank >= 0).float()
-        meets = self.disjoint[live[:, :, None], live[:, None, :]].float()
+        free = (rank >= 0).to(self.kind)
+        meets = self.disjoint[live[:, :, None], live[:, None, :]].to(self.kind)
         meets *= free[:, :, None] * free[:, None, :]
-        wins = torch.sign(rank[:, None, :] - rank[:, :, None]).float() * meets
+        wins = torch.sign(rank[:, None, :] - rank[:, :, None]).to(self.kind) * meets
         bucket = [each.gather(1, live).clip(min=0).long().reshape(-1) for each in buckets]
         member = [
-            torch.nn.functional.one_hot(each, k).float() * free.reshape(-1, 1)
+            torch.nn.functional.one_hot(each, k).to(self.kind) * free.reshape(-1, 1)
             for each, k in zip(bucket, self.counts, strict=True)
         ]
         self._last = ranks, Boards(bucket, member, free, wins, meets)
@@ -80,39 +99,43 @@ class TorchSweeps(Sweeps):
     ) -> Tensor:
         torch, boards = self.torch, self.boards(ranks, buckets)
         many, width = boards.free.shape
-        out = self.zeros()
-        reach = self._reach(1 - p, sigma, boards, out)
-        value = torch.zeros((self.tree.sequences(p), many * width), device=self.device)
+        out, played = self.zeros(), sigma.to(self.kind)
+        reach = self._reach(1 - p, played, boards, out)
+        value = torch.zeros(
+            (self.tree.sequences(p), many * width), device=self.device, dtype=self.kind
+        )
         sign = 1 if p == 0 else -1  # player 0 wins the stake of a fold, any winner a showdown's
         for (at, stake), against in (
             ((self.folds[0], sign * self.folds[1]), boards.meets),
             (self.showdowns, boards.wins),
         ):
-            opponent = reach[at[1 - p]].view(-1, many, width) * stake[:, None, None]
-            paid = torch.bmm(opponent.transpose(0, 1), against).transpose(0, 1)
-            value.index_add_(0, at[p], paid.reshape(-1, many * width))
+            opponent = reach[at[1 - p]].view(-1, many, width).transpose(0, 1)
+            paid = torch.bmm(opponent, against).transpose(0, 1) * stake[:, None, None]
+            # No two terminals of a kind follow the same sequence.
+            value[at[p]] += paid.reshape(-1, many * width)
+        del reach
         for group in reversed(self.tree.groups):
             if group.player != p:
                 continue
-            played = self._spread(group, sigma, boards)
-            rows = value[group.sequences].view(played.shape)
-            here = (played * rows).sum(1)
+            spread = self._spread(group, played, boards)
+            rows = value[group.sequences].view(spread.shape)
+            here = spread.mul_(rows).sum(1)
             value.index_add_(0, self.parent[group.decisions], here)
-            self._sum(group, (rows - here[:, None]).view(-1, many * width), boards, out)
-        out /= self.opponents
+            rows -= here[:, None]
+            self._sum(group, rows.view(-1, many * width), boards, out, self.unit)
         return out
 
     def _reach(self, o: int, sigma: Tensor, boards: Boards, out: Tensor) -> Tensor:
         """[sequence, b * h] the reach of player `o`, whose sums by bucket go into `out`."""
         free = boards.free.reshape(-1)
-        reach = self.torch.empty((self.tree.sequences(o), len(free)), device=self.device)
+        reach = free.new_empty((self.tree.sequences(o), len(free)))
         reach[0] = free
         for group in self.tree.groups:
             if group.player == o:
                 played = self._spread(group, sigma, boards)
                 into, above = reach[group.sequences], reach[self.parent[group.decisions]]
                 self.torch.mul(played, above[:, None], out=into.view(played.shape))
-                self._sum(group, into, boards, out)
+                self._sum(group, into, boards, out, 1 / self.opponents)
         return reach
 
     def _spread(self, group: Group, sigma: Tensor, boards: Boards) -> Tensor:
@@ -121,7 +144,12 @@ class TorchSweeps(Sweeps):
         found = rows.index_select(1, boards.bucket[group.street])
         return found.view(-1, group.actions, found.shape[1])
 
-    def _sum(self, group: Group, rows: Tensor, boards: Boards, out: Tensor) -> None:
+    def _sum(self, group: Group, rows: Tensor, boards: Boards, out: Tensor, scale: float) -> None:
         """Sum the hands of each bucket."""
-        into = self.street(out, group.street)[group.rows]
-        self.torch.mm(rows, boards.member[group.street], out=into)
+        found = self.torch.mm(rows, boards.member[group.street], **self.wide)
+        self.torch.mul(found, scale, out=self.street(out, group.street)[group.rows])
+
+
+def _repeat(torch: Any, many: Tensor) -> Tensor:
+    """[row] which entry of `many` a row belongs to."""
+    return torch.repeat_interleave(torch.arange(len(many), device=many.device), many)
