@@ -33,7 +33,7 @@ SHORTER = {
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
     ],
 }
-TORCH = {"docs/abstraction.md", "docs/depth-limited.md"}
+TORCH = {"docs/abstraction.md", "docs/blueprints.md", "docs/depth-limited.md"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -53,6 +53,13 @@ def commands(page: str) -> list[list[str]]:
     return [each[1:] for each in words]
 
 
+def write_recipes(page: str, folder: Path) -> None:
+    """Write the TOML files that a page shows, by their names."""
+    for kind, text in blocks(page):
+        if kind == "toml" and (found := re.search(r'^name = "(.*)"$', text, re.MULTILINE)):
+            (folder / f"{found[1]}.toml").write_text(text)
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     monkeypatch.chdir(tmp_path)
@@ -66,9 +73,10 @@ def test_commands_have_the_options_they_are_given(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md"])
-def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
+def test_commands_run_one_after_the_other(cli: Cli, page: str, tmp_path: Path) -> None:
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    write_recipes(page, tmp_path)
     for words in commands(page):
         answer = cli(*words)
         assert answer.code == 0, f"{shlex.join(words)}: {answer.err}"
@@ -83,6 +91,7 @@ def test_python_runs_one_after_the_other(
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
     monkeypatch.chdir(tmp_path)
+    write_recipes(page, tmp_path)
     names: dict[str, object] = {}
     for kind, text in blocks(page):
         if kind == "python":

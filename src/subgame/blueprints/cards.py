@@ -352,9 +352,9 @@ class Tables:
 
     def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
         """[point] the nearest centre of each row of quantiles."""
-        centre = centres.astype(np.float64)
-        product = (QUARTERS * features.astype(np.float64)) @ centre.T
-        return np.argmin((centre**2).sum(1) - 2 * product, axis=1).astype(np.int16)
+        from subgame.engines.numba import strengths
+
+        return strengths.nearest(features, centres, QUARTERS)
 
     def by_score(self, thresholds: NDArray[np.int16]) -> Any:
         """[canonical whole board, hand] the classes of scores."""
@@ -408,7 +408,8 @@ def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.f
     rows = found if isinstance(found, np.ndarray) else found.cpu().numpy()
     mass = np.broadcast_to(weight[:, None], free.shape)[free]
     some = rng.choice(len(mass), min(SAMPLE, len(mass)), p=mass / mass.sum())
-    return rows[free][some].astype(np.float32)
+    drawn: NDArray[np.float32] = rows[free][some].astype(np.float32)
+    return drawn
 
 
 def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[np.int16]:
@@ -420,4 +421,5 @@ def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[
     scores = found if isinstance(found, np.ndarray) else found.cpu().numpy()
     live = np.sort(scores[scores >= 0])
     bounds = np.unique(live[(np.arange(1, count) * len(live)) // count])
-    return bounds[bounds > live[0]].astype(np.int16)
+    ascending: NDArray[np.int16] = bounds[bounds > live[0]].astype(np.int16)
+    return ascending

@@ -33,7 +33,7 @@ from typing import Any
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import RANKS, SUITS
-from subgame.games.holdem.game import BOARD_CARDS, Holdem, _whole_game
+from subgame.games.holdem.game import BOARD_CARDS, Holdem, hunl, nlfh, nlth
 from subgame.solve.schedule import parse
 
 WANTED = "a recipe of a blueprint, NAME.toml"
@@ -91,7 +91,7 @@ class Recipe:
             raise ArgumentError("prune", f"must be from 0 to below 0.5, not {self.prune}.")
         parse(self.schedule)
         if self.buckets[0] is not None or (counts and None in self.buckets[1:]):
-            raise SubgameError("Buckets are numbers on all streets after the flop, or lossless on all.")
+            raise SubgameError("Buckets are numbers on all later streets, or lossless on all.")
         if len(self.buckets) != self.game.rules.last_street + 1:
             raise SubgameError(
                 f"A game that ends on the {self.last} has buckets on each street from the flop to "
@@ -101,12 +101,11 @@ class Recipe:
     @cached_property
     def game(self) -> Holdem:
         """The game in which only the recipe's bets are made."""
-        name = {"river": "hunl", "flop": "nlfh", "turn": "nlth"}.get(self.last, "hunl")
-        from subgame.games.holdem.cards import Deck
-
-        blinds = (self.small_blind, self.big_blind)
-        deck = Deck(self.ranks, self.suits)
-        return _whole_game(name, self.last, self.stack, blinds, self.bets, deck)
+        games = {"flop": nlfh, "turn": nlth, "river": hunl}
+        if self.last not in games:
+            raise did_you_mean("last street of a recipe", self.last, games)
+        blinds = self.small_blind, self.big_blind
+        return games[self.last](self.stack, *blinds, self.bets, self.ranks, self.suits)
 
     @property
     def cards(self) -> int:
@@ -135,7 +134,8 @@ class Recipe:
                     where = f"[{section}]" if section else "a recipe"
                     raise did_you_mean(f"entry in {where}", key, SECTIONS[section])
         game = parts.get("game", {})
-        streets = STREETS[1 : STREETS.index(game.get("last", "river")) + 1]
+        last = game.get("last", "river")
+        streets = STREETS[1 : STREETS.index(last) + 1] if last in STREETS else ()
         counts = parts.get("buckets", {})
         missing = [street for street in streets if street not in counts]
         if missing or "bets" not in parts:

@@ -187,4 +187,5 @@ def rounded(sigma: NDArray[np.float32], prune: float) -> Bytes:
     units = np.floor(exact + 1e-9)
     order = np.argsort(np.argsort(units - exact, axis=1, kind="stable"), axis=1)
     units += order < UNITS - units.sum(1, keepdims=True)
-    return units.astype(np.uint8)
+    out: Bytes = units.astype(np.uint8)
+    return out

@@ -14,6 +14,7 @@ learns on them. What was drawn does not depend on the device, nor on how many pr
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,7 @@ from subgame.engines.arrays import Array
 from subgame.engines.sampled import Sweeps
 from subgame.errors import ArgumentError, SubgameError, human_bytes
 from subgame.games.holdem.game import BOARD_CARDS
-from subgame.games.holdem.isomorphism import hand_permutations
+from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 from subgame.memory import Allowance
 from subgame.solve.schedule import parse
 from subgame.tree.betting_arrays import BettingArrays
@@ -64,9 +65,11 @@ class Trainer:
             f"Training {recipe.name}", memory(recipe, self.tree, device, threads)
         )
         made = None if device == "cpu" else device
-        self.cards = cards or CardBuckets.of_recipe(
+        fitted = cards or CardBuckets.of_recipe(
             self.deck, recipe.buckets, seed=recipe.seed, device=made, progress=progress
         )
+        arrays = together(fitted.stored())  # a GPU may cluster a little differently each time
+        self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, arrays)
         self.engine = self._engine(threads)
         *buckets, ranks = self.cards.tables(made, progress)
         self.tables = [self._put(each) for each in (*buckets, ranks)]
@@ -129,7 +132,7 @@ class Trainer:
 
     def _iterate(self, iteration: int, rates: list[float]) -> None:
         boards = self.draw(iteration)
-        share, many = _group()
+        share, many = group()
         mine = boards[share::many]
         ranks, buckets = self.look_up(mine) if len(mine) else (None, [])
         for p in (0, 1):
@@ -186,7 +189,7 @@ def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -
     """Bytes that a training needs: tables by bucket, buckets of all boards, and scratch."""
     deck, cards = recipe.game.deck, recipe.cards
     cells = sum(rows * (k or 169) for rows, k in zip(tree.rows, recipe.buckets, strict=True))
-    boards = len(BoardIndex.of(deck, cards).boards)
+    boards = count_classes((cards,), deck)
     sequences = tree.sequences(0) + tree.sequences(1)
     at_once = threads if device == "cpu" else 2 * recipe.boards
     vectors = 0 if recipe.method == "external" else 4 * sequences * deck.num_hands * at_once
@@ -209,16 +212,25 @@ def _host(array: Array) -> NDArray[np.float32]:
     return found
 
 
-def _group() -> tuple[int, int]:
-    """This process and how many there are, in a group of torch.distributed."""
-    import sys
-
+def group() -> tuple[int, int]:
+    """The number of this process and how many there are, in a group of torch.distributed."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not torch.distributed.is_available():
         return 0, 1
     if not torch.distributed.is_initialized():
         return 0, 1
     return torch.distributed.get_rank(), torch.distributed.get_world_size()
+
+
+def together(value: Any) -> Any:
+    """The value that the first process of the group has."""
+    if group()[1] == 1:
+        return value
+    import torch
+
+    shared = [value]
+    torch.distributed.broadcast_object_list(shared)
+    return shared[0]
 
 
 def _summed(sums: Array) -> Array:

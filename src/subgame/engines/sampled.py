@@ -58,6 +58,10 @@ class Sweeps(ABC):
         sampled, the `seed` draws them.
         """
 
+    @abstractmethod
+    def values(self, p: int, sigma: Table, ranks: Array, buckets: Sequence[Array]) -> Array:
+        """[board] what player `p` wins per deal, in chips; arguments as in `deltas`."""
+
     def street(self, table: Table, s: int) -> Array:
         """[row, bucket] the part of a table that belongs to a street; it shares memory."""
         return table[self.start[s] : self.start[s + 1]].reshape(self.tree.rows[s], self.counts[s])

@@ -81,15 +81,33 @@ class NumbaSweeps(Sweeps):
         out *= np.float32(self.hands / self.pairs if self.pairs else 1 / self.opponents)
         return out
 
+    def values(
+        self,
+        p: int,
+        sigma: Floats,
+        ranks: NDArray[np.int16],
+        buckets: Sequence[NDArray[np.int16]],
+    ) -> NDArray[np.float64]:
+        out, found = self.zeros(), []
+        for b in range(len(ranks)):
+            value = self._sweep(p, sigma, self._hands(ranks[b], [each[b] for each in buckets]), out)
+            found.append(value[0].sum(dtype=np.float64) / (self.hands * self.opponents))
+        return np.array(found)
+
     def _board(self, p: int, sigma: Floats, hands: Hands, out: Floats, seed: int) -> None:
         if self.pairs:
             random = np.array([seed * 2 + p], np.uint64)
             sample(p, self.flat, sigma, hands, self.tree.root, self.pairs, random, out)
-            return
+        else:
+            self._sweep(p, sigma, hands, out)
+
+    def _sweep(self, p: int, sigma: Floats, hands: Hands, out: Floats) -> Floats:
+        """[sequence, hand] the values of player `p`; sums are added to `out`."""
         reach, value = (
             np.empty((self.tree.sequences(q), len(hands.cards)), np.float32) for q in (1 - p, p)
         )
         sweep(p, self.flat, sigma, hands, reach, value, out)
+        return value
 
     def _hands(self, ranks: NDArray[np.int16], buckets: Sequence[NDArray[np.int16]]) -> Hands:
         """The hands of a board, from the weakest to the strongest."""

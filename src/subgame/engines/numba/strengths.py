@@ -65,6 +65,20 @@ def _quantiles(rows, images, bins, at, out):
                 out[b, h, q] = each
 
 
+@njit(cache=True, nogil=True)
+def _nearest(rows, centres, unit, out):
+    """The nearest centre ``[d, k]`` of each row; the first of several."""
+    distance = np.empty(centres.shape[1], np.int32)
+    for i in range(len(rows)):
+        distance[:] = 0
+        for d in range(rows.shape[1]):
+            here = np.int32(unit * rows[i, d])
+            for k in range(len(distance)):
+                apart = np.int32(here - centres[d, k])
+                distance[k] += apart * apart
+        out[i] = np.argmin(distance)
+
+
 def scores(ranks: Ranks, deck: Deck) -> Ranks:
     """[board, hand] the score of each hand from the ranks, -1 where it is blocked."""
     order = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
@@ -89,4 +103,11 @@ def quantiles(
     """
     out = np.empty((len(rows), images.shape[1], len(at)), np.uint8)
     _quantiles(rows, images, bins, np.array(at), out)
+    return out
+
+
+def nearest(rows: Bytes, centres: Ranks, unit: int) -> Ranks:
+    """[point] the nearest centre of each row ``[point, d]``, whose numbers are `unit` centres'."""
+    out = np.empty(len(rows), np.int16)
+    _nearest(rows, np.ascontiguousarray(centres.T.astype(np.int32)), unit, out)
     return out

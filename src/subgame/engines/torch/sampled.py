@@ -97,7 +97,16 @@ class TorchSweeps(Sweeps):
     def deltas(
         self, p: int, sigma: Tensor, ranks: Tensor, buckets: Sequence[Tensor], seed: int = 0
     ) -> Tensor:
-        torch, boards = self.torch, self.boards(ranks, buckets)
+        return self._sweep(p, sigma, self.boards(ranks, buckets))[0]
+
+    def values(self, p: int, sigma: Tensor, ranks: Tensor, buckets: Sequence[Tensor]) -> Tensor:
+        boards = self.boards(ranks, buckets)
+        root = self._sweep(p, sigma, boards)[1][0].view(boards.free.shape)
+        return root.double().sum(1) * (self.unit / self.hands)
+
+    def _sweep(self, p: int, sigma: Tensor, boards: Boards) -> tuple[Tensor, Tensor]:
+        """The sums of `deltas`, and [sequence, b * h] the values of player `p`."""
+        torch = self.torch
         many, width = boards.free.shape
         out, played = self.zeros(), sigma.to(self.kind)
         reach = self._reach(1 - p, played, boards, out)
@@ -123,7 +132,7 @@ class TorchSweeps(Sweeps):
             value.index_add_(0, self.parent[group.decisions], here)
             rows -= here[:, None]
             self._sum(group, rows.view(-1, many * width), boards, out, self.unit)
-        return out
+        return out, value
 
     def _reach(self, o: int, sigma: Tensor, boards: Boards, out: Tensor) -> Tensor:
         """[sequence, b * h] the reach of player `o`, whose sums by bucket go into `out`."""
