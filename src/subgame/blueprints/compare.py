@@ -59,7 +59,7 @@ def head_to_head(
         board = rng.permutation(one.game.deck.size)[: one.cards.showdown]
         ranks = rank_hands(board[None], one.game.deck)
         streets = BOARD_CARDS[: len(one.probabilities)]
-        buckets = [one.cards.of(board[:cards])[None] for cards in streets]
+        buckets = [one.cards.of(board[:cards].tolist())[None] for cards in streets]
         seats = [float(engine.values(0, sigma, ranks, buckets)[0]) for sigma in mixed]
         won[k] = (seats[0] - seats[1]) / 2 * one.game.unit[1]
     spread = float(won.std(ddof=1)) if boards > 1 else math.inf

@@ -5,7 +5,7 @@
     >>> trainer = Trainer(recipe)
     >>> trainer.advance(3)
     >>> trainer.iterations, len(trainer.regret)
-    (3, 504)
+    (3, 552)
 
 An iteration draws `Recipe.boards` whole boards by the seed and its number, and each player in turn
 learns on them. What was drawn does not depend on the device, nor on how many processes share it.

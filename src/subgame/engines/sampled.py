@@ -50,12 +50,12 @@ class Sweeps(ABC):
     def deltas(
         self, p: int, sigma: Table, ranks: Array, buckets: Sequence[Array], seed: int
     ) -> Table:
-        """Sums over whole boards, divided by the opponents of a hand.
+        """Sums over the hands of whole boards.
 
         `sigma` is a table of probabilities; `ranks` and, for each street, `buckets` are
         [board, hand], -1 where the board blocks the hand. The result has the regrets of player `p`
-        in the player's rows, and the opponent's reach in the opponent's rows. Where hands are
-        sampled, the `seed` draws them.
+        in the player's rows, in chips per opponent's hand, and the opponent's reach in the
+        opponent's rows. Where hands are sampled, the `seed` draws them.
         """
 
     @abstractmethod

@@ -78,7 +78,15 @@ class NumbaSweeps(Sweeps):
             out = found[0]
             for each in found[1:]:
                 out += each
-        out *= np.float32(self.hands / self.pairs if self.pairs else 1 / self.opponents)
+        return self._scaled(p, out)
+
+    def _scaled(self, p: int, out: Floats) -> Floats:
+        """Regrets per opponent's hand; with sampling, all sums per hand."""
+        for s, both in enumerate(self.tree.player_rows):
+            if self.pairs:
+                self.street(out, s)[:] *= np.float32(self.hands / self.pairs)
+            else:
+                self.street(out, s)[both[p]] *= np.float32(1 / self.opponents)
         return out
 
     def values(

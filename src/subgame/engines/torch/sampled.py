@@ -4,13 +4,14 @@ Public chance sampling (Johanson et al. 2012, "Efficient Nash equilibrium approx
 Monte Carlo CFR"): whole boards are drawn, and on each board both players' hands are exact vectors.
 All boards of a batch and all decisions of a `Group` are one array operation. Hands meet in dense
 matrices ``[board, hand, hand]``: who wins at the showdown, and who can be dealt together. Sums over
-the hands of a bucket are products with 0/1 matrices. Both suit a GPU's matrix units, in 16 bits:
-their rounding is far below what the choice of boards adds.
+the hands of a bucket are products with 0/1 matrices. Both suit a GPU's matrix units, whose
+short mantissas (TF32) round far less than the choice of boards adds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,6 @@ from subgame.games.holdem.cards import Deck
 from subgame.tree.betting_arrays import BettingArrays, Group
 
 Tensor = Any
-LARGEST = 8192.0
-"""The largest stake in the units of vectors, within the range of float16."""
 
 
 class Boards(NamedTuple):
@@ -43,19 +42,12 @@ class TorchSweeps(Sweeps):
     ) -> None:
         super().__init__(tree, counts, deck)
         self.torch, self.device = load_torch(), pick_device(device)
-        on_gpu = self.device.type == "cuda"
-        self.kind = self.torch.float16 if on_gpu else self.torch.float32
-        """The precision of vectors over hands; sums over hands are in float32."""
-        self.wide = {"out_dtype": self.torch.float32} if on_gpu else {}
         put = self.torch.as_tensor
         self.parent = put(tree.parent, device=self.device).long()
-        self.unit = float(abs(tree.stake).max()) / LARGEST
-        """Chips of one unit of value."""
-        scale = 1 / (self.unit * self.opponents)
         self.folds, self.showdowns = (
             (
                 [put(each, device=self.device).long() for each in end.sequences],
-                (put(end.stake, device=self.device) * scale).to(self.kind),
+                put(end.stake, device=self.device) / self.opponents,
             )
             for end in (tree.folds, tree.showdowns)
         )
@@ -82,13 +74,13 @@ class TorchSweeps(Sweeps):
         width = min(-(-self.hands // LANES) * LANES, self.deck.num_hands)
         live = torch.argsort((ranks < 0).byte(), dim=1, stable=True)[:, :width]
         rank = ranks.gather(1, live).to(torch.int32)
-        free = (rank >= 0).to(self.kind)
-        meets = self.disjoint[live[:, :, None], live[:, None, :]].to(self.kind)
+        free = (rank >= 0).float()
+        meets = self.disjoint[live[:, :, None], live[:, None, :]].float()
         meets *= free[:, :, None] * free[:, None, :]
-        wins = torch.sign(rank[:, None, :] - rank[:, :, None]).to(self.kind) * meets
+        wins = torch.sign(rank[:, None, :] - rank[:, :, None]).float() * meets
         bucket = [each.gather(1, live).clip(min=0).long().reshape(-1) for each in buckets]
         member = [
-            torch.nn.functional.one_hot(each, k).to(self.kind) * free.reshape(-1, 1)
+            torch.nn.functional.one_hot(each, k).float() * free.reshape(-1, 1)
             for each, k in zip(bucket, self.counts, strict=True)
         ]
         self._last = ranks, Boards(bucket, member, free, wins, meets)
@@ -97,22 +89,22 @@ class TorchSweeps(Sweeps):
     def deltas(
         self, p: int, sigma: Tensor, ranks: Tensor, buckets: Sequence[Tensor], seed: int = 0
     ) -> Tensor:
-        return self._sweep(p, sigma, self.boards(ranks, buckets))[0]
+        with short_mantissas(self.torch):
+            return self._sweep(p, sigma, self.boards(ranks, buckets))[0]
 
     def values(self, p: int, sigma: Tensor, ranks: Tensor, buckets: Sequence[Tensor]) -> Tensor:
         boards = self.boards(ranks, buckets)
-        root = self._sweep(p, sigma, boards)[1][0].view(boards.free.shape)
-        return root.double().sum(1) * (self.unit / self.hands)
+        with short_mantissas(self.torch):
+            root = self._sweep(p, sigma, boards)[1][0].view(boards.free.shape)
+        return root.double().sum(1) / self.hands
 
     def _sweep(self, p: int, sigma: Tensor, boards: Boards) -> tuple[Tensor, Tensor]:
         """The sums of `deltas`, and [sequence, b * h] the values of player `p`."""
         torch = self.torch
         many, width = boards.free.shape
-        out, played = self.zeros(), sigma.to(self.kind)
-        reach = self._reach(1 - p, played, boards, out)
-        value = torch.zeros(
-            (self.tree.sequences(p), many * width), device=self.device, dtype=self.kind
-        )
+        out = self.zeros()
+        reach = self._reach(1 - p, sigma, boards, out)
+        value = torch.zeros((self.tree.sequences(p), many * width), device=self.device)
         sign = 1 if p == 0 else -1  # player 0 wins the stake of a fold, any winner a showdown's
         for (at, stake), against in (
             ((self.folds[0], sign * self.folds[1]), boards.meets),
@@ -126,12 +118,12 @@ class TorchSweeps(Sweeps):
         for group in reversed(self.tree.groups):
             if group.player != p:
                 continue
-            spread = self._spread(group, played, boards)
+            spread = self._spread(group, sigma, boards)
             rows = value[group.sequences].view(spread.shape)
             here = spread.mul_(rows).sum(1)
             value.index_add_(0, self.parent[group.decisions], here)
             rows -= here[:, None]
-            self._sum(group, rows.view(-1, many * width), boards, out, self.unit)
+            self._sum(group, rows.view(-1, many * width), boards, out)
         return out, value
 
     def _reach(self, o: int, sigma: Tensor, boards: Boards, out: Tensor) -> Tensor:
@@ -144,7 +136,7 @@ class TorchSweeps(Sweeps):
                 played = self._spread(group, sigma, boards)
                 into, above = reach[group.sequences], reach[self.parent[group.decisions]]
                 self.torch.mul(played, above[:, None], out=into.view(played.shape))
-                self._sum(group, into, boards, out, 1 / self.opponents)
+                self._sum(group, into, boards, out)
         return reach
 
     def _spread(self, group: Group, sigma: Tensor, boards: Boards) -> Tensor:
@@ -153,10 +145,21 @@ class TorchSweeps(Sweeps):
         found = rows.index_select(1, boards.bucket[group.street])
         return found.view(-1, group.actions, found.shape[1])
 
-    def _sum(self, group: Group, rows: Tensor, boards: Boards, out: Tensor, scale: float) -> None:
+    def _sum(self, group: Group, rows: Tensor, boards: Boards, out: Tensor) -> None:
         """Sum the hands of each bucket."""
-        found = self.torch.mm(rows, boards.member[group.street], **self.wide)
-        self.torch.mul(found, scale, out=self.street(out, group.street)[group.rows])
+        into = self.street(out, group.street)[group.rows]
+        self.torch.mm(rows, boards.member[group.street], out=into)
+
+
+@contextmanager
+def short_mantissas(torch: Any) -> Iterator[None]:
+    """Let a GPU multiply matrices in TF32 here."""
+    matmul = torch.backends.cuda.matmul
+    before, matmul.allow_tf32 = matmul.allow_tf32, True
+    try:
+        yield
+    finally:
+        matmul.allow_tf32 = before
 
 
 def _repeat(torch: Any, many: Tensor) -> Tensor:
