@@ -42,6 +42,7 @@ COMMANDS = (
     "endgame",
     "refine",
     "limit",
+    "blueprint",
     "abstract",
     "train",
     "match",

@@ -28,7 +28,7 @@ from subgame.blueprints.cards import CardBuckets
 from subgame.blueprints.recipe import Recipe
 from subgame.engines.arrays import Array
 from subgame.engines.sampled import Sweeps
-from subgame.errors import ArgumentError, SubgameError, human_bytes
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.isomorphism import count_classes, hand_permutations
 from subgame.memory import Allowance
@@ -194,11 +194,6 @@ def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -
     at_once = threads if device == "cpu" else 2 * recipe.boards
     vectors = 0 if recipe.method == "external" else 4 * sequences * deck.num_hands * at_once
     return 4.0 * cells * (5 + threads) + 7.0 * boards * deck.num_hands + vectors
-
-
-def quote(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -> str:
-    """The memory of a training, in words."""
-    return human_bytes(memory(recipe, tree, device, threads))
 
 
 def _essence(recipe: Recipe) -> dict[str, Any]:

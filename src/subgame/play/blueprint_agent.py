@@ -85,6 +85,9 @@ class BlueprintAgent(Translated):
         super().__init__(_Stored(made), made.game, game, how, name)
         self.blueprint = made
 
+    def _menu(self) -> tuple[str, ...]:
+        return self.blueprint.tree.actions(self.blueprint.decision(self.mind))
+
 
 @lru_cache(maxsize=4)
 def loaded(path: str | Path | None = None) -> StoredBlueprint:

@@ -112,29 +112,23 @@ class Translated(Agent):
     def observe(self, event: Event) -> None:
         if event.player == CHANCE:
             return
+        # After `act` the hand in mind does not wait for the agent. A copy of the agent that only
+        # observes hears of the agent's own actions.
         if self._follows(event.player):
-            # A copy of the agent that was never asked to act hears of the agent's own actions.
-            own = event.player == self.seat and self._own(event.action)
-            self.mind = self.mind.child(own) if own else self._heard(self.real.bet(event.action))
+            self._hear(self.real.bet(event.action))
         self.real = self.real.child(event.action)
 
     def _follows(self, player: int) -> bool:
         """Whether the hand in mind waits for the player who really acts."""
         return self.mind.player == player and self.mind.street == self.real.street
 
-    def _own(self, action: str) -> str | None:
-        """The action in mind that makes a real action of the agent."""
-        menu = self._menu()
-        return next((a for a in menu if real_action(self.real, self.mind.bet(a)) == action), None)
-
-    def _heard(self, said: Bet | None) -> Betting:
-        """The hand in mind after an action, which is translated."""
+    def _hear(self, said: Bet | None) -> None:
+        """Follow an action in mind, translated."""
         actions = self._menu()
         taken = heard([self.mind.bet(action) for action in actions], said, self.how)
-        if not taken:
-            return self.mind
-        k = self.random.choices(list(taken), list(taken.values()))[0]
-        return self.mind.child(actions[k])
+        if taken:
+            k = self.random.choices(list(taken), list(taken.values()))[0]
+            self.mind = self.mind.child(actions[k])
 
     def _menu(self) -> tuple[str, ...]:
         return self.smaller.actions(self.mind)

@@ -125,7 +125,16 @@ class BettingArrays:
 
     def actions(self, decision: int) -> tuple[str, ...]:
         """The actions of a decision: f, c, r with the street's total."""
-        return tuple(map(action_name, self.code[self.first[decision] : self.first[decision + 1]]))
+        found = self._names.get(decision)
+        if found is None:
+            codes = self.code[self.first[decision] : self.first[decision + 1]]
+            found = self._names[decision] = tuple(map(action_name, codes))
+        return found
+
+    @cached_property
+    def _names(self) -> dict[int, tuple[str, ...]]:
+        """Actions that were asked for, by decision."""
+        return {}
 
     def find(self, betting: Betting) -> int | None:
         """The decision after a betting sequence; None if the sequence is not in the tree."""
