@@ -15,7 +15,7 @@ import subgame as sg
 from subgame.blueprints.compare import head_to_head
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.run import train
-from subgame.blueprints.stored import UNITS, StoredBlueprint, rounded
+from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
 from subgame.blueprints.training import Trainer, memory
 from subgame.errors import MemoryLimitError, SubgameError
 from subgame.games.holdem import hunl
@@ -225,6 +225,25 @@ def test_a_file_holds_all_that_is_needed(
     assert read.hand_strategy(state, hand) == (actions, found[hand].tolist())
     with pytest.raises(SubgameError, match="does not know the betting 'r250'"):
         read.decision(HUNL.game.start().play("r250"))
+
+
+def test_the_default_blueprint_comes_with_the_package() -> None:
+    default = StoredBlueprint.load()
+    assert DEFAULT.stat().st_size < 25e6
+    assert default.recipe == Recipe.load(DEFAULT.with_suffix(".toml"))
+    assert default.cards.counts == tuple(default.card["buckets"])
+    start = default.game.new_initial_state()
+    actions, found = default.range_strategy(start)
+    assert actions == ("f", "c", "r200", "r300")
+    deck = default.game.deck
+    assert found[deck.parse_hand("7s2h"), 0] > 0.9
+    assert found[deck.parse_hand("AsAh"), 2:].sum() > 0.9
+    flop = start.child("7s2h").child("AsAh").child("c").child("c").child("KsQd4c")
+    bet = HoldemState(default.game, flop.hands, flop.board, flop.betting.play("c r100"))
+    actions, found = default.range_strategy(bet)
+    assert actions[:2] == ("f", "c")
+    assert found[deck.parse_hand("KhKc"), 0] < 0.05  # three kings do not fold
+    assert BlueprintAgent(hunl()).blueprint.recipe.name == "hunl-default"
 
 
 def test_the_agent_translates_bets(blueprint: StoredBlueprint) -> None:
