@@ -46,6 +46,7 @@ COMMANDS = (
     "endgame",
     "refine",
     "limit",
+    "blueprint",
     "abstract",
     "train",
     "match",

@@ -39,7 +39,7 @@ SHORTER = {
 }
 CONNECTS = re.compile(r"^(acpc|slumbot) |=\d{5}")
 """Commands that need another program to connect to."""
-TORCH = {"docs/abstraction.md", "docs/depth-limited.md"}
+TORCH = {"docs/abstraction.md", "docs/blueprints.md", "docs/depth-limited.md"}
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -59,6 +59,13 @@ def commands(page: str) -> list[list[str]]:
     return [each[1:] for each in words]
 
 
+def write_recipes(page: str, folder: Path) -> None:
+    """Write the TOML files that a page shows, by their names."""
+    for kind, text in blocks(page):
+        if kind == "toml" and (found := re.search(r'^name = "(.*)"$', text, re.MULTILINE)):
+            (folder / f"{found[1]}.toml").write_text(text)
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     monkeypatch.chdir(tmp_path)
@@ -72,9 +79,10 @@ def test_commands_have_the_options_they_are_given(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md", "docs/play.md"])
-def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
+def test_commands_run_one_after_the_other(cli: Cli, page: str, tmp_path: Path) -> None:
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
+    write_recipes(page, tmp_path)
     for words in commands(page):
         if CONNECTS.search(shlex.join(words)):
             continue
@@ -91,6 +99,7 @@ def test_python_runs_one_after_the_other(
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
     monkeypatch.chdir(tmp_path)
+    write_recipes(page, tmp_path)
     names: dict[str, object] = {}
     for kind, text in blocks(page):
         if kind == "python":

@@ -53,6 +53,7 @@ COMMANDS = {
     "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
     "refine": "Improve a strategy by solving its subgames again.",
     "limit": "Solve a game down to a depth limit.",
+    "blueprint": "Train a blueprint of a whole hold'em game by a recipe.",
     "abstract": "Put the hands of a hold'em game into buckets, and show how good they are.",
     "train": "Train networks for the values at a depth limit, one per player.",
     "match": "Let two agents play a match.",

@@ -80,7 +80,7 @@ class BettingGame(Protocol):
 
 
 class Translated(Agent):
-    """Plays a strategy of a game with few bet sizes where any size is allowed.
+    """Plays a strategy, or an agent, of a game with few bet sizes where any size is allowed.
 
     Ganzfried & Sandholm 2013, and `subgame.refine.nested.translation`: the agent follows a hand of
     the smaller game in mind. It takes the opponent's bet for one that the smaller game knows, drawn
@@ -89,7 +89,7 @@ class Translated(Agent):
 
     def __init__(
         self,
-        strategy: Strategy,
+        strategy: Strategy | Agent,
         smaller: BettingGame,
         game: BettingGame,
         how: str | ActionMapping = "pseudo-harmonic",
@@ -98,7 +98,8 @@ class Translated(Agent):
         for each in (smaller, game):
             if not isinstance(each, BettingGame):
                 raise SubgameError(f"{each} has no bet sizes, so nothing can be translated.")
-        self.inner, self.smaller, self.game = StrategyAgent(strategy, name), smaller, game
+        self.inner = strategy if isinstance(strategy, Agent) else StrategyAgent(strategy, name)
+        self.smaller, self.game = smaller, game
         self.how, self.name = mapping(how), name
         self.first = game.new_initial_state().betting, smaller.new_initial_state().betting
 
@@ -111,7 +112,9 @@ class Translated(Agent):
     def observe(self, event: Event) -> None:
         if event.player == CHANCE:
             return
-        if event.player != self.seat and self._follows(event.player):
+        # After `act` the hand in mind does not wait for the agent. A copy of the agent that only
+        # observes hears of the agent's own actions.
+        if self._follows(event.player):
             self._hear(self.real.bet(event.action))
         self.real = self.real.child(event.action)
 
@@ -120,7 +123,7 @@ class Translated(Agent):
         return self.mind.player == player and self.mind.street == self.real.street
 
     def _hear(self, said: Bet | None) -> None:
-        """Follow an action of the opponent in mind."""
+        """Follow an action in mind, translated."""
         actions = self._menu()
         taken = heard([self.mind.bet(action) for action in actions], said, self.how)
         if taken:
@@ -142,6 +145,7 @@ class Translated(Agent):
         if not self._follows(self.seat):
             return Policy(("c",), np.ones((len(infosets), 1)))
         inner = self.inner.policy([self._in_mind(each) for each in infosets], self._menu())
+        assert inner is not None
         real = [real_action(self.real, self.mind.bet(action)) for action in inner.actions]
         actions = tuple(dict.fromkeys(real))
         out = np.zeros((len(infosets), len(actions)))

@@ -157,6 +157,7 @@ def read_tensors(
             "F32": np.float32,
             "I64": np.int64,
             "I32": np.int32,
+            "I16": np.int16,
             "U8": np.uint8,
         }
         meta = header.pop("__metadata__", {})

@@ -1,0 +1,425 @@
+"""`CardBuckets`: the bucket of each hand on any board, from a few numbers for each street.
+
+* Before the flop: a bucket for each hand up to suit symmetry (169).
+* On the last street: classes of a hand's score against a random hand, divided by thresholds.
+* Between them: the distribution of that score over the boards to come, as quantiles. The squared
+  distance of two rows of quantiles is the squared Wasserstein distance of the distributions; the
+  nearest of the stored centres is the bucket.
+
+Features are whole numbers and so are centres (in quarters), which makes buckets the same whatever
+computes them: PyTorch, Numba, one board at a time or a table of all boards.
+
+    >>> from subgame.games.holdem.cards import Deck
+    >>> found = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), seed=1)
+    >>> found.counts
+    (36, 6, 6, 8)
+    >>> board = found.deck.parse("9c Td Jc Kc")
+    >>> found.of(board).shape, found.of(board).max() < 6
+    ((66,), np.True_)
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.abstraction.clustering import cluster
+from subgame.blueprints.boards import BoardIndex
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.isomorphism import hand_classes, hand_permutations
+
+Labels = NDArray[np.int16]
+QUANTILES = 8
+QUARTERS = 4
+"""Centres are multiples of a quarter of a bin."""
+SAMPLE = 400_000
+"""Hands that centres are found with, at most."""
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class CardBuckets:
+    """Buckets of a deck's hands, street by street."""
+
+    deck: Deck
+    classes: Labels  # [hand] before the flop
+    centres: tuple[NDArray[np.int16], ...]  # of the streets between, [bucket, quantile]
+    thresholds: NDArray[np.int16]  # of the last street, ascending scores
+    flops: Labels | None = None  # [canonical flop, hand]; None if the flop is computed when asked
+    kept: dict[tuple[int, ...], Labels] = field(default_factory=dict)
+    """Buckets of boards that were asked for."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The number of buckets on each street."""
+        between = (len(each) for each in self.centres)
+        return int(self.classes.max()) + 1, *between, len(self.thresholds) + 1
+
+    @property
+    def showdown(self) -> int:
+        """Board cards at the showdown."""
+        return BOARD_CARDS[len(self.centres) + 1]
+
+    @classmethod
+    def of_recipe(
+        cls,
+        deck: Deck,
+        counts: Sequence[int | None],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        **options: Any,
+    ) -> CardBuckets:
+        """The buckets of a recipe: without loss, from the arrays of a file, or by `fit`."""
+        if all(count is None for count in counts):
+            return Lossless.of_deck(deck, len(counts))
+        return cls.fit(deck, counts, **options) if arrays is None else cls.from_stored(deck, arrays)
+
+    @classmethod
+    def fit(
+        cls,
+        deck: Deck,
+        counts: Sequence[int | None],
+        *,
+        seed: int = 0,
+        device: str | None = None,
+        progress: Progress | None = None,
+    ) -> CardBuckets:
+        """Centres and thresholds for a number of buckets on each street but the first."""
+        last = len(counts) - 1
+        maker = Tables.of(deck, BOARD_CARDS[last], device)
+        rng, centres = np.random.default_rng(seed), []
+        for street in range(1, last):
+            if progress is not None:
+                progress(f"Clustering hands of street {street}", street / last)
+            rows = _sample(maker, BOARD_CARDS[street], rng)
+            found = cluster(rows, int(counts[street] or 1), seed=seed, device=device).centres
+            centres.append(np.rint(found * QUARTERS).astype(np.int16))
+        return cls.restored(deck, centres, _thresholds(maker, int(counts[last] or 1), rng))
+
+    @classmethod
+    def restored(
+        cls,
+        deck: Deck,
+        centres: Sequence[NDArray[np.int16]],
+        thresholds: NDArray[np.int16],
+        flops: Labels | None = None,
+    ) -> CardBuckets:
+        """Buckets from the numbers of a file."""
+        first = hand_classes((), (), deck)
+        classes = np.unique(first, return_inverse=True)[1].astype(np.int16)
+        return cls(deck, classes, tuple(centres), thresholds, flops)
+
+    def stored(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a file keeps."""
+        out = {f"centres {k}": each for k, each in enumerate(self.centres)}
+        flops = {} if self.flops is None else {"flops": self.flops}
+        return {**out, "thresholds": self.thresholds, **flops}
+
+    @classmethod
+    def from_stored(cls, deck: Deck, arrays: Mapping[str, NDArray[Any]]) -> CardBuckets:
+        """Buckets from the arrays of `stored`."""
+        names = sorted(name for name in arrays if name.startswith("centres"))
+        centres = [np.asarray(arrays[name]) for name in names]
+        return cls.restored(deck, centres, np.asarray(arrays["thresholds"]), arrays.get("flops"))
+
+    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+        """The same with the buckets of all flops, which would take long to compute one by one."""
+        if not self.centres:
+            return self
+        flops = tables[1] if isinstance(tables[1], np.ndarray) else tables[1].cpu().numpy()
+        return self.restored(self.deck, self.centres, self.thresholds, flops)
+
+    def of(self, board: Sequence[int]) -> Labels:
+        """[hand] the bucket of each hand on a board; -1 where it is blocked."""
+        key = tuple(sorted(int(card) for card in board))
+        found = self.kept.get(key)
+        if found is None:
+            if len(self.kept) >= 1 << 14:
+                self.kept.clear()
+            found = self.kept[key] = self._computed(key)
+        return found
+
+    def _computed(self, board: tuple[int, ...]) -> Labels:
+        street = BOARD_CARDS.index(len(board))
+        if street == 0:
+            return self.classes
+        if street == 1 and self.flops is not None:
+            index = BoardIndex.of(self.deck, 3)
+            row, images = index.rows(np.array([board]))
+            out: Labels = self.flops[row[0], images[0]].astype(np.int16)
+            return out
+        maker = Tables.of(self.deck, self.showdown, None)
+        found = maker.one(board)
+        if len(board) == self.showdown:
+            of = np.searchsorted(self.thresholds, found, side="right")
+            return np.where(found < 0, -1, of).astype(np.int16)
+        free = self.deck.compatible(board)
+        labels: Labels = maker.labels(found[free], self.centres[street - 1])
+        out = np.full(len(free), -1, np.int16)
+        out[free] = labels
+        return out
+
+    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
+        """By street, [canonical board, hand] the buckets, -1 if blocked; and the ranks at the end.
+
+        NumPy's arrays, or PyTorch's on a device.
+        """
+        maker, out = Tables.of(self.deck, self.showdown, device), [self.classes[None]]
+        streets = len(self.counts)
+        for street in range(1, streets - 1):
+            if progress is not None:
+                progress(f"Buckets of street {street}", street / streets)
+            boards = BoardIndex.of(self.deck, BOARD_CARDS[street]).boards
+            out.append(maker.table(boards, self.centres[street - 1]))
+        out.append(maker.by_score(self.thresholds))
+        return [*out, maker.ranks]
+
+
+@dataclass(frozen=True, eq=False)
+class Lossless(CardBuckets):
+    """A bucket for every hand on every board, but for the names of suits and the order of cards.
+
+    >>> from subgame.games.holdem.cards import Deck
+    >>> Lossless.of_deck(Deck("JQKA", "hs"), 2).counts
+    (16, 280)
+    """
+
+    streets: int = 2
+
+    @classmethod
+    def of_deck(cls, deck: Deck, streets: int) -> Lossless:
+        """The buckets of so many streets."""
+        plain = cls.restored(deck, (), np.zeros(0, np.int16))
+        return cls(deck, plain.classes, (), plain.thresholds, streets=streets)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(int(table.max()) + 1 for table in self.tables()[:-1])
+
+    @property
+    def showdown(self) -> int:
+        return BOARD_CARDS[self.streets - 1]
+
+    def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
+        maker, out = Tables.of(self.deck, self.showdown, device), [self.classes[None]]
+        for street in range(1, self.streets):
+            boards = BoardIndex.of(self.deck, BOARD_CARDS[street]).boards
+            free = np.array([self.deck.compatible(board) for board in boards])
+            number = np.cumsum(free.ravel(), dtype=np.int32).reshape(free.shape) - 1
+            out.append(np.where(free, number, -1))
+        return [*out, maker.ranks]
+
+    def with_flops(self, tables: Sequence[Any]) -> CardBuckets:
+        return self
+
+    def _computed(self, board: tuple[int, ...]) -> Labels:
+        if not board:
+            return self.classes
+        row, images = BoardIndex.of(self.deck, len(board)).rows(np.array([board]))
+        found: Labels = self.tables()[BOARD_CARDS.index(len(board))][row[0], images[0]]
+        return found
+
+
+def places(deck: Deck, cards: int, showdown: int) -> list[int]:
+    """Which of a hand's sorted boards to come are its quantiles."""
+    many = math.comb(deck.size - cards - 2, showdown - cards)
+    return [(2 * k + 1) * many // (2 * QUANTILES) for k in range(QUANTILES)]
+
+
+def to_come(deck: Deck, boards: NDArray[np.int64], showdown: int) -> NDArray[np.int64]:
+    """[board, board to come, card] the whole boards that may follow boards ``[board, card]``."""
+    left = np.ones((len(boards), deck.size), dtype=np.bool_)
+    np.put_along_axis(left, boards, False, axis=1)
+    cards = np.nonzero(left)[1].reshape(len(boards), -1)
+    more = showdown - boards.shape[1]
+    chosen = np.array(list(itertools.combinations(range(cards.shape[1]), more)), dtype=np.int64)
+    added = cards[:, chosen]
+    before = np.broadcast_to(boards[:, None], (*added.shape[:2], boards.shape[1]))
+    return np.concatenate([before, added], axis=2)
+
+
+class Tables:
+    """Scores of all hands on all whole boards, by Numba on the CPU; made when first asked for."""
+
+    def __init__(self, deck: Deck, showdown: int) -> None:
+        self.deck, self.showdown = deck, showdown
+        self.most = 2 * math.comb(deck.size - showdown - 2, 2)
+        self._ranks: Any = None
+        self._scores: Any = None
+        self._bins: Any = None
+
+    @staticmethod
+    @lru_cache(maxsize=4)
+    def of(deck: Deck, showdown: int, device: str | None) -> Tables:
+        """The tables by Numba, or by PyTorch on a device (``"torch"`` is the CPU)."""
+        if device in (None, "cpu"):
+            return Tables(deck, showdown)
+        return TorchTables(deck, showdown, "cpu" if device == "torch" else str(device))
+
+    @property
+    def index(self) -> BoardIndex:
+        return BoardIndex.of(self.deck, self.showdown)
+
+    @property
+    def ranks(self) -> Any:
+        """[canonical whole board, hand]"""
+        if self._ranks is None:
+            boards = self.index.boards
+            out = np.empty((len(boards), self.deck.num_hands), np.int16)
+            for at in range(0, len(boards), 512):
+                out[at : at + 512] = rank_hands(boards[at : at + 512], self.deck)
+            self._ranks = self._put(out)
+        return self._ranks
+
+    @property
+    def scores(self) -> Any:
+        """[canonical whole board, hand]"""
+        if self._scores is None:
+            self._scores = self._scored(self.ranks)
+        return self._scores
+
+    @property
+    def bins(self) -> Any:
+        """[canonical whole board, hand] scores as bytes."""
+        if self._bins is None:
+            self._bins = self._binned(self.scores)
+        return self._bins
+
+    def quantiles(self, boards: NDArray[np.int64]) -> Any:
+        """[board, hand, quantile] of boards before the last street."""
+        come = self.index.combination(to_come(self.deck, boards, self.showdown))
+        at = places(self.deck, boards.shape[1], self.showdown)
+        return self._quantiles(self.index.form[come], self.index.permutation[come], self.bins, at)
+
+    def table(self, boards: NDArray[np.int64], centres: NDArray[np.int16]) -> Any:
+        """[board, hand] the nearest centres; -1 where the board blocks the hand."""
+        out = self._put(np.full((len(boards), self.deck.num_hands), -1, np.int16))
+        for at in range(0, len(boards), 64):
+            some = slice(at, at + 64)
+            free = self._put(np.array([self.deck.compatible(board) for board in boards[some]]))
+            out[some][free] = self.labels(self.quantiles(boards[some])[free], centres)
+        return out
+
+    def one(self, board: Sequence[int]) -> Any:
+        """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
+        from subgame.engines.numba import strengths
+
+        here = np.array([board], dtype=np.int64)
+        if len(board) == self.showdown:
+            return strengths.scores(rank_hands(here, self.deck), self.deck)[0]
+        come = to_come(self.deck, here, self.showdown)[0]
+        found = strengths.scores(rank_hands(come, self.deck), self.deck)
+        bins = strengths.score_bins(found, self.most)
+        rows = np.stack([np.arange(len(come)), np.zeros(len(come))], axis=-1).astype(np.int32)
+        same = np.arange(self.deck.num_hands)[None]
+        at = places(self.deck, len(board), self.showdown)
+        return strengths.quantiles(rows[None], same, bins, at)[0]
+
+    # What depends on the library.
+
+    def _put(self, array: NDArray[Any]) -> Any:
+        return array
+
+    def _scored(self, ranks: Any) -> Any:
+        from subgame.engines.numba import strengths
+
+        out = np.empty_like(ranks)
+        for at in range(0, len(ranks), 1024):
+            out[at : at + 1024] = strengths.scores(ranks[at : at + 1024], self.deck)
+        return out
+
+    def _binned(self, scores: Any) -> Any:
+        from subgame.engines.numba import strengths
+
+        out = np.empty(scores.shape, np.uint8)
+        for at in range(0, len(scores), 1024):
+            out[at : at + 1024] = strengths.score_bins(scores[at : at + 1024], self.most)
+        return out
+
+    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
+        from subgame.engines.numba import strengths
+
+        rows = np.stack([form, permutation], axis=-1).astype(np.int32)
+        return strengths.quantiles(rows, hand_permutations(self.deck), bins, at)
+
+    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
+        """[point] the nearest centre of each row of quantiles."""
+        from subgame.engines.numba import strengths
+
+        return strengths.nearest(features, centres, QUARTERS)
+
+    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
+        """[canonical whole board, hand] the classes of scores."""
+        found = np.searchsorted(thresholds, self.scores.ravel(), side="right").astype(np.int16)
+        return np.where(self.scores < 0, np.int16(-1), found.reshape(self.scores.shape))
+
+
+class TorchTables(Tables):
+    """The same by PyTorch, on its device."""
+
+    def __init__(self, deck: Deck, showdown: int, device: str) -> None:
+        from subgame.engines.torch.strengths import TorchStrengths
+
+        super().__init__(deck, showdown)
+        self.made = TorchStrengths(deck, device)
+
+    def _put(self, array: NDArray[Any]) -> Any:
+        return self.made.torch.as_tensor(array, device=self.made.device)
+
+    def _scored(self, ranks: Any) -> Any:
+        return self.made.scores(ranks)
+
+    def _binned(self, scores: Any) -> Any:
+        return self.made.bins(scores, self.most)
+
+    def _quantiles(self, form: Any, permutation: Any, bins: Any, at: list[int]) -> Any:
+        return self.made.quantiles(form, permutation, bins, at)
+
+    def labels(self, features: Any, centres: NDArray[np.int16]) -> Any:
+        return self.made.nearest(QUARTERS * features.double(), centres)
+
+    def by_score(self, thresholds: NDArray[np.int16]) -> Any:
+        torch = self.made.torch
+        bounds = torch.as_tensor(thresholds, device=self.made.device)
+        found = torch.searchsorted(bounds, self.scores, right=True).to(torch.int16)
+        return found.masked_fill(self.scores < 0, -1)
+
+
+def _sample(maker: Tables, cards: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Rows of quantiles of hands on boards, drawn by how often they occur."""
+    index = BoardIndex.of(maker.deck, cards)
+    if len(index.boards) > 1024:
+        share = index.weight / index.weight.sum()
+        chosen = np.sort(rng.choice(len(index.boards), 1024, replace=False, p=share))
+        weight = np.ones(len(chosen))
+    else:
+        chosen, weight = np.arange(len(index.boards)), index.weight.astype(np.float64)
+    boards = index.boards[chosen]
+    free = np.array([maker.deck.compatible(board) for board in boards])
+    found = maker.quantiles(boards)
+    rows = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    mass = np.broadcast_to(weight[:, None], free.shape)[free]
+    some = rng.choice(len(mass), min(SAMPLE, len(mass)), p=mass / mass.sum())
+    drawn: NDArray[np.float32] = rows[free][some].astype(np.float32)
+    return drawn
+
+
+def _thresholds(maker: Tables, count: int, rng: np.random.Generator) -> NDArray[np.int16]:
+    """Scores that divide hands on whole boards into at most `count` classes of similar mass."""
+    index = maker.index
+    share = index.weight / index.weight.sum()
+    chosen = rng.choice(len(index.boards), min(4096, 4 * len(index.boards)), p=share)
+    found = maker.scores[chosen]
+    scores = found if isinstance(found, np.ndarray) else found.cpu().numpy()
+    live = np.sort(scores[scores >= 0])
+    bounds = np.unique(live[(np.arange(1, count) * len(live)) // count])
+    ascending: NDArray[np.int16] = bounds[bounds > live[0]].astype(np.int16)
+    return ascending

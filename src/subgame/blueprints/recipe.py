@@ -1,0 +1,164 @@
+"""`Recipe`: what a blueprint is trained for and how, from a TOML file.
+
+>>> recipe = Recipe.parse('''
+... name = "tiny"
+... [game]
+... stack = 600
+... ranks = "9TJQKA"
+... suits = "cd"
+... [bets]
+... all = "1x a / cap 1"
+... [buckets]
+... flop = 10
+... turn = 10
+... river = 10
+... [training]
+... iterations = 20
+... ''')
+>>> recipe.game.actions(recipe.game.start())
+('f', 'c', 'r300', 'r600')
+>>> recipe.buckets, recipe.schedule
+((None, 10, 10, 10), 'lcfr')
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
+from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.cards import RANKS, SUITS
+from subgame.games.holdem.game import BOARD_CARDS, Holdem, hunl, nlfh, nlth
+from subgame.solve.schedule import parse
+
+WANTED = "a recipe of a blueprint, NAME.toml"
+LOSSLESS = "lossless"
+METHODS = ("public", "external")
+SECTIONS = {
+    "": ("name",),
+    "game": ("stack", "small_blind", "big_blind", "ranks", "suits", "last"),
+    "bets": ("all", "postflop", *STREETS, "cap", "all_in", "chip"),
+    "buckets": (*STREETS[1:],),
+    "training": ("method", "schedule", "boards", "pairs", "iterations", "hours", "seed", "prune"),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A blueprint's game, buckets and training."""
+
+    name: str
+    bets: str
+    """Bet sizes in the grammar of `subgame.games.holdem.BetSizes`."""
+    buckets: tuple[int | None, ...]
+    """On each street. None before the flop, where every hand up to suit symmetry has its own; None
+    on all streets ("lossless" in a file) keeps every hand on every board."""
+    stack: int = 20000
+    small_blind: int = 50
+    big_blind: int = 100
+    ranks: str = RANKS
+    suits: str = SUITS
+    last: str = "river"
+    method: str = "public"
+    """"public": boards are sampled, hands are exact. "external": all but one player is sampled."""
+    schedule: str = "lcfr"
+    boards: int = 32
+    """Boards per iteration."""
+    pairs: int = 1000
+    """Pairs of hands per board, with external sampling."""
+    iterations: int | None = None
+    hours: float | None = None
+    seed: int = 0
+    prune: float = 0.01
+    """Probabilities below this are stored as 0."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise did_you_mean("method of training", self.method, METHODS)
+        counts = [count for count in self.buckets if count is not None]
+        for name in ("boards", "pairs", "iterations", *(["buckets"] if counts else [])):
+            value = min(counts) if name == "buckets" else getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
+        if self.hours is not None and not self.hours > 0:
+            raise ArgumentError("hours", f"must be above 0, not {self.hours}.")
+        if not 0 <= self.prune < 0.5:
+            raise ArgumentError("prune", f"must be from 0 to below 0.5, not {self.prune}.")
+        parse(self.schedule)
+        if self.buckets[0] is not None or (counts and None in self.buckets[1:]):
+            raise SubgameError("Buckets are numbers on all later streets, or lossless on all.")
+        if len(self.buckets) != self.game.rules.last_street + 1:
+            raise SubgameError(
+                f"A game that ends on the {self.last} has buckets on each street from the flop to "
+                f"the {self.last}; {len(self.buckets) - 1} numbers were given."
+            )
+
+    @cached_property
+    def game(self) -> Holdem:
+        """The game in which only the recipe's bets are made."""
+        games = {"flop": nlfh, "turn": nlth, "river": hunl}
+        if self.last not in games:
+            raise did_you_mean("last street of a recipe", self.last, games)
+        blinds = self.small_blind, self.big_blind
+        return games[self.last](self.stack, *blinds, self.bets, self.ranks, self.suits)
+
+    @property
+    def cards(self) -> int:
+        """Board cards at the showdown."""
+        return BOARD_CARDS[self.game.rules.last_street]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """The recipe in a file; its name is the file's if it gives none."""
+        return cls.parse(read_text(path, WANTED), Path(path).stem)
+
+    @classmethod
+    def parse(cls, text: str, name: str = "blueprint") -> Recipe:
+        """A recipe from the text of a TOML file."""
+        try:
+            given = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SubgameError(f"The recipe is not TOML: {error}.") from None
+        own = {key: value for key, value in given.items() if not isinstance(value, dict)}
+        parts = {"": own, **{key: each for key, each in given.items() if isinstance(each, dict)}}
+        for section, part in parts.items():
+            if section not in SECTIONS:
+                raise did_you_mean("section of a recipe", section, SECTIONS)
+            for key in part:
+                if key not in SECTIONS[section]:
+                    where = f"[{section}]" if section else "a recipe"
+                    raise did_you_mean(f"entry in {where}", key, SECTIONS[section])
+        game = parts.get("game", {})
+        last = game.get("last", "river")
+        streets = STREETS[1 : STREETS.index(last) + 1] if last in STREETS else ()
+        counts = parts.get("buckets", {})
+        missing = [street for street in streets if street not in counts]
+        if missing or "bets" not in parts:
+            what = f"buckets on the {missing[0]}" if missing else "a section [bets]"
+            raise SubgameError(f"The recipe has no {what}.")
+        return cls(
+            bets=_bets(parts["bets"]),
+            buckets=(None, *(None if counts[s] == LOSSLESS else counts[s] for s in streets)),
+            **{"name": name, **own, **game, **parts.get("training", {})},
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The recipe as plain values, as files keep it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Recipe:
+        """The recipe from plain values."""
+        return cls(**{**given, "buckets": tuple(given["buckets"])})
+
+
+def _bets(part: Mapping[str, Any]) -> str:
+    """The bets as one text."""
+    names = {"all_in": "all-in", "cap": "cap", "chip": "chip"}
+    clauses = [f"{key}: {value}" for key, value in part.items() if key not in names]
+    return "; ".join([*clauses, *(f"{names[key]} {part[key]}" for key in names if key in part)])

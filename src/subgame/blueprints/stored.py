@@ -1,0 +1,191 @@
+"""`StoredBlueprint`: an average strategy in one byte a probability, read from a memory-mapped file.
+
+The file holds the betting sequences, the numbers that buckets are computed from, the buckets of all
+flops, the probabilities, the recipe and a result card. A probability is a number of 255ths, and the
+probabilities of a decision add up to 255 in every bucket.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.cards import CardBuckets
+from subgame.blueprints.recipe import Recipe
+from subgame.errors import SubgameError
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.rules import Betting
+from subgame.tree.betting_arrays import STORED, BettingArrays
+from subgame.tree.files import read_tensors, write_tensors
+
+FORMAT = "subgame-hunl-blueprint-1"
+WANTED = "a blueprint made by subgame blueprint"
+UNITS = 255
+"""Units of probability at a decision."""
+Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.safetensors"
+"""The blueprint that comes with the package."""
+
+
+class Place(Protocol):
+    """A public state of hold'em; `HoldemState` is one."""
+
+    @property
+    def board(self) -> tuple[int, ...]:
+        """The cards dealt so far."""
+
+    @property
+    def betting(self) -> Betting:
+        """The betting so far."""
+
+
+class StoredBlueprint:
+    """A strategy of a whole hold'em game, for every hand on every board.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.training import Trainer
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> trainer = Trainer(recipe)
+    >>> trainer.advance(3)
+    >>> blueprint = StoredBlueprint.of(trainer)
+    >>> state = recipe.game.new_initial_state()
+    >>> actions, probabilities = blueprint.range_strategy(state)
+    >>> actions, probabilities.shape
+    (('f', 'c', 'r400'), (66, 3))
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        tree: BettingArrays,
+        cards: CardBuckets,
+        probabilities: Sequence[NDArray[Any]],
+        card: Mapping[str, Any],
+    ) -> None:
+        self.recipe, self.tree, self.cards, self.game = recipe, tree, cards, recipe.game
+        self.probabilities = probabilities
+        """By street, [row, bucket]: units, or any numbers in proportion to probabilities."""
+        self.card = dict(card)
+        """What is known about the training and its result."""
+        self._found: dict[tuple[str, ...], int | None] = {}
+
+    # Looking up.
+
+    def decision(self, betting: Betting) -> int:
+        """The decision after a betting sequence."""
+        found = self.find(betting)
+        if found is None:
+            raise SubgameError(
+                f"The blueprint {self.recipe.name} does not know the betting '{betting}'; its bets "
+                f"are {self.recipe.bets}."
+            )
+        return found
+
+    def find(self, betting: Betting) -> int | None:
+        """The decision after a betting sequence; None if the blueprint does not know it."""
+        key = betting.history
+        if key not in self._found:
+            self._found[key] = self.tree.find(betting)
+        return self._found[key]
+
+    def rows(self, decision: int) -> NDArray[Any]:
+        """[action, bucket] the units of a decision."""
+        s, row = int(self.tree.street[decision]), int(self.tree.row[decision])
+        actions = int(self.tree.first[decision + 1] - self.tree.first[decision])
+        return self.probabilities[s][row : row + actions]
+
+    def range_strategy(self, state: Place) -> tuple[tuple[str, ...], Floats]:
+        """The actions at a public state, and [hand, action] their probabilities.
+
+        Rows of hands that the board blocks mean nothing.
+        """
+        decision = self.decision(state.betting)
+        units = self.rows(decision)[:, self._buckets(state.board, decision)].astype(np.float64)
+        return self.tree.actions(decision), (units / units.sum(0)).T
+
+    def hand_strategy(self, state: Place, hand: int) -> tuple[tuple[str, ...], list[float]]:
+        """The actions at a public state, and their probabilities with one hand.
+
+        The hand is an index in the deck's order.
+        """
+        decision = self.decision(state.betting)
+        units = self.rows(decision)[:, self._buckets(state.board, decision)[hand]].tolist()
+        total = sum(units)
+        return self.tree.actions(decision), [each / total for each in units]
+
+    def _buckets(self, board: tuple[int, ...], decision: int) -> NDArray[np.int16]:
+        return self.cards.of(board[: BOARD_CARDS[int(self.tree.street[decision])]])
+
+    # Files.
+
+    @classmethod
+    def of(cls, trainer: Any, card: Mapping[str, Any] | None = None) -> StoredBlueprint:
+        """The blueprint of a training: its average strategy, pruned and rounded."""
+        engine, sigma = trainer.engine, trainer.strategy()
+        shapes = zip(trainer.tree.rows, engine.counts, strict=True)
+        out = [np.empty(shape, np.uint8) for shape in shapes]
+        for group in trainer.tree.groups:
+            some = rounded(engine.part(sigma, group), trainer.recipe.prune)
+            out[group.street][group.rows] = some.reshape(-1, some.shape[2])
+        told = {
+            "iterations": trainer.iterations,
+            "boards": trainer.iterations * trainer.recipe.boards,
+            "seconds": round(trainer.seconds, 1),
+            "device": trainer.device,
+            "buckets": list(trainer.cards.counts),
+        }
+        cards = trainer.cards.with_flops(trainer.tables)
+        return cls(trainer.recipe, trainer.tree, cards, out, {**told, **(card or {})})
+
+    def save(self, path: str | Path) -> None:
+        """Write the file that `load` maps."""
+        write_tensors(path, self.arrays(), self.head())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays of the file."""
+        out: dict[str, NDArray[Any]] = {**self.tree.stored(), **self.cards.stored()}
+        out |= {f"street {s}": each for s, each in enumerate(self.probabilities)}
+        return {name: np.ascontiguousarray(each) for name, each in out.items()}
+
+    def head(self) -> dict[str, str]:
+        """The text of the file."""
+        recipe, card = json.dumps(self.recipe.as_dict()), json.dumps(self.card)
+        return {"format": FORMAT, "recipe": recipe, "card": card}
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> StoredBlueprint:
+        """The blueprint in a file, by default the one that comes with the package."""
+        head, arrays = read_tensors(path or DEFAULT, WANTED)
+        if head.get("format") != FORMAT:
+            raise SubgameError(f"{path or DEFAULT} is not {WANTED}.")
+        recipe = Recipe.of(json.loads(head["recipe"]))
+        tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
+        cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
+        probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
+        return cls(recipe, tree, cards, probabilities, json.loads(head["card"]))
+
+    def __repr__(self) -> str:
+        return f"<StoredBlueprint {self.recipe.name}, {self.tree!r}, buckets={self.cards.counts}>"
+
+
+def rounded(sigma: NDArray[np.float32], prune: float) -> Bytes:
+    """[decision, action, bucket] probabilities as units that add up to `UNITS` over the actions.
+
+    Probabilities below `prune` become 0. What rounding down leaves goes to the largest remainders.
+
+    >>> rounded(np.array([[[0.5], [0.4965], [0.0035]]], np.float32), 0.01).ravel().tolist()
+    [128, 127, 0]
+    """
+    kept = np.where(sigma < prune, 0, sigma).astype(np.float64)
+    exact = kept / kept.sum(1, keepdims=True) * UNITS
+    units = np.floor(exact + 1e-9)
+    order = np.argsort(np.argsort(units - exact, axis=1, kind="stable"), axis=1)
+    units += order < UNITS - units.sum(1, keepdims=True)
+    out: Bytes = units.astype(np.uint8)
+    return out

@@ -1,0 +1,237 @@
+"""`Trainer`: regrets and averages of a recipe, board after sampled board.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> trainer = Trainer(recipe)
+    >>> trainer.advance(3)
+    >>> trainer.iterations, len(trainer.regret)
+    (3, 552)
+
+An iteration draws `Recipe.boards` whole boards by the seed and its number, and each player in turn
+learns on them. What was drawn does not depend on the device, nor on how many processes share it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.boards import BoardIndex
+from subgame.blueprints.cards import CardBuckets
+from subgame.blueprints.recipe import Recipe
+from subgame.engines.arrays import Array
+from subgame.engines.sampled import Sweeps
+from subgame.errors import ArgumentError, SubgameError
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.isomorphism import count_classes, hand_permutations
+from subgame.memory import Allowance
+from subgame.solve.schedule import parse
+from subgame.tree.betting_arrays import BettingArrays
+from subgame.tree.files import read_tensors, write_tensors
+
+FORMAT = "subgame-blueprint-training-1"
+Progress = Callable[[str, float], None]
+
+
+class Trainer:
+    """A training run: the tables of a recipe on a device.
+
+    `device` is ``"cpu"`` (Numba), ``"torch"`` (PyTorch on the CPU) or ``"cuda"``. In a group of
+    processes (`torch.distributed`), each takes a share of every iteration's boards, and all have
+    the same tables.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        device: str = "cpu",
+        threads: int = 1,
+        memory_limit: str | float | None = None,
+        cards: CardBuckets | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.recipe, self.device = recipe, device
+        self.tree, self.deck = BettingArrays.of(recipe.game), recipe.game.deck
+        self.schedule = parse(recipe.schedule)
+        Allowance.of(memory_limit, host=device in ("cpu", "torch")).refuse(
+            f"Training {recipe.name}", memory(recipe, self.tree, device, threads)
+        )
+        made = None if device == "cpu" else device
+        fitted = cards or CardBuckets.of_recipe(
+            self.deck, recipe.buckets, seed=recipe.seed, device=made, progress=progress
+        )
+        arrays = together(fitted.stored())  # a GPU may cluster a little differently each time
+        self.cards = CardBuckets.of_recipe(self.deck, recipe.buckets, arrays)
+        self.engine = self._engine(threads)
+        *buckets, ranks = self.cards.tables(made, progress)
+        self.tables = [self._put(each) for each in (*buckets, ranks)]
+        self.images = self._put(hand_permutations(self.deck))
+        self.regret, self.average = self.engine.zeros(), self.engine.zeros()
+        self.iterations, self.seconds = 0, 0.0
+
+    def _engine(self, threads: int) -> Sweeps:
+        counts, pairs = self.cards.counts, self.recipe.pairs * (self.recipe.method == "external")
+        if self.device == "cpu":
+            from subgame.engines.numba.sampled import NumbaSweeps
+
+            return NumbaSweeps(self.tree, counts, self.deck, threads=threads, pairs=pairs)
+        if pairs:
+            raise SubgameError(
+                "External sampling follows one hand at a time, which needs the device cpu; on "
+                f"{self.device} the method must be public."
+            )
+        from subgame.engines.torch.sampled import TorchSweeps
+
+        where = "cpu" if self.device == "torch" else self.device
+        return TorchSweeps(self.tree, counts, self.deck, where)
+
+    def _put(self, array: Any) -> Array:
+        if self.device == "cpu":
+            return array
+        import torch
+
+        given = array.copy() if isinstance(array, np.ndarray) else array
+        return torch.as_tensor(given, device="cpu" if self.device == "torch" else self.device)
+
+    def draw(self, iteration: int) -> NDArray[np.int64]:
+        """[board, card] the boards of an iteration, in the order in which they are dealt."""
+        rng = np.random.default_rng([self.recipe.seed, iteration])
+        keys = rng.random((self.recipe.boards, self.deck.size))
+        return keys.argsort(axis=1)[:, : self.cards.showdown]
+
+    def look_up(self, boards: NDArray[np.int64]) -> tuple[Array, list[Array]]:
+        """Ranks and, by street, buckets of all hands on whole boards: [board, hand]."""
+        found = []
+        for street, table in enumerate(self.tables[:-1]):
+            index = BoardIndex.of(self.deck, BOARD_CARDS[street])
+            at = index.combination(boards[:, : BOARD_CARDS[street]])
+            at = at if street else np.zeros(len(boards), np.int64)
+            row = self._put(index.form[at].astype(np.int64))[:, None]
+            image = self.images[self._put(index.permutation[at].astype(np.int64))]
+            found.append(table[row, image])
+        return self.tables[-1][row, image], found
+
+    def advance(self, count: int) -> None:
+        """Run so many iterations more."""
+        if count < 0:
+            raise ArgumentError("count", f"must be at least 0, not {count}.")
+        begin = time.perf_counter()
+        rates = self.schedule.discounts(self.iterations + 1, count)
+        for t in range(count):
+            self._iterate(self.iterations + 1, rates[t].tolist())
+            self.iterations += 1
+        self.seconds += time.perf_counter() - begin
+
+    def _iterate(self, iteration: int, rates: list[float]) -> None:
+        boards = self.draw(iteration)
+        share, many = group()
+        mine = boards[share::many]
+        ranks, buckets = self.look_up(mine) if len(mine) else (None, [])
+        for p in (0, 1):
+            sigma = self.engine.strategy(self.regret)
+            if len(mine):
+                sums = self.engine.deltas(p, sigma, ranks, buckets, iteration * len(boards))
+            else:
+                sums = self.engine.zeros()
+            sums = _summed(sums) if many > 1 else sums
+            sums *= 1 / len(boards)
+            self.engine.apply(p, sums, self.regret, self.average, rates)
+
+    def strategy(self) -> NDArray[np.float32]:
+        """The average strategy, as a table of the engine."""
+        return _host(self.engine.strategy(self.average))
+
+    # Checkpoints.
+
+    def save(self, path: str | Path) -> None:
+        """Write all that is needed to go on; the old file stays until the new one is complete."""
+        head = {
+            "format": FORMAT,
+            "recipe": json.dumps(self.recipe.as_dict()),
+            "iterations": str(self.iterations),
+            "seconds": str(self.seconds),
+        }
+        arrays = {"regret": _host(self.regret), "average": _host(self.average)}
+        write_tensors(path, {**arrays, **self.cards.stored()}, head)
+
+    @classmethod
+    def load(cls, path: str | Path, recipe: Recipe | None = None, **options: Any) -> Trainer:
+        """Go on from a file of `save`; a `recipe` may differ from its own in when it ends.
+
+        On the same device and with as many threads it continues byte for byte.
+        """
+        head, arrays = read_tensors(path, "a checkpoint of subgame blueprint")
+        if head.get("format") != FORMAT:
+            raise SubgameError(f"{path} is not a checkpoint of subgame blueprint.")
+        own = Recipe.of(json.loads(head["recipe"]))
+        if recipe is not None and _essence(recipe) != _essence(own):
+            raise SubgameError(
+                f"{path} is a checkpoint of another recipe ('{own.name}', bets {own.bets}); only "
+                "iterations, hours and prune may change."
+            )
+        cards = CardBuckets.of_recipe(own.game.deck, own.buckets, arrays)
+        made = cls(recipe or own, cards=cards, **options)
+        for name in ("regret", "average"):
+            getattr(made, name)[:] = made._put(np.asarray(arrays[name]))
+        made.iterations, made.seconds = int(head["iterations"]), float(head["seconds"])
+        return made
+
+
+def memory(recipe: Recipe, tree: BettingArrays, device: str, threads: int = 1) -> float:
+    """Bytes that a training needs: tables by bucket, buckets of all boards, and scratch."""
+    deck, cards = recipe.game.deck, recipe.cards
+    cells = sum(rows * (k or 169) for rows, k in zip(tree.rows, recipe.buckets, strict=True))
+    boards = count_classes((cards,), deck)
+    sequences = tree.sequences(0) + tree.sequences(1)
+    at_once = threads if device == "cpu" else 2 * recipe.boards
+    vectors = 0 if recipe.method == "external" else 4 * sequences * deck.num_hands * at_once
+    return 4.0 * cells * (5 + threads) + 7.0 * boards * deck.num_hands + vectors
+
+
+def _essence(recipe: Recipe) -> dict[str, Any]:
+    """What must be the same when a training goes on."""
+    free = ("name", "iterations", "hours", "prune")
+    return {key: value for key, value in recipe.as_dict().items() if key not in free}
+
+
+def _host(array: Array) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return found
+
+
+def group() -> tuple[int, int]:
+    """The number of this process and how many there are, in a group of torch.distributed."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.distributed.is_available():
+        return 0, 1
+    if not torch.distributed.is_initialized():
+        return 0, 1
+    return torch.distributed.get_rank(), torch.distributed.get_world_size()
+
+
+def together(value: Any) -> Any:
+    """The value that the first process of the group has."""
+    if group()[1] == 1:
+        return value
+    import torch
+
+    shared = [value]
+    torch.distributed.broadcast_object_list(shared)
+    return shared[0]
+
+
+def _summed(sums: Array) -> Array:
+    """The sum of a table over all processes."""
+    import torch
+
+    found = torch.from_numpy(sums) if isinstance(sums, np.ndarray) else sums
+    torch.distributed.all_reduce(found)
+    return sums

@@ -1,0 +1,117 @@
+"""``subgame blueprint``: train a blueprint of a whole hold'em game by a recipe."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from subgame.cli.common import (
+    JsonOption,
+    check_least,
+    check_writable,
+    emit,
+    option,
+    seconds_text,
+    stdout,
+)
+from subgame.cli.options import ThreadedPlace, grouped
+from subgame.cli.progress import Meter
+from subgame.errors import SubgameError, human_bytes
+
+if TYPE_CHECKING:
+    from subgame.blueprints.stored import StoredBlueprint
+
+
+@grouped
+def blueprint_command(
+    *,
+    recipe: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NAME.toml",
+            help="The recipe: game, bets, buckets, training; or hunl-default.",
+            show_default=False,
+        ),
+    ],
+    hours: Annotated[
+        float | None, option("H", "Train for H hours, instead of what the recipe says.")
+    ] = None,
+    iterations: Annotated[
+        int | None, option("N", "Train for N iterations, instead of what the recipe says.")
+    ] = None,
+    out: Annotated[
+        Path | None, option("FILE", "Save the blueprint as FILE.", "NAME.safetensors")
+    ] = None,
+    minutes: Annotated[float, option("M", "Minutes between checkpoints, NAME.ckpt.")] = 10.0,
+    resume: Annotated[
+        bool, option(None, "Go on from the checkpoint, if there is one.", name="--resume")
+    ] = False,
+    place: ThreadedPlace,
+    json: JsonOption = False,
+) -> None:
+    """Train a blueprint of a whole hold'em game by a recipe.
+
+    Boards are sampled; hands are put into buckets. The result is a file of one byte a probability.
+    With the device cuda batches of boards are trained on a GPU. torchrun trains on several
+    machines or GPUs.
+
+    [bold]Examples[/]
+
+    subgame blueprint small.toml --iterations 100
+
+    subgame blueprint hunl-default --device cuda --resume
+    """
+    from subgame.blueprints.recipe import Recipe
+    from subgame.blueprints.run import join_group, limited, train
+    from subgame.blueprints.stored import DEFAULT
+    from subgame.blueprints.training import memory
+    from subgame.tree.betting_arrays import BettingArrays
+
+    check_least("iterations", iterations)
+    if hours is not None and not hours > 0:
+        raise SubgameError(f"--hours must be above 0, not {hours}.")
+    own = DEFAULT.with_suffix(".toml")
+    wanted = limited(Recipe.load(own if recipe.name == own.stem else recipe), hours, iterations)
+    file = out or Path(f"{recipe.stem}.safetensors")
+    check_writable("--out", file)
+    threads = place.threads or os.cpu_count() or 1
+    device = join_group(place.device)
+    with Meter(wanted.name) as meter:
+        meter.update("Counting the betting")
+        tree = BettingArrays.of(wanted.game)
+        need = memory(wanted, tree, device, threads)
+        meter.say(f"{tree!r} needs {human_bytes(need)} on {device}{_until(wanted.hours)}.")
+        made = train(
+            wanted,
+            file,
+            checkpoint=file.with_suffix(".ckpt"),
+            minutes=minutes,
+            resume=resume,
+            progress=meter.update,
+            device=device,
+            threads=threads,
+            memory_limit=place.memory_limit,
+        )
+    if json:
+        emit({"name": wanted.name, "out": str(file), **made.card})
+    else:
+        _show(made, file)
+
+
+def _until(hours: float | None) -> str:
+    return "" if hours is None else f" and trains for {seconds_text(3600 * hours)}"
+
+
+def _show(made: StoredBlueprint, file: Path) -> None:
+    console, card = stdout(), made.card
+    console.print(Text(f"{made.recipe.name}: {made.game}", "bold"))
+    took = seconds_text(card["seconds"])
+    console.print(f"  {card['iterations']:,} iterations, {card['boards']:,} boards in {took}")
+    console.print(f"  buckets by street: {', '.join(f'{k:,}' for k in card['buckets'])}")
+    console.print(Text(f"  Saved as {file}, {human_bytes(file.stat().st_size)}."))
+    if card.get("stopped"):
+        console.print(Text("  Interrupted; --resume goes on from the checkpoint.", "yellow"))

@@ -1,0 +1,100 @@
+"""`BlueprintAgent`: plays a stored blueprint of hold'em, and translates bets that it does not know.
+
+>>> from subgame.blueprints.recipe import Recipe
+>>> from subgame.blueprints.stored import StoredBlueprint
+>>> from subgame.blueprints.training import Trainer
+>>> from subgame.games.holdem import hunl
+>>> from subgame.play import match
+>>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+>>> made = StoredBlueprint.of(Trainer(recipe))
+>>> game = hunl(400, bets="all: 0.5x 1x a", ranks="9TJQKA", suits="cd")
+>>> match(game, [BlueprintAgent(game, made), "call"], hands=10).hands
+10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.errors import SubgameError
+from subgame.games.base import Game
+from subgame.games.holdem.game import Holdem
+from subgame.play.agent import Mixed, Policy, draw
+from subgame.play.strategies import Translated
+from subgame.refine.nested.mappings import ActionMapping
+
+SEPARATOR = " | "
+"""Between hand, board and betting in the name of an infoset."""
+
+
+class _Stored(Mixed):
+    """Plays a blueprint in the game that it was made for."""
+
+    def __init__(self, blueprint: StoredBlueprint) -> None:
+        self.blueprint, deck = blueprint, blueprint.game.deck
+        self.hands = {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
+        self.decisions: dict[str, int] = {}
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        hand, decision, buckets = self._place(infoset)
+        units = self.blueprint.rows(decision)[:, buckets[hand]].tolist()
+        return draw(self.random, self.blueprint.tree.actions(decision), units)
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        _, decision, buckets = self._place(infosets[0])
+        hands = [self.hands[infoset.partition(SEPARATOR)[0]] for infoset in infosets]
+        units = self.blueprint.rows(decision)[:, buckets[hands]].astype(np.float64)
+        return Policy(self.blueprint.tree.actions(decision), (units / units.sum(0)).T)
+
+    def _place(self, infoset: str) -> tuple[int, int, NDArray[np.int16]]:
+        """Hand, decision, and the buckets of all hands there."""
+        hand, board, text = infoset.split(SEPARATOR)
+        decision = self.decisions.get(text)
+        if decision is None:
+            betting = self.blueprint.game.start().play(text)
+            decision = self.decisions[text] = self.blueprint.decision(betting)
+        cards = self.blueprint.game.deck.parse(board)
+        return self.hands[hand], decision, self.blueprint.cards.of(cards)
+
+
+class BlueprintAgent(Translated):
+    """Plays a blueprint in a game of the same cards, stacks and blinds, with any bets.
+
+    `blueprint` is a `StoredBlueprint` or its file, by default the one that comes with the package.
+    The opponent's bets are translated by `how`; see `Translated`.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        blueprint: StoredBlueprint | str | Path | None = None,
+        how: str | ActionMapping = "pseudo-harmonic",
+        name: str = "blueprint",
+    ) -> None:
+        made = blueprint if isinstance(blueprint, StoredBlueprint) else loaded(blueprint)
+        if not isinstance(game, Holdem) or _frame(game) != _frame(made.game):
+            raise SubgameError(
+                f"The blueprint {made.recipe.name} was made for {made.game}; it cannot play {game}."
+            )
+        super().__init__(_Stored(made), made.game, game, how, name)
+        self.blueprint = made
+
+    def _menu(self) -> tuple[str, ...]:
+        return self.blueprint.tree.actions(self.blueprint.decision(self.mind))
+
+
+@lru_cache(maxsize=4)
+def loaded(path: str | Path | None = None) -> StoredBlueprint:
+    """The blueprint of a file; one in memory serves all agents."""
+    return StoredBlueprint.load(path)
+
+
+def _frame(game: Holdem) -> tuple[object, ...]:
+    """What a blueprint cannot translate."""
+    return game.deck, game.rules, game.board, game.start()

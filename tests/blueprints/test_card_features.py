@@ -1,0 +1,84 @@
+"""Buckets from centroids: scores and quantiles by brute force, one library against the other."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from subgame.blueprints.boards import BoardIndex
+from subgame.blueprints.cards import QUARTERS, CardBuckets, Tables, places
+from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.equity import equities
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.isomorphism import canonicalise
+
+SMALL = Deck("9TJQKA", "cd")
+
+
+@pytest.fixture(scope="module")
+def cards() -> CardBuckets:
+    return CardBuckets.fit(SMALL, (None, 6, 7, 8), seed=1)
+
+
+def test_every_board_finds_its_canonical_form() -> None:
+    index = BoardIndex.of(DECK, 3)
+    boards = np.random.default_rng(1).permuted(np.tile(np.arange(52), (50, 1)), axis=1)[:, :3]
+    row, images = index.rows(boards)
+    form, _ = canonicalise(boards, (3,), DECK)
+    assert (index.boards[row] == form).all()
+    ranks = rank_hands(boards), rank_hands(form)
+    assert (ranks[0] == np.take_along_axis(ranks[1], images, axis=1)).all()
+    assert index.weight.sum() == 22100
+
+
+def test_scores_are_equities() -> None:
+    boards = BoardIndex.of(SMALL, 5).boards[::40]
+    found = np.stack([Tables.of(SMALL, 5, None).one(board) for board in boards])
+    won, met = equities(boards, SMALL, np.ones((1, SMALL.num_hands)))
+    free = met[..., 0] > 0
+    assert (found[free] == np.rint(2 * won[..., 0][free])).all()
+    assert (found[~free] == -1).all()
+
+
+def test_quantiles_are_those_of_all_boards_to_come(cards: CardBuckets) -> None:
+    board = SMALL.parse("9c Jd Qc")
+    maker = Tables.of(SMALL, 5, None)
+    found = maker.one(board)
+    hand = SMALL.parse_hand("AcKd")
+    left = set(range(SMALL.size)) - {*board, *SMALL.parse("AcKd")}
+    bins = sorted(
+        int(maker.one((*board, *more))[hand]) * 256 // (maker.most + 1)
+        for more in itertools.combinations(sorted(left), 2)
+    )
+    assert found[hand].tolist() == [bins[at] for at in places(SMALL, 3, 5)]
+    centres = cards.centres[0] / QUARTERS
+    distance = ((found[hand] - centres) ** 2).sum(1)
+    assert cards.of(board)[hand] == distance.argmin()
+    assert (cards.of(board) < 0).sum() == SMALL.num_hands - SMALL.compatible(board).sum()
+
+
+def test_tables_are_the_same_one_by_one_and_by_either_library(cards: CardBuckets) -> None:
+    pytest.importorskip("torch")
+    numba, torch = cards.tables(), cards.tables("torch")
+    for one, two in zip(numba, torch, strict=True):
+        assert (one == np.asarray(two)).all()
+    for street, size in ((1, 3), (2, 4), (3, 5)):
+        for k in (0, 17, 90):
+            board = BoardIndex.of(SMALL, size).boards[k]
+            assert (cards.of(board) == numba[street][k]).all()
+
+
+def test_suit_symmetry_keeps_the_bucket(cards: CardBuckets) -> None:
+    one, two = SMALL.parse("9c Tc Kd Ac"), SMALL.parse("9d Td Kc Ad")
+    swapped = [SMALL.hand_index(low ^ 1, high ^ 1) for low, high in SMALL.hands]
+    assert (cards.of(one) == cards.of(two)[swapped]).all()
+
+
+def test_the_classes_of_the_last_street_have_about_the_same_mass(cards: CardBuckets) -> None:
+    table, weight = cards.tables()[3], BoardIndex.of(SMALL, 5).weight
+    held = table >= 0
+    mass = np.bincount(table[held], np.broadcast_to(weight[:, None], table.shape)[held])
+    assert len(mass) == len(cards.thresholds) + 1 > 5
+    assert mass.max() < 2 * mass.mean()

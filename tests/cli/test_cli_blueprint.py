@@ -1,0 +1,60 @@
+"""``subgame blueprint``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_helpers import Cli, runner
+
+from subgame.blueprints.stored import StoredBlueprint
+
+RECIPE = """
+[game]
+stack = 400
+ranks = "9TJQKA"
+suits = "cd"
+[bets]
+all = "a / cap 1"
+[buckets]
+flop = 4
+turn = 4
+river = 4
+[training]
+boards = 2
+"""
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny.toml").write_text(RECIPE)
+    return runner(capsys, monkeypatch)
+
+
+def test_a_recipe_is_trained_and_goes_on(cli: Cli, tmp_path: Path) -> None:
+    first = cli("blueprint", "tiny.toml", "--iterations", "2")
+    assert first.code == 0
+    assert "2 iterations, 4 boards" in first.out
+    assert "Saved as tiny.safetensors" in first.out
+    more = cli("blueprint", "tiny.toml", "--iterations", "3", "--resume", "--json")
+    assert json.loads(more.out)["iterations"] == 3
+    made = StoredBlueprint.load(tmp_path / "tiny.safetensors")
+    assert made.recipe.name == "tiny"
+    assert made.card["boards"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["missing.toml"], "There is no file missing.toml; expected a recipe of a blueprint"),
+        (["tiny.toml"], "does not say when training ends"),
+        (["tiny.toml", "--hours", "0"], "--hours must be above 0, not 0"),
+        (["tiny.toml", "--iterations", "2", "--memory-limit", "1KiB"], "Training tiny needs"),
+    ],
+)
+def test_what_is_refused(cli: Cli, words: list[str], message: str) -> None:
+    found = cli("blueprint", *words)
+    assert found.code == 2
+    assert message in found.err
