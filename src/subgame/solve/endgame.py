@@ -35,7 +35,9 @@ from subgame.solve.browse import Explorer, calm_tree, merging, possible
 from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lines import SEATS
+from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
+from subgame.solve.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.files import describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
@@ -126,6 +128,10 @@ class Endgame:
         `subgame.solve.lines` says how lines are written.
         """
         return self.explorer.decision(line)
+
+    def runouts(self, line: str = "", *, values: bool = True) -> Table:
+        """One row per card that can come after a line: its chance, EV, equity, frequencies."""
+        return runouts(self.explorer, line, values=values)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""

@@ -448,8 +448,8 @@ def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
 
 
 def _weights(numbers: Numbers) -> Numbers:
-    """Numbers in a type that kernels read."""
-    return numbers if isinstance(numbers, Int16Numbers) else np.asarray(numbers, dtype=np.float32)
+    """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
+    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "W")
 
 
 def _none_like(numbers: Numbers) -> Numbers:
