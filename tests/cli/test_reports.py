@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ import subgame as sg
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import canonicalise
 from subgame.solve import report
-from subgame.solve.browse import Explorer
+from subgame.solve.browse import Explorer, possible
 from subgame.solve.compare import Comparison
 from subgame.solve.endgame import Endgame
 from subgame.solve.flops import Flop, flops, subsets, texture
+from subgame.solve.lines import follow_line
 from subgame.solve.pages import page
 from subgame.solve.report import flop_report, weighted_mean
 from subgame.solve.tables import Table
@@ -155,14 +157,11 @@ def test_the_cards_that_come_add_up_to_the_street_before(turn: Endgame) -> None:
     rows = turn.runouts("check, check")
     assert len(rows) == 48
     assert sum(rows.column("chance")) == pytest.approx(1)
-    for seat, p in (("oop", 0), ("ip", 1)):
+    here = Explorer(turn.strategy)
+    walk = follow_line(here.game, "x x")
+    reach = here.reach(walk)
+    for seat, p in (("oop", 0), ("ip", 1)):  # the same hands as on the turn
         mean = np.average(rows.column(f"equity_{seat}"), weights=rows.column("chance"))
-        # The same hands as on the turn, after a check of each player.
-        here = Explorer(turn.strategy)
-        walk = sg.solve.lines.follow_line(here.game, "x x")
-        reach = here.reach(walk)
-        from subgame.solve.browse import possible
-
         likely = reach[p] * possible(here.game.deck, reach[1 - p])
         equity = here.equities(walk.board, reach)[p]
         want = np.nansum(likely * equity) / likely.sum()
@@ -244,3 +243,19 @@ def test_the_commands_for_solved_spots(cli: Cli, turn: Endgame) -> None:
     assert cli(*files, "--json").json()["same_tree"]
     assert cli(*files, "--csv").out.startswith("hand,weight one,weight two,weight diff")
     assert "no action called 'chek'; did you mean 'check'" in cli(*files, "--action", "chek").err
+
+
+def test_a_peer_is_run_on_the_same_machine() -> None:
+    import sys
+
+    from subgame.bench import holdem
+
+    answer = '{"seconds_per_iteration": 1.0, "iterations": [50, null], "memory_bytes": 1048576}'
+    script = f"import json, sys; assert json.load(sys.stdin)['pot'] == 100; print({answer!r})"
+    command = shlex.join([sys.executable, "-c", script])
+    found = holdem.ask(command, holdem.SPOTS["river-45"], 1)
+    assert found == holdem.Peer(1.0, (50, None), 1.0)
+    with pytest.raises(sg.SubgameError, match="must print a JSON object with seconds_per_iter"):
+        holdem.ask(f"{sys.executable} -c print(1)", holdem.SPOTS["river-45"], 1)
+    with pytest.raises(sg.SubgameError, match="failed"):
+        holdem.ask("no-such-command", holdem.SPOTS["river-45"], 1)
