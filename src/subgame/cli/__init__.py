@@ -51,10 +51,8 @@ COMMANDS = {
     "solve": "Solve a game and measure how exploitable the strategy is.",
     "exploit": "Measure exactly what a best response wins against a strategy.",
     "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
-    "report": "Report on many flops, or on every next card of a solved spot: frequencies, EV and "
-    "equity.",
-    "compare": "Compare two saved solutions of a hold'em spot: frequencies, EV, and what A loses "
-    "against B.",
+    "report": "Report on many flops, or on every next card of a solved spot.",
+    "compare": "Compare two saved solutions of a hold'em spot.",
     "pushfold": "Show the equilibrium of push or fold before the flop, heads up.",
     "refine": "Improve a strategy by solving its subgames again.",
     "limit": "Solve a game down to a depth limit.",

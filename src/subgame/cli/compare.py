@@ -32,7 +32,9 @@ def compare_command(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Compare two saved solutions of a hold'em spot: frequencies, EV, and what A loses against B.
+    """Compare two saved solutions of a hold'em spot.
+
+    Shown are frequencies, EV, and how both differ.
 
     The two may differ in ranges, stacks or bet sizes, or be a blueprint and its refinement. If they
     have the same tree, the command also shows what each player loses by playing as in A instead of

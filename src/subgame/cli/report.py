@@ -83,7 +83,9 @@ FileArgument = Annotated[
 
 @grouped
 def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reporting) -> None:
-    """Report on many flops, or on every next card of a solved spot: frequencies, EV and equity.
+    """Report on many flops, or on every next card of a solved spot.
+
+    A row has frequencies, EV and equity of both players.
 
     Without a FILE every flop is solved with the same pot, stack, ranges and bets. A subset of 25,
     49, 95 or 184 flops has weights with which its means stand for all 1,755 flops. Time and memory

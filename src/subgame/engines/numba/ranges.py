@@ -228,24 +228,14 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
-        checked = (both, _NOTHING, _NOTHING, _NOTHING)
+        four, checked = (*both, *both), (responder, (_NOTHING, _NOTHING), _NOTHING)
         if check is not None:
             one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
-            checked = ((one, two), *self._place_reach, check)
+            four, checked = (*both, one, two), (responder, self._place_reach, check)
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             kernels.run_iterations(
-                self.betting_tree,
-                self.boards,
-                both,
-                counted,
-                responder,
-                checked,
-                me,
-                threads,
-                team,
-                top,
-                own,
+                self.betting_tree, self.boards, four, counted, checked, me, threads, team, top, own
             )
 
         self._workers.run(np.float32, call)
