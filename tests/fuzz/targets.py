@@ -24,9 +24,9 @@ from subgame.memory import parse_bytes
 from subgame.play.protocols.acpc import MatchState
 from subgame.play.protocols.histories import read_acpc, read_history, read_phh
 from subgame.play.protocols.slumbot import Slumbot, Told
-from subgame.solve.endgame import follow_line
 from subgame.solve.endgame import load as load_spot
 from subgame.solve.endgame import save as save_spot
+from subgame.solve.lines import follow_line
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
 

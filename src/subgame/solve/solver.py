@@ -50,6 +50,8 @@ FEWEST = 4
 LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
+CERTAIN = 0.002
+"""The share of the pot above which a check in float32 is trusted; its errors are a twentieth."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -88,11 +90,24 @@ def solve(
     ('target', -0.06)
     """
     check_options(solve, options)
-    plan, limits, place = parse(schedule), made_of(Limits, options), made_of(Place, options)
-    check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), **vars(place))
+    run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
+    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+
+
+def begin(
+    tree: PublicTree,
+    schedule: Schedule | str,
+    *,
+    seed: int = 0,
+    resume: str | Path | None = None,
+    **options: Unpack[SolveOptions],
+) -> tuple[Run, Limits]:
+    """A run that has not started, or that `resume` continues, and when it is to stop."""
+    limits, place = made_of(Limits, options), made_of(Place, options)
+    check_seed(seed)
+    run = Run(tree, parse(schedule), int(seed), **vars(place))
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
@@ -101,7 +116,7 @@ def solve(
         )
     if resume is not None:
         run.load(resume)
-    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+    return run, limits
 
 
 def complete(
@@ -168,12 +183,16 @@ class Run:
         if isinstance(tree, RangeTree) and learner is None and on is None:
             self.least = self.engine.resolution * tree.holdem.start().pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
+        self.own = all(each is None for each in reach)
+        """Whether the reach at the roots is the tree's own."""
+        self.about: dict[str, str] = {}
+        """What a checkpoint says besides: the parameters of the game."""
 
-    def advance(self, count: int) -> None:
-        """Run `count` iterations."""
+    def advance(self, count: int, check: Floats | None = None) -> None:
+        """Run `count` iterations; `check` is as in `Cfr.advance`."""
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
-            self.cfr.advance(discounts, self.iteration + 1)
+            self.cfr.advance(discounts, self.iteration + 1, check)
         else:
             kind = self.schedule.sampling
             self.engine.sample(self.cfr.pair, discounts, kind, self.random)
@@ -215,9 +234,29 @@ class Run:
         """The exploitability of the probabilities `played`, in the game that is solved."""
         return exploitability_of(self.engine, played)
 
-    def measure(self) -> Exploitability:
-        """Add a point to the curve."""
-        found = self.evaluate(self._weights())
+    @property
+    def can_check(self) -> bool:
+        """Whether `advance` can measure the averages, of a hold'em tree without locked hands."""
+        locked = any(getattr(self.tree, "locks", ()))
+        return self.least > 0 and not self._last and not locked and self.cfr.can_check and self.own
+
+    def place_for_check(self, stop: Limits, count: int) -> Floats | None:
+        """Where the next `count` iterations write a check, if one is due after them."""
+        after = self.iteration + count
+        due = count and stop.target is not None and stop.next_check(after - 1) == after
+        return np.zeros(2) if due and self.can_check else None
+
+    def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
+        """A check in float32, if it is certain that the target is not reached yet; else None."""
+        if check is None or target is None:
+            return None
+        found = Exploitability((float(check[1]), float(check[0])))
+        pot = self.least / self.engine.resolution
+        return found if found > max(1.1 * target, CERTAIN * pot) else None
+
+    def measure(self, found: Exploitability | None = None) -> Exploitability:
+        """Add a point to the curve: what was `found`, or what is measured now."""
+        found = self.evaluate(self._weights()) if found is None else found
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
@@ -240,8 +279,8 @@ class Run:
         return bool(min(late) > 0.9 * min(early))
 
     # Checkpoints -----------------------------------------------------------------------------
-    def save(self, path: Path) -> None:
-        """Write a checkpoint, from which the run continues bit for bit."""
+    def state(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Arrays and texts from which the run continues bit for bit."""
         tensors: dict[str, Any] = {
             f"{name}{p}": np.asarray(getattr(regrets, name))
             for p, regrets in enumerate(self.cfr.pair)
@@ -249,20 +288,25 @@ class Run:
             if getattr(regrets, name) is not None
         }
         tensors["random"] = self.random.view(np.int64)
-        state = {
+        return tensors, {
             "schedule": json.dumps(self.schedule.as_dict()),
             "iteration": str(self.iteration),
             "seconds": repr(self.seconds),
             "seed": str(self.seed),
             "curve": json.dumps(self.curve),
         }
-        write_tensors(path, tensors, describe(self.tree, FORMAT) | state)
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint."""
+        tensors, state = self.state()
+        write_tensors(path, tensors, self.about | describe(self.tree, FORMAT) | state)
 
     def load(self, path: str | Path) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint, or from a strategy that was saved with its state."""
         header, tensors = read_tensors(path, SAVED)
-        check_made_for(path, header, self.tree, FORMAT)
+        check_made_for(path, header, self.tree, header["format"] if "state" in header else FORMAT)
         try:
+            header = json.loads(header["state"]) if "state" in header else header
             made_by, state = self._read(header, tensors)
         except (KeyError, ValueError, TypeError):
             raise SubgameError(f"{path} is a damaged checkpoint.") from None
@@ -372,8 +416,12 @@ def drive(
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
+            check = run.place_for_check(stop, count) if measured else None
             before = time.perf_counter()
-            run.advance(count)
+            if check is None:
+                run.advance(count)
+            else:
+                run.advance(count, check)
             now = time.perf_counter()
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
@@ -383,7 +431,7 @@ def drive(
                 pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
             checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
             if checked:
-                gap = run.measure()
+                gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
             if (
                 stop.target is not None
