@@ -274,7 +274,7 @@ def _stacks(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[-1])
 
 
-def parse_target(text: str, pot: int) -> float:
+def parse_target(text: str, pot: float) -> float:
     """An exploitability in chips, given in chips or in percent of the pot.
 
     >>> parse_target("0.1%", 200), parse_target("0.25", 200)
@@ -306,6 +306,7 @@ class Job:
     @classmethod
     def checked(cls, game: Holdem, line: str | None, solving: Solving) -> Self:
         """Check everything before the boards are dealt."""
+        from subgame.games.holdem.chips import number
         from subgame.solve.endgame import BYTES, follow_line
         from subgame.solve.limits import Limits
 
@@ -316,7 +317,7 @@ class Job:
         check_least("threads", solving.threads)
         limited = any(value is not None for value in solving.limits.values())
         wanted = solving.target if limited else TARGET
-        chips = None if wanted is None else parse_target(wanted, game.start().pot)
+        chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
         Limits(solving.iterations, solving.seconds, chips)
         return cls(game, line, solving, chips)
 
@@ -376,7 +377,7 @@ def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
 
 
 def _progress(meter: Meter, tree: RangeTree) -> Any:
-    pot = tree.holdem.start().pot
+    pot = float(tree.holdem.start().pot)
 
     def step(step: Step) -> None:
         gap = f", {100 * step.exploitability / pot:.3g} % of the pot"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -130,11 +130,10 @@ class Shown:
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
-        from subgame.games.holdem.bets import STREETS, StreetSizes
+        from subgame.games.holdem.bets import STREETS
 
         game = self.solved.tree.holdem
-        gone = {street: StreetSizes() for street in STREETS[: game.start().street]}
-        bets = str(replace(game.bets, **gone))  # type: ignore[arg-type]
+        bets = str(game.bets.since(STREETS[game.start().street]))
         mine, yours = game.rules.stacks
         behind = f"{mine:,}" if mine == yours else f"{mine:,} and {yours:,}"
         spot = f"   pot {self.solved.pot:,}, {behind} behind   "
@@ -207,7 +206,9 @@ def _noun(action: str, name: str) -> str:
     >>> _noun("r50", "bet 50"), _noun("r1000", "all-in 1,000")
     ('a bet of 50', 'an all-in')
     """
-    return "an all-in" if name.startswith("all-in") else f"a bet of {int(action[1:]):,}"
+    from subgame.games.holdem.rules import total_of
+
+    return "an all-in" if name.startswith("all-in") else f"a bet of {total_of(action):,}"
 
 
 def title(decision: Decision) -> Text:

@@ -13,6 +13,7 @@ from rich.style import Style
 from rich.text import Text
 
 from subgame.games.holdem.ranges import class_hands
+from subgame.games.holdem.rules import total_of
 from subgame.solve.endgame import is_all_in
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def _of_pot(decision: Decision, action: str) -> str:
         return ""
     betting = decision.betting
     matched = betting.pot + betting.to_call
-    more = int(action[1:]) - max(betting.bets)
-    return f" ({100 * more / matched:.0f} %)"
+    more = total_of(action) - max(betting.bets)
+    return f" ({float(100 * more / matched):.0f} %)"
 
 
 def _cell(cell: Cell, shown: list[Look], width: int) -> Text:

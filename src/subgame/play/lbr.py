@@ -33,7 +33,7 @@ from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
-from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.rules import Betting, total_of
 from subgame.play.agent import Agent, Event
 
 Floats = NDArray[np.float64]
@@ -160,7 +160,7 @@ class LocalBestResponse(Agent):
         total = against.sum()
         fp = float(against @ folds / total) if total > 0 else 0.0
         wins = _share(against * (1 - folds), equity)
-        more = int(action[1:]) - max(betting.bets)
+        more = total_of(action) - max(betting.bets)
         asked, pot = betting.to_call, betting.pot
         return fp * pot + (1 - fp) * (wins * (pot + more) - (1 - wins) * (asked + more))
 

@@ -29,9 +29,11 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief, did_you_mean, unreadable
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.game import Holdem, endgame
+from subgame.games.holdem.chips import number, read_chips
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.rules import Betting, NoLimit
+from subgame.games.holdem.rules import Betting, NoLimit, total_of
+from subgame.games.holdem.spots import endgame
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile
 from subgame.tree.files import read_tensors
@@ -79,7 +81,7 @@ class Endgame:
         start = tree.holdem.start()
         ev, hand_ev = [], []
         for p, values in enumerate(_follow(tree, strategy, threads, device)):
-            paid = start.staked[p] + start.bets[p]
+            paid = float(start.staked[p] + start.bets[p])
             ev.append(float(values @ tree.players[p].reach) + paid)
             hand_ev.append(_each(values, met[p]) + paid)
         equity, hand_equity = equities(tree, threads, device)
@@ -93,9 +95,9 @@ class Endgame:
         return range_tree(self.strategy.tree)
 
     @property
-    def pot(self) -> int:
+    def pot(self) -> float:
         """The chips in the pot at the root."""
-        return self.tree.holdem.start().pot
+        return number(self.tree.holdem.start().pot)
 
     def decision(self, line: str = "") -> Decision:
         """What a player does on the first street after a line such as ``c r50``."""
@@ -299,7 +301,7 @@ def action_name(betting: Betting, action: str) -> str:
         return "fold"
     if action == "c":
         return f"call {betting.to_call:,}" if betting.to_call else "check"
-    total = int(action[1:])
+    total = total_of(action)
     if is_all_in(betting, action):
         return f"all-in {total:,}"
     return f"raise to {total:,}" if betting.to_call else f"bet {total:,}"
@@ -307,7 +309,7 @@ def action_name(betting: Betting, action: str) -> str:
 
 def is_all_in(betting: Betting, action: str) -> bool:
     """Whether a bet or raise puts one of the two players all-in when it is called."""
-    return action[:1] == "r" and int(action[1:]) >= betting.situation().all_in
+    return action[:1] == "r" and total_of(action) >= betting.situation().all_in
 
 
 # Files ---------------------------------------------------------------------------------------
@@ -325,6 +327,9 @@ def notes(game: Holdem) -> dict[str, str]:
         "last": rules.last,
         "ranks": game.deck.ranks,
         "suits": game.deck.suits,
+        "dead": game.deck.name(game.dead),
+        "rake": repr(rules.rake),
+        "rake_cap": repr(rules.rake_cap),
     }
 
 
@@ -351,17 +356,20 @@ def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Stra
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
     try:
         deck = Deck(said["ranks"], said["suits"])
-        stacks = tuple(int(chips) for chips in said["stacks"].split("/"))
+        mine, yours = said["stacks"].split("/")
         ranges = [Range.parse(said[seat], deck) for seat in SEATS]
         return endgame(
             said["board"],
-            int(said["pot"]),
-            stacks,  # type: ignore[arg-type]
+            read_chips(said["pot"], "pot"),
+            (read_chips(mine, "stack"), read_chips(yours, "stack")),
             ranges,
             said["bets"],
             deck=deck,
-            big_blind=int(said["big_blind"]),
+            big_blind=read_chips(said["big_blind"], "big blind"),
             last=said["last"],
+            dead=said.get("dead", ""),
+            rake=float(said.get("rake", "0")),
+            rake_cap=float(said.get("rake_cap", "inf")),
         )
     except (KeyError, ValueError):
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

@@ -166,7 +166,7 @@ class Run:
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips."""
         if isinstance(tree, RangeTree) and learner is None and on is None:
-            self.least = self.engine.resolution * tree.holdem.start().pot
+            self.least = self.engine.resolution * float(tree.holdem.start().pot)
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
 
     def advance(self, count: int) -> None:
