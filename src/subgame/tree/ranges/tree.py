@@ -332,6 +332,14 @@ class RangeTree(PublicTree):
         return self.holdem.infoset_name(hand, cards, state)
 
     @property
+    def zero_sum(self) -> bool:
+        return not self.holdem.rules.raked
+
+    @property
+    def not_plain(self) -> str:
+        return "" if self.zero_sum else "has a rake, so it is not zero-sum"
+
+    @property
     def num_nodes(self) -> int:
         """Number of public states: decisions, terminals and deals, on all boards."""
         return sum(
