@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,10 @@ from subgame.solve.browse import Explorer, calm_tree, merging, possible
 from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lines import SEATS
+from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
+from subgame.solve.options import SolveOptions
 from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import solve
 from subgame.tree.compile import compile
 from subgame.tree.files import describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
@@ -121,6 +124,32 @@ class Endgame:
     def explorer(self) -> Explorer:
         """Reads the strategy decision by decision."""
         return Explorer(self.strategy)
+
+    def lock(
+        self,
+        line: str,
+        hands: Frequencies,
+        *,
+        schedule: Schedule | str = "dcfr",
+        **options: Unpack[SolveOptions],
+    ) -> Endgame:
+        """The spot solved again while some hands play fixed frequencies at a decision.
+
+        `hands` are ranges with the probabilities of actions, `line` is as in `decision`. Locks that
+        the spot has already stay. `subgame.solve.locks` says more; the options are those of
+        `subgame.solve`.
+
+        >>> import subgame as sg
+        >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "1x / raise none")
+        >>> free = Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=300).strategy)
+        >>> calls = free.lock("bet 100", {"KQ": {"call": 1.0}}, iterations=300)
+        >>> round(free.ev[0]), round(calls.ev[0])
+        (90, 120)
+        """
+        before = [Lock.parse(text) for text in self.tree.lock_texts]
+        tree = locked_spot(self.tree.holdem, [*before, Lock(line, hands)])
+        found = solve(tree, schedule, **options)
+        return replace(Endgame.of(found.strategy), exploitability=found.exploitability)
 
     def decision(self, line: str = "") -> Decision:
         """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
@@ -257,7 +286,8 @@ def save(
         tensors |= {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
         made["values"] = json.dumps({"ev": values.ev, "equity": values.equity})
         if values.exploitability is not None:
-            made["exploitability"] = json.dumps(values.exploitability.per_seat)
+            gap = values.exploitability
+            made["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
     if run is not None:
         more, state = run.state()
         tensors, made["state"] = tensors | more, json.dumps(state)
@@ -267,7 +297,7 @@ def save(
 def about(tree: RangeTree) -> dict[str, str]:
     """What a file says about the endgame that it was made for."""
     merged = {True: "yes", "boards": "boards", False: "no"}[merging(tree)]
-    return {**notes(tree.holdem), "merged": merged}
+    return {**notes(tree.holdem), "merged": merged, "locks": json.dumps(tree.lock_texts)}
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
@@ -283,7 +313,12 @@ def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> Rang
     """The tree of the endgame that a file was made for."""
     said = read_tensors(path, SAVED)[0]
     game = _game(path, said)
-    return range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
+    tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
+    try:
+        locks = [Lock.parse(text) for text in json.loads(said.get("locks", "[]"))]
+    except (ValueError, TypeError):
+        raise unreadable(path, "has damaged locks", SAVED) from None
+    return locked(tree, locks) if locks else tree
 
 
 def merged_in(said: Mapping[str, str]) -> Merge:
@@ -305,8 +340,9 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
                 return None
             found[f"hand_{name}"] = one, two
         if "exploitability" in said:
-            first, second = json.loads(said["exploitability"])
-            found["exploitability"] = Exploitability((float(first), float(second)))
+            first, second, *both = map(float, json.loads(said["exploitability"]))
+            won = (both[0], both[1]) if both else None
+            found["exploitability"] = Exploitability((first, second), won)
     except (KeyError, ValueError, TypeError):
         return None
     return found

@@ -31,6 +31,9 @@ ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 SHARE = 8_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
+LOCKED = np.float32(1e30)
+"""The regrets of a locked hand's actions, times their probabilities. What is learnt later is lost
+to rounding, so regret matching plays these probabilities on every iteration."""
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
 
@@ -188,6 +191,7 @@ class NumbaRangeEngine(EngineBase):
         reach: tuple[Floats, Floats],
     ) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
+        self._hold(((mine, theirs), (theirs, mine))[p])
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
         learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
@@ -213,6 +217,11 @@ class NumbaRangeEngine(EngineBase):
         if len(discounts) < 2:
             return
         rates, kernels = self.rates(discounts, begin), self.kernels
+        if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
+            rest = {"alternating": alternating, "responder": responder}
+            self.iterate(pair, discounts[:2], reach, begin=1, **rest)
+            self.iterate(pair, discounts[1:], reach, begin=2, **rest)
+            return
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])
         if responder == 1:  # answers player 0's first strategy before it is played
@@ -240,6 +249,15 @@ class NumbaRangeEngine(EngineBase):
 
         self._workers.run(np.float32, call)
 
+    def _hold(self, pair: tuple[Regrets, Regrets]) -> bool:
+        """Set the regrets of locked hands; whether there are any."""
+        for p, lock in enumerate(self.tree.locks):
+            if lock is not None:
+                pair[p].regret[lock.cells] = LOCKED * lock.probs
+                if pair[p].instant is not None:
+                    pair[p].instant[lock.cells] = 0
+        return any(self.tree.locks)
+
     def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
         """One iteration of simultaneous updates: each plays against the other's old strategy."""
         before = self.snapshot(pair[0])._replace(average=pair[0].average)
@@ -258,6 +276,9 @@ class NumbaRangeEngine(EngineBase):
             )
 
         self._workers.run(np.float32, call)
+        lock = self.tree.locks[p]
+        if lock is not None:
+            out[lock.cells] = lock.probs
         return out
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
@@ -278,7 +299,12 @@ class NumbaRangeEngine(EngineBase):
         return self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan)
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
-        """Player `p`'s counterfactual best response."""
+        """Player `p`'s counterfactual best response; hands that are locked play as they must."""
+        lock = self.tree.locks[p]
+        if lock is not None:
+            given = np.zeros(self.tree.stored(p), np.float32)
+            given[lock.cells] = lock.probs
+            return self._evaluated(p, Mode.WITHIN, given, opponent_plan)
         return self._evaluated(p, Mode.BEST, _none_like(opponent_plan.sigma), opponent_plan)
 
     def _evaluated(

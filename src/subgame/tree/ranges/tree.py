@@ -66,6 +66,14 @@ Floats = NDArray[np.float64]
 Merge = bool | Literal["boards"]
 
 
+@dataclass(frozen=True, eq=False)
+class Locked:
+    """Fixed frequencies of one player: these hands play so at these decisions."""
+
+    cells: Ints  # [k] sequences, all actions of each infoset
+    probs: NDArray[np.float32]  # [k]
+
+
 @dataclass(frozen=True)
 class Board:
     """One board of a tree; its hands are looked up on demand."""
@@ -313,6 +321,10 @@ class RangeTree(PublicTree):
     boards: BoardArrays
     deals: float
     """The sum of the weights of all pairs of hands; root values divided by it are expectations."""
+    locks: tuple[Locked | None, Locked | None] = field(default=(None, None), kw_only=True)
+    """The frequencies of each player that are fixed, see `subgame.solve.locks`."""
+    lock_texts: tuple[str, ...] = field(default=(), kw_only=True)
+    """The same as text."""
 
     def action_class(self, action: str) -> str:
         """The kind of an action: fold, call (or check) or raise (or bet)."""
@@ -337,6 +349,8 @@ class RangeTree(PublicTree):
 
     @property
     def not_plain(self) -> str:
+        if any(self.locks):
+            return "has locked decisions"
         return "" if self.zero_sum else "has a rake, so it is not zero-sum"
 
     @property
@@ -373,6 +387,8 @@ class RangeTree(PublicTree):
         boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
+        for lock in filter(None, self.locks):
+            sha.update(lock.cells.tobytes() + lock.probs.tobytes())
         return sha.hexdigest()[:16]
 
 
