@@ -17,7 +17,8 @@ from targets import Target
 import subgame as sg
 
 NAMES = (
-    *("ranges", "bets", "board", "line", "schedule", "game", "memory", "efg", "table", "libratus"),
+    *("ranges", "bets", "board", "line", "locks", "imports", "schedule", "game", "memory", "efg"),
+    *("table", "libratus"),
     *("command", "strategy", "strategy alone", "checkpoint", "spot"),
 )
 CPU_MS = 150

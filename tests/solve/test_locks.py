@@ -168,6 +168,8 @@ def test_locked_frequencies_are_exact() -> None:
         ("bet 21: AK = call", "not 'bet 21'"),
         ("bet 20: AA = call", "holds for no hand"),
         ("bet 20: AX = call", "In the range 'AX'"),
+        ("bet 20: AK = ; 100%", "must be HANDS = ACTION SHARE"),
+        ("bet 20: AK =/ 100%", "'/' is not an action"),
         ("bet 20: AK = call fold 100%", "the hand is over; 'fold' cannot follow"),
     ],
 )

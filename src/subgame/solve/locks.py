@@ -203,7 +203,10 @@ def _action(game: Holdem, walk: Walk, text: str) -> str:
     bets = [action for action in game.actions(walk.betting) if action[0] == "r"]
     if text.strip().lower() in ("bet", "raise") and len(bets) == 1:
         return bets[0]
-    return follow_line(game, f"{line_text(game, walk, short=True)} {text}").steps[-1].action
+    found = follow_line(game, f"{line_text(game, walk, short=True)} {text}")
+    if len(found.steps) != len(walk.steps) + 1:
+        raise SubgameError(f"'{text}' is not an action, so it cannot be locked.")
+    return found.steps[-1].action
 
 
 def _cells(tree: RangeTree, place: _Place) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -218,9 +218,9 @@ class NumbaRangeEngine(EngineBase):
             return
         rates, kernels = self.rates(discounts, begin), self.kernels
         if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
-            rest = {"alternating": alternating, "responder": responder}
-            self.iterate(pair, discounts[:2], reach, begin=1, **rest)
-            self.iterate(pair, discounts[1:], reach, begin=2, **rest)
+            again = partial(self.iterate, pair, alternating=alternating, responder=responder)
+            again(discounts[:2], reach, begin=1)
+            again(discounts[1:], reach, begin=2)
             return
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])
@@ -253,9 +253,10 @@ class NumbaRangeEngine(EngineBase):
         """Set the regrets of locked hands; whether there are any."""
         for p, lock in enumerate(self.tree.locks):
             if lock is not None:
-                pair[p].regret[lock.cells] = LOCKED * lock.probs
-                if pair[p].instant is not None:
-                    pair[p].instant[lock.cells] = 0
+                regret, _, instant = pair[p]
+                regret[lock.cells] = LOCKED * lock.probs
+                if instant is not None:
+                    instant[lock.cells] = 0
         return any(self.tree.locks)
 
     def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
