@@ -126,7 +126,7 @@ def texts(folder: Path) -> list[Target]:
                 "flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 4",
                 "preflop: 1x / cap 1; river: 100 2.5bb 33% a",
                 "all: 0.5x 1x a; cap 4",
-                "oop turn: 50% e 2e150% / donk none; ip: 1x; merge 10%; force-all-in 0.15; chip 0.5",
+                "oop turn: 50% e 2e150% / donk none; ip: 1x; merge 10%; force-all-in 0.15",
                 "river: 1x; add c r50 r175; remove c / c",
             ),
         ),
