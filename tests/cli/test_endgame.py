@@ -218,7 +218,7 @@ WRONG = [
     ("missing.txt", "There is no file missing.txt; expected a Libratus endgame: a text file"),
     ("missing.safetensors", "There is no file missing.safetensors; expected a hold'em spot"),
     ("missing.txt --pot 10", "defines the spot, so --pot cannot be given"),
-    ("missing.safetensors --target 1%", "already solved, so --target cannot be given"),
+    ("missing.safetensors --target 1%", "There is no file missing.safetensors"),
     ("missing.safetensors --bets 1x", "so --bets cannot be given"),
     (f"{GOOD} --bord Qs", "did you mean '--board'?"),
 ]

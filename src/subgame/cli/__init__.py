@@ -51,6 +51,11 @@ COMMANDS = {
     "solve": "Solve a game and measure how exploitable the strategy is.",
     "exploit": "Measure exactly what a best response wins against a strategy.",
     "endgame": "Solve a hold'em spot on the flop, turn or river, hand by hand.",
+    "report": "Report on many flops, or on every next card of a solved spot: frequencies, EV and "
+    "equity.",
+    "compare": "Compare two saved solutions of a hold'em spot: frequencies, EV, and what A loses "
+    "against B.",
+    "pushfold": "Show the equilibrium of push or fold before the flop, heads up.",
     "refine": "Improve a strategy by solving its subgames again.",
     "limit": "Solve a game down to a depth limit.",
     "abstract": "Put the hands of a hold'em game into buckets, and show how good they are.",

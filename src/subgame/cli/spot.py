@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -100,7 +101,7 @@ class Spot:
         )
         hint = sizes.hint(float(pot)) if pot > 0 else None
         if hint is not None:
-            announce(hint)
+            _say(hint)
         return sg.holdem.endgame(
             spot.board or "",
             pot,
@@ -129,10 +130,11 @@ class Spot:
 
         found = read_file(self.imported)
         for sentence in found.left_out:
-            announce(sentence)
+            _say(sentence)
         known = {each.name for each in fields(self)}
         given: dict[str, Any] = {k: v for k, v in found.said.items() if k in known}
-        return replace(self, **{k: v for k, v in given.items() if getattr(self, k) is None})
+        told = {k: v for k, v in given.items() if getattr(self, k) is None}
+        return replace(self, imported=None, **told)
 
     def _sizes(self) -> Any:
         from subgame.games.holdem import BetSizes
@@ -152,6 +154,12 @@ class Spot:
         if text is not None and text.startswith("@"):
             text = read_text(text[1:], "a range")
         return _read(f"--{seat}", Range.parse, "random" if text is None else text)
+
+
+@lru_cache(maxsize=256)
+def _say(sentence: str) -> None:
+    """A sentence on stderr, once: a report makes the same spot for many flops."""
+    announce(sentence)
 
 
 def _read(option: str, parse: Callable[..., T], *text: Any) -> T:

@@ -39,8 +39,10 @@ from subgame.solve.evaluate import Exploitability
 from subgame.solve.lines import SEATS
 from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
 from subgame.solve.options import SolveOptions
+from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import solve
+from subgame.solve.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.files import describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
@@ -157,6 +159,10 @@ class Endgame:
         `subgame.solve.lines` says how lines are written.
         """
         return self.explorer.decision(line)
+
+    def runouts(self, line: str = "", *, values: bool = True) -> Table:
+        """One row per card that can come after a line: its chance, EV, equity, frequencies."""
+        return runouts(self.explorer, line, values=values)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""

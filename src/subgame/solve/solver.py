@@ -50,6 +50,8 @@ FEWEST = 4
 LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
+CERTAIN = 0.002
+"""The share of the pot above which a check in float32 is trusted; its errors are a twentieth."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -186,14 +188,16 @@ class Run:
         if isinstance(tree, RangeTree) and learner is None and on is None:
             self.least = self.engine.resolution * float(tree.holdem.start().pot)
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
+        self.own = all(each is None for each in reach)
+        """Whether the reach at the roots is the tree's own."""
         self.about: dict[str, str] = {}
         """What a checkpoint says besides: the parameters of the game."""
 
-    def advance(self, count: int) -> None:
-        """Run `count` iterations."""
+    def advance(self, count: int, check: Floats | None = None) -> None:
+        """Run `count` iterations; `check` is as in `Cfr.advance`."""
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
-            self.cfr.advance(discounts, self.iteration + 1)
+            self.cfr.advance(discounts, self.iteration + 1, check)
         else:
             kind = self.schedule.sampling
             self.engine.sample(self.cfr.pair, discounts, kind, self.random)
@@ -235,9 +239,24 @@ class Run:
         """The exploitability of the probabilities `played`, in the game that is solved."""
         return exploitability_of(self.engine, played)
 
-    def measure(self) -> Exploitability:
-        """Add a point to the curve."""
-        found = self.evaluate(self._weights())
+    @property
+    def can_check(self) -> bool:
+        """Whether `advance` can measure the averages: in hold'em without rake and locked hands."""
+        locked = any(getattr(self.tree, "locks", ()))
+        plain = self.least > 0 and not locked and self.tree.zero_sum
+        return plain and not self._last and self.cfr.can_check and self.own
+
+    def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
+        """A check in float32, if it is certain that the target is not reached yet; else None."""
+        if check is None or target is None:
+            return None
+        found = Exploitability((float(check[1]), float(check[0])))
+        pot = self.least / self.engine.resolution
+        return found if found > max(1.1 * target, CERTAIN * pot) else None
+
+    def measure(self, found: Exploitability | None = None) -> Exploitability:
+        """Add a point to the curve: what was `found`, or what is measured now."""
+        found = self.evaluate(self._weights()) if found is None else found
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
@@ -397,8 +416,12 @@ def drive(
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
+            check = None
+            if measured and stop.target is not None and run.can_check and count:
+                due = stop.next_check(run.iteration + count - 1) == run.iteration + count
+                check = np.zeros(2) if due else None
             before = time.perf_counter()
-            run.advance(count)
+            run.advance(count, check)
             now = time.perf_counter()
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
@@ -408,7 +431,7 @@ def drive(
                 pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
             checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
             if checked:
-                gap = run.measure()
+                gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
             if (
                 stop.target is not None

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
+    BEST,
     LEARN,
     RESPOND,
     Numbers,
@@ -460,9 +461,14 @@ def keeping(turn: int, count: int) -> int:
 
 @kernel
 def run_iterations(
-    betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
+    betting_tree, boards, pair, discounts, responder, check, me, threads, team, top, own
 ) -> None:
-    """Run ``len(discounts) - 1`` iterations with alternating updates."""
+    """Run ``len(discounts) - 1`` iterations with alternating updates.
+
+    `check` is (numbers of two players who play the averages, weights of player 0's places, those of
+    player 1's, result). With weights, best responses to the averages follow, and the result [2] is
+    what each player's wins.
+    """
     f, b, shared = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
@@ -470,14 +476,24 @@ def run_iterations(
     )
     up, s = Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
+    last = (PlayerNumbers(*views(check[0][0])), PlayerNumbers(*views(check[0][1])))
     count = len(discounts) - 1
-    for t in range(count):
-        now = row_of(discounts, t)
+    for t in range(count + min(len(check[1]), 1)):
+        now, checked = row_of(discounts, t), t == count
         for p in range(2):
-            ahead = row_of(discounts, t + p)
+            ahead = row_of(discounts, min(t + p, count))
             mode = RESPOND if responder == p else LEARN
-            w = Sweep(p, mode, both[p], both[1 - p], now, ahead, keeping(t + p, count))
+            keep = keeping(t + p, count)
+            mine, theirs = both[p], both[1 - p]
+            if checked:
+                mode, keep, mine, theirs = BEST, NOBODY, last[p], last[1 - p]
+            w = Sweep(p, mode, mine, theirs, now, ahead, keep)
             sweep(f, b, w, me, threads, shared, up, s)
+            if checked and me == 0:
+                won, weights = 0.0, check[1] if p == 0 else check[2]
+                for h in range(len(weights)):
+                    won += weights[h] * np.float64(up.result[up.result_at[0] + h])
+                check[3][p] = won
 
 
 @kernel
