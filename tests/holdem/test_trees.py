@@ -136,8 +136,9 @@ def test_lines_that_cannot_be(bets: str, message: str) -> None:
 
 
 def test_odd_pots_and_fractions_of_a_chip() -> None:
-    game = endgame(RIVER, pot=6.5, stacks=(96.25, 40), bets="50% a", big_blind=0.5)
-    assert game.actions(game.start()) == ("c", "r3.25", "r40")
+    game = endgame(RIVER, pot=6.5, stacks=(96.25, 40.5), bets="50% a", big_blind=0.5)
+    assert game.actions(game.start()) == ("c", "r3.25", "r40.5")
+    assert game.actions(game.start().play("r3.25")) == ("f", "c", "r9.75", "r40.5")
     state = game.start().play("r3.25 r9.75 c")
     assert (state.pot, state.at_stake) == (26, 13)
     assert state.net(0) == (13, -13)

@@ -406,9 +406,9 @@ def amounts(sizes: BetSizes, situation: Situation) -> tuple[Chips, ...]:
             total = math.ceil(Fraction(situation.least) / chip) * chip
         left = situation.effective - (total - situation.committed)
         small = left <= exact(sizes.force_all_in) * (called + 2 * (total - match))
-        totals.add(situation.all_in if total > limit or small else tidy(total))
+        totals.add(tidy(situation.all_in if total > limit or small else total))
     if situation.all_in - match <= exact(sizes.add_all_in) * called:
-        totals.add(situation.all_in)
+        totals.add(tidy(situation.all_in))
     return _merged(sorted(totals), match, called, exact(sizes.merge))
 
 
