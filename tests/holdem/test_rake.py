@@ -16,7 +16,7 @@ from subgame.solve.evaluate import Exploitability, head_to_head
 
 DECK = Deck("9TJQKA", "cd")
 RANGES = ("AA,KQ,JT,Q9:0.5", "AK,QJ,T9s,KK,AcJd:0.5")
-RAKE: dict[str, Any] = {"rake": 0.05, "rake_cap": 3.0}
+RAKE: dict[str, Any] = {"rake": (0.05, 3.0)}
 
 
 def small(board: str = "Tc Jd Kc 9d", **more: Any) -> Holdem:

@@ -95,10 +95,9 @@ class Spot:
                 )
         sizes = spot._sizes()
         ranges = [spot._range(seat) for seat in ("oop", "ip")]
-        pot, blind = (
-            _chips("pot", spot.pot or ""),
-            _chips("min-bet", spot.min_bet or "1", least=True),
-        )
+        pot = _chips("pot", spot.pot or "")
+        blind = _chips("min-bet", spot.min_bet or "1", least=True)
+        cap = math.inf if spot.rake_cap is None else float(_chips("rake-cap", spot.rake_cap))
         hint = sizes.hint(float(pot)) if pot > 0 else None
         if hint is not None:
             _say(hint)
@@ -110,10 +109,7 @@ class Spot:
             sizes,
             big_blind=blind,
             dead=spot.dead or "",
-            rake=_share(spot.rake or "0"),
-            rake_cap=math.inf
-            if spot.rake_cap is None
-            else float(_chips("rake-cap", spot.rake_cap)),
+            rake=(_share(spot.rake or "0"), cap),
         )
 
     def locks(self) -> tuple[Lock, ...]:

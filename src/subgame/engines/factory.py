@@ -39,7 +39,7 @@ def engine(
         raise SubgameError(
             f"Only hold'em trees can have the storage {storage}; this tree must have float32."
         )
-    if isinstance(tree, RangeTree) and any(tree.locks) and (name != CPU or storage != "float32"):
+    if tree.has_locks and (name != CPU or storage != "float32"):
         raise SubgameError(
             f"{tree.game} has locked decisions, which can be solved only on the device cpu with "
             f"the storage float32, not on {name} with {storage}."

@@ -369,8 +369,7 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
             big_blind=read_chips(said["big_blind"], "big blind"),
             last=said["last"],
             dead=said.get("dead", ""),
-            rake=float(said.get("rake", "0")),
-            rake_cap=float(said.get("rake_cap", "inf")),
+            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
         )
     except (KeyError, ValueError):
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

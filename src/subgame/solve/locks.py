@@ -32,7 +32,8 @@ from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.solve.lines import Walk, follow_line, follow_to_decision, line_text
 from subgame.tree.compile import compile
-from subgame.tree.ranges.tree import Locked, Merge, RangeTree, range_tree
+from subgame.tree.ranges.locked import Locked
+from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 
 Frequencies = Mapping[str, Mapping[str, float]]
 """Hands, written as a range -> action -> probability."""

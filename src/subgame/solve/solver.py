@@ -162,7 +162,7 @@ class Run:
         `on` is the engine to use instead of the tree's engine on `device`. `finish` makes the
         strategy from the probabilities played, where they do not belong to the tree itself.
         """
-        if isinstance(tree, RangeTree) and any(tree.locks) and schedule.responder >= 0:
+        if tree.has_locks and schedule.responder >= 0:
             raise SubgameError(
                 f"The schedule {schedule} lets a player respond best everywhere, which locked "
                 "decisions do not allow; take another one, such as dcfr."
@@ -242,8 +242,7 @@ class Run:
     @property
     def can_check(self) -> bool:
         """Whether `advance` can measure the averages: in hold'em without rake and locked hands."""
-        locked = any(getattr(self.tree, "locks", ()))
-        plain = self.least > 0 and not locked and self.tree.zero_sum
+        plain = self.least > 0 and not self.tree.not_plain
         return plain and not self._last and self.cfr.can_check and self.own
 
     def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:

@@ -107,6 +107,11 @@ class PublicTree(Frozen, ABC):
         return ""
 
     @property
+    def has_locks(self) -> bool:
+        """Whether some hands play fixed frequencies, see `subgame.solve.locks`."""
+        return False
+
+    @property
     def zero_sum(self) -> bool:
         """Whether what one player wins is what the other loses."""
         return True

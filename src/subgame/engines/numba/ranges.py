@@ -32,9 +32,8 @@ ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 SHARE = 50_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
-LOCKED = np.float32(1e30)
-"""The regrets of a locked hand's actions, times their probabilities. What is learnt later is lost
-to rounding, so regret matching plays these probabilities on every iteration."""
+LOCKED = 1e30
+"""Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
 
@@ -261,18 +260,17 @@ class NumbaRangeEngine(EngineBase):
 
     def _hold(self, pair: tuple[Regrets, Regrets]) -> bool:
         """Set the regrets of locked hands; whether there are any."""
-        for p, lock in enumerate(self.tree.locks):
+        for lock, numbers in zip(self.tree.locks, pair, strict=True):
             if lock is not None:
-                regret, _, instant = pair[p]
-                regret[lock.cells] = LOCKED * lock.probs
-                if instant is not None:
-                    instant[lock.cells] = 0
-        return any(self.tree.locks)
+                lock.put(numbers.regret, LOCKED)
+                if numbers.instant is not None:
+                    lock.put(numbers.instant, 0)
+        return self.tree.has_locks
 
     @property
     def can_check(self) -> bool:
         """Whether `iterate` can measure the averages: one first board and one betting root."""
-        return self.many == 1 and self.ways == 1
+        return self.many == self.ways == 1
 
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:
@@ -301,9 +299,7 @@ class NumbaRangeEngine(EngineBase):
 
         self._workers.run(np.float32, call)
         lock = self.tree.locks[p]
-        if lock is not None:
-            out[lock.cells] = lock.probs
-        return out
+        return out if lock is None else lock.put(out)
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
@@ -324,12 +320,10 @@ class NumbaRangeEngine(EngineBase):
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
-        lock = self.tree.locks[p]
+        lock, mine = self.tree.locks[p], _none_like(opponent_plan.sigma)
         if lock is not None:
-            given = np.zeros(self.tree.stored(p), np.float32)
-            given[lock.cells] = lock.probs
-            return self._evaluated(p, Mode.WITHIN, given, opponent_plan)
-        return self._evaluated(p, Mode.BEST, _none_like(opponent_plan.sigma), opponent_plan)
+            mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
+        return self._evaluated(p, Mode.WITHIN if lock else Mode.BEST, mine, opponent_plan)
 
     def _evaluated(
         self, p: int, mode: Mode, sigma: Numbers, against: _Plan, rows: Rows | None = None
@@ -479,7 +473,6 @@ class NumbaRangeEngine(EngineBase):
 
 _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
-
 
 _FLAGS = {(a, b): np.array([a, b], dtype=np.int64) for a in (False, True) for b in (False, True)}
 

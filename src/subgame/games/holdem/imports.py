@@ -70,8 +70,7 @@ class Imported:
             read_chips(said["stack"], "stack"),
             (said.get("oop", "random"), said.get("ip", "random")),
             said.get("bets", "none"),
-            rake=float(said.get("rake", "0")),
-            rake_cap=float(said.get("rake_cap", "inf")),
+            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
         )
 
 

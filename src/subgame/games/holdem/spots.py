@@ -40,8 +40,7 @@ def endgame(
     big_blind: float | Chips = 1,
     last: str = "river",
     dead: str | Iterable[int] = (),
-    rake: float = 0.0,
-    rake_cap: float = math.inf,
+    rake: float | tuple[float, float] = 0.0,
 ) -> Holdem:
     """The rest of a hand: from the flop, turn or river on, the player out of position to act.
 
@@ -52,7 +51,8 @@ def endgame(
     Amounts may be fractions of a chip, such as 6.5; bets are then rounded to as many decimals.
 
     ``dead`` cards are removed from both ranges and are never dealt. ``rake`` is the share of the
-    pot, at most ``rake_cap`` chips, that nobody wins; the game is then not zero-sum.
+    pot that nobody wins, or this share and the most chips of it, as in ``(0.05, 3)``; the game is
+    then not zero-sum.
 
     >>> game = endgame("Qs Jh 2h 8d 3c", pot=6.5, stacks=(97, 50), bets="river: 50%")
     >>> game.actions(game.start())
@@ -81,7 +81,8 @@ def endgame(
             f"there is nothing to decide."
         )
     street = STREETS[BOARD_CARDS.index(len(cards))]
-    rules = NoLimit(behind, (0, big_blind), street, pot, last, rake, rake_cap)
+    taken, cap = rake if isinstance(rake, tuple) else (rake, math.inf)
+    rules = NoLimit(behind, (0, big_blind), street, pot, last, taken, cap)
     sizes = BetSizes.parse(bets, "postflop") if isinstance(bets, str) else bets
     first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
     return Holdem(rules, sizes, cards, (first, second), deck, dead=tuple(map(int, unused)))

@@ -58,20 +58,13 @@ from subgame.tree.ranges.deal import (
 )
 from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
+from subgame.tree.ranges.locked import Locks
 from subgame.tree.ranges.names import InfosetIndex
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Merge = bool | Literal["boards"]
-
-
-@dataclass(frozen=True, eq=False)
-class Locked:
-    """Fixed frequencies of one player: these hands play so at these decisions."""
-
-    cells: Ints  # [k] sequences, all actions of each infoset
-    probs: NDArray[np.float32]  # [k]
 
 
 @dataclass(frozen=True)
@@ -321,10 +314,8 @@ class RangeTree(PublicTree):
     boards: BoardArrays
     deals: float
     """The sum of the weights of all pairs of hands; root values divided by it are expectations."""
-    locks: tuple[Locked | None, Locked | None] = field(default=(None, None), kw_only=True)
-    """The frequencies of each player that are fixed, see `subgame.solve.locks`."""
+    locks: Locks = field(default=(None, None), kw_only=True)
     lock_texts: tuple[str, ...] = field(default=(), kw_only=True)
-    """The same as text."""
 
     def action_class(self, action: str) -> str:
         """The kind of an action: fold, call (or check) or raise (or bet)."""
@@ -349,9 +340,12 @@ class RangeTree(PublicTree):
 
     @property
     def not_plain(self) -> str:
-        if any(self.locks):
-            return "has locked decisions"
-        return "" if self.zero_sum else "has a rake, so it is not zero-sum"
+        lock, rake = "has locked decisions", "has a rake, so it is not zero-sum"
+        return lock if self.has_locks else "" if self.zero_sum else rake
+
+    @property
+    def has_locks(self) -> bool:
+        return any(self.locks)
 
     @property
     def num_nodes(self) -> int:
@@ -387,8 +381,7 @@ class RangeTree(PublicTree):
         boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
-        for lock in filter(None, self.locks):
-            sha.update(lock.cells.tobytes() + lock.probs.tobytes())
+        sha.update(b"".join(lock.bytes for lock in self.locks if lock))
         return sha.hexdigest()[:16]
 
 
