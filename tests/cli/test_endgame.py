@@ -6,6 +6,7 @@ import itertools
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rich.console import Console
 import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
+from subgame.solve import solver
 from subgame.solve.browse import decision
 from subgame.solve.endgame import Endgame
 
@@ -236,19 +238,19 @@ def test_one_sentence_and_exit_code_2(cli: Cli, line: str, words: str) -> None:
 
 
 def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = sg.solve
+    complete = solver.complete
     presses = iter([signal.SIGINT])
 
-    def interrupted(tree: sg.PublicTree, schedule: str, **options: object) -> sg.Result:
+    def interrupted(
+        run: solver.Run, limits: solver.Limits, checkpoint: Any = None, progress: Any = None
+    ) -> sg.Result:
         def press(step: sg.Step) -> None:
             for number in presses:
                 signal.raise_signal(number)
 
-        if "progress" in options:  # not the warm-up
-            options["progress"] = press
-        return solve(tree, schedule, **options)  # type: ignore[arg-type]
+        return complete(run, limits, checkpoint, press if progress else None)  # not the warm-up
 
-    monkeypatch.setattr(sg, "solve", interrupted)
+    monkeypatch.setattr(solver, "complete", interrupted)
     answer = cli(*SPOT, "--seconds", "60", "--json")
     assert answer.code == 130
     assert answer.json()["stopped"] == "interrupted"

@@ -61,9 +61,25 @@ SAVED = "a hold'em spot saved by endgame --out"
 
 @dataclass(frozen=True, eq=False)
 class Endgame:
-    """A strategy for a hold'em tree with its values. Arrays are in the order of the root infosets.
+    """A solved spot: what each hand wins, and what both players do anywhere in the hand.
 
-    The value of a hand is nan where the opponent cannot hold any hand together with it.
+    Player 0 is out of position (OOP), player 1 in position (IP). `ev` and `equity` are those of
+    both players at the start, `hands` has them by hand. `decision` shows any later place, by a line
+    of actions and cards, and `runouts` every card that can come next.
+
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d", 100, 100, ("AA,KQs", "QJ,99"), "1x")
+    >>> spot = sg.Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
+    >>> here = spot.decision("check, check / 3c")
+    >>> here.words, here.names
+    ('check, check / 3c', ('check', 'all-in 100'))
+    >>> [row["class"] for row in here.class_table()]
+    ['AA', 'KQs']
+    >>> list(here.hand_table("AhAc")[0])[:7]
+    ['hand', 'class', 'weight', 'chance', 'ev', 'equity', 'eqr']
+
+    Arrays are in the order of the root infosets. The value of a hand is nan where the opponent
+    cannot hold any hand together with it.
     """
 
     __repr__ = brief

@@ -245,6 +245,12 @@ class Run:
         plain = self.least > 0 and not self.tree.not_plain
         return plain and not self._last and self.cfr.can_check and self.own
 
+    def place_for_check(self, stop: Limits, count: int) -> Floats | None:
+        """Where the next `count` iterations write a check, if one is due after them."""
+        after = self.iteration + count
+        due = count and stop.target is not None and stop.next_check(after - 1) == after
+        return np.zeros(2) if due and self.can_check else None
+
     def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
         """A check in float32, if it is certain that the target is not reached yet; else None."""
         if check is None or target is None:
@@ -415,12 +421,12 @@ def drive(
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
-            check = None
-            if measured and stop.target is not None and run.can_check and count:
-                due = stop.next_check(run.iteration + count - 1) == run.iteration + count
-                check = np.zeros(2) if due else None
+            check = run.place_for_check(stop, count) if measured else None
             before = time.perf_counter()
-            run.advance(count, check)
+            if check is None:
+                run.advance(count)
+            else:
+                run.advance(count, check)
             now = time.perf_counter()
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
