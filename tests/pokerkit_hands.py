@@ -58,7 +58,7 @@ def act(mine: Betting, theirs: Any, rng: random.Random) -> str:
     least, most = mine.least_raise, mine.most_raise
     choices = ["c", "c", "f" if mine.to_call else "c"]
     if least is not None and most is not None:
-        choices += [f"r{least}", f"r{rng.randint(least, most)}"]
+        choices += [f"r{least}", f"r{rng.randint(int(least), int(most))}"]
     action = rng.choice(choices)
     if action == "f":
         theirs.fold()

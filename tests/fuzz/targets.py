@@ -19,6 +19,7 @@ from subgame.cli import main
 from subgame.cli.exploit import read_table
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
+from subgame.games.holdem.imports import read_spot
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
 from subgame.play.protocols.acpc import MatchState
@@ -27,6 +28,7 @@ from subgame.play.protocols.slumbot import Slumbot, Told
 from subgame.solve.endgame import load as load_spot
 from subgame.solve.endgame import save as save_spot
 from subgame.solve.lines import follow_line
+from subgame.solve.locks import Lock, merging
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
 
@@ -96,6 +98,20 @@ TOKENS = (
 )
 
 
+IMPORTS = (
+    '{"startingPot": 60, "effectiveStack": 90, "oopRiverBet": "50, 2e", "ipRiverRaise": "3x", '
+    '"donkOption": 1, "board": [43, 38, 2, 25, 4], "rakePercent": 5, "addedLines": "X>B50"}',
+    '{"starting_pot": 60, "effective_stack": 90, "river_bet_sizes": [["50%", "2.5x"], ["a", ""]], '
+    '"flop": "QsJh2h", "turn": "8d", "river": "3c", "range": ["AA", "KK:0.5"]}',
+    "set_pot 50\nset_effective_stack 200\nset_board Qs,Jh,2h,8d,3c\nset_range_ip AA\n"
+    "set_bet_sizes oop,river,bet,50\nset_bet_sizes ip,river,allin\nset_allin_threshold 0.67",
+    "set_range OOP AA\nset_range IP KK\nset_board QsJh2h8d3c\nset_eff_stack 100\n"
+    "set_pot 0 0 40\nadd_line 0 20 60\nset_rake 0.05 3",
+    "#Range0#AA\n#Range1#KK\n#Board#Qs Jh 2h 8d 3c\n#Pot#55\n#EffectiveStacks#97\n"
+    "#RiverConfig.BetSize#33 75\n#RiverConfigIP.AddAllin#True\n#AllinThreshold#67",
+)
+
+
 @dataclass(frozen=True)
 class Target:
     """A reader and inputs that it accepts; `cost` is about how many milliseconds one takes."""
@@ -137,7 +153,13 @@ def texts(folder: Path) -> list[Target]:
         Target(
             "ranges",
             sg.holdem.Range.parse,
-            ("AA, KQs+, A5s-A2s, T9o:0.5, AhKh", "random:0.25,22-77", "JTs-54s 22+", "*"),
+            (
+                "AA, KQs+, A5s-A2s, T9o:0.5, AhKh",
+                "random:0.25,22-77",
+                "JTs-54s 22+",
+                "*",
+                "[50]AA[/50]",
+            ),
             0.3,
         ),
         Target(
@@ -147,10 +169,19 @@ def texts(folder: Path) -> list[Target]:
                 "flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 4",
                 "preflop: 1x / cap 1; river: 100 2.5bb 33% a",
                 "all: 0.5x 1x a; cap 4",
+                "oop turn: 50% e 2e150% / donk none; ip: 1x; merge 10%; force-all-in 0.15",
+                "river: 1x; add c r50 r175; remove c / c",
             ),
         ),
         Target("board", lambda text: DECK.parse(text, what="board"), ("Qs Jh 2h", "QsJh2h8d3c")),
         Target("line", lambda text: follow_line(river, text), ("c r50 r150", "r200 f", "cc")),
+        Target(
+            "locks",
+            lambda text: merging(river, [Lock.parse(text)]),
+            ("bet 50: KK = call 75%, fold 25%; 99-66 = fold 100%", "start: AA = bet 50 1"),
+            1.0,
+        ),
+        Target("imports", lambda text: read_spot(text).game(), IMPORTS, 3.0),
         Target("schedule", parse_schedule, ("dcfr(alpha=1.5, beta=0)", "cfr+", "mccfr", "HS-DCFR")),
         Target(
             "game",

@@ -18,7 +18,8 @@ import subgame as sg
 
 NAMES = (
     *("acpc", "acpc log", "match log", "phh", "slumbot"),
-    *("ranges", "bets", "board", "line", "schedule", "game", "memory", "efg", "table", "libratus"),
+    *("ranges", "bets", "board", "line", "locks", "imports", "schedule", "game", "memory", "efg"),
+    *("table", "libratus"),
     *("command", "strategy", "strategy alone", "checkpoint", "spot"),
 )
 CPU_MS = 150

@@ -132,7 +132,7 @@ def imagined(bets: str, storage: Storage) -> RangeBatch:
 
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize(
-    ("bets", "storage"), [(holdem.game.NLTH_BETS, "float32"), (check.TWO_SIZES, "int16")]
+    ("bets", "storage"), [(holdem.spots.NLTH_BETS, "float32"), (check.TWO_SIZES, "int16")]
 )
 def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     """More than 2^32 numbers a block: the first and last programs of every kernel, both ways."""

@@ -27,7 +27,15 @@ def hands_of(text: str) -> set[str]:
         ("AhKh", 1),
         ("77+", 8 * 6),
         ("KTs+", 3 * 4),
-        ("KQs+", 4),
+        ("KQs+", 8),
+        ("T9s+", 5 * 4),  # T9s, JTs, QJs, KQs, AKs
+        ("AKo+", 12),
+        ("T8s+", 2 * 4),
+        ("32+", 12 * 16),
+        ("[50]AA,KK[/50],QQ", 12),
+        ("[25.0]AA:0.5[/25.0]", 0.75),
+        ("QQ[50]AA[/50]", 9),
+        (" ".join(["0.5"] * 1326), 663),
         ("AT+", 4 * 16),
         ("22-77", 6 * 6),
         ("77-22", 6 * 6),
@@ -74,6 +82,17 @@ def test_members() -> None:
 )
 def test_canonical_texts_stay(text: str) -> None:
     assert str(Range.parse(text)) == text
+
+
+def test_numbers_are_in_the_order_of_the_hands() -> None:
+    """PioSOLVER lists 2d2c, 2h2c, 2h2d, 2s2c, 2s2d, 2s2h, 3c2c, … AsAh."""
+    weights = np.arange(1326) / 1325
+    found = Range.parse(" ".join(f"{weight:.17g}" for weight in weights))
+    assert (found.weights == weights).all()
+    for hand, place in (("2d2c", 0), ("2h2c", 1), ("2s2c", 3), ("3c2c", 6), ("AsAh", 1325)):
+        assert found.weights[DECK.parse_hand(hand)] == weights[place]
+    with pytest.raises(SubgameError, match=r"1,326 weights, one for each hand; .*\(1325,\)"):
+        Range.parse("1 " * 1325)
 
 
 weights_of_hands = st.lists(
@@ -130,6 +149,12 @@ def test_on_a_board() -> None:
         ("AA,:0.5", 3, ":0.5", "must follow hands"),
         ("AhKh+", 0, "AhKh", "neither a hand"),
         ("AKQJT", 0, "AKQJT", "neither a hand"),
+        ("AA,[50]KK", 3, "[50]", "write [/50] after its hands"),
+        ("AA[/50]", 2, "[/50]", "no group is open"),
+        ("[50]AA[25]KK[/25]", 6, "[25]", "a group must be closed first"),
+        ("[50]AA[/5]", 6, "[/5]", "the group [50] ends with [/50]"),
+        ("[150]AA[/150]", 0, "[150]", "in percent"),
+        ("AA,[x]KK", 3, "[x]", "in percent"),
     ],
 )
 def test_errors_point(text: str, at: int, token: str, reason: str) -> None:

@@ -137,7 +137,9 @@ def test_impossible_hands() -> None:
         {"blinds": (10, 5)},
         {"pot": 10},
         {"street": "flop"},
-        {"street": "flop", "pot": 11},
+        {"street": "flop", "pot": -10},
+        {"street": "flop", "pot": 10, "rake": 1.0},
+        {"street": "flop", "pot": 10, "rake": 0.05, "rake_cap": -1.0},
     ):
         with pytest.raises(SubgameError):
             NoLimit(**wrong)

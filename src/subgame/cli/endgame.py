@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -28,16 +27,16 @@ from subgame.cli.line import Line
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
 from subgame.cli.solve import INTERRUPTED
+from subgame.cli.spot import Spot
 from subgame.errors import SubgameError, did_you_mean, human_bytes
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
+    from subgame.solve.locks import Lock
     from subgame.solve.results import Step
     from subgame.tree.ranges.tree import Merge, RangeTree
 
-T = TypeVar("T")
-BETS = "0.5x 1x a"
 TARGET = "0.5%"
 
 
@@ -59,52 +58,6 @@ FileArgument = Annotated[
         "--iterations or --seconds, solved further.",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """A hold'em spot."""
-
-    board: Annotated[
-        str | None, option("CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
-    ] = None
-    pot: Annotated[
-        int | None, option("CHIPS", "Chips in the pot, half from each player.", False)
-    ] = None
-    stack: Annotated[
-        str | None, option("CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
-    ] = None
-    oop: Annotated[
-        str | None, option("RANGE", "Range of the player out of position.", "random")
-    ] = None
-    ip: Annotated[str | None, option("RANGE", "Range of the player in position.", "random")] = None
-    bets: Annotated[str | None, option("SIZES", "Sizes of bets and raises; see above.", BETS)] = (
-        None
-    )
-    min_bet: Annotated[int | None, option("CHIPS", "The smallest bet: the big blind.", "1")] = None
-
-    def game(self, file: Path | None) -> Holdem:
-        """The spot that the options or a file describe."""
-        import subgame as sg
-
-        bets = BETS if self.bets is None else self.bets
-        sizes = _read("--bets", sg.holdem.BetSizes.parse, bets, "postflop")
-        if file is not None:
-            return sg.holdem.libratus.read(file, sizes)
-        if self.board is None or self.pot is None or self.stack is None:
-            missing = next(key for key in ("board", "pot", "stack") if getattr(self, key) is None)
-            raise SubgameError(
-                f"--{missing} is missing. Give --board, --pot and --stack, or a file."
-            )
-        check_least("min_bet", self.min_bet)
-        ranges = [
-            _read(f"--{seat}", sg.holdem.Range.parse, "random" if text is None else text)
-            for seat, text in (("oop", self.oop), ("ip", self.ip))
-        ]
-        stacks = _stacks(self.stack)
-        return sg.holdem.endgame(
-            self.board, self.pot, stacks, ranges, sizes, big_blind=self.min_bet or 1
-        )
 
 
 @dataclass(frozen=True)
@@ -190,17 +143,21 @@ def endgame_command(
     EV is a player's share of the pot in chips; the EVs of both players add up to the pot. Equity is
     a player's share of the pot with no further betting.
 
-    [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   99-66   A5s-A2s   JTs-54s
+    [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   T9s+   99-66   A5s-A2s   JTs-54s
 
-    Separate items by commas. Add a weight after a colon: T9o:0.5. 'random' is every hand. A later
-    item replaces an earlier one: 'random,72o:0' is every hand but 72o.
+    Separate items by commas. Add a weight after a colon: T9o:0.5, or around items:
+    \\[50]AA,KK\\[/50]. 'random' is every hand. A later item replaces an earlier one: 'random,72o:0'
+    is every hand but 72o. T9s+ is T9s, JTs, QJs, KQs and AKs. 1,326 numbers are weights in
+    PioSOLVER's order.
 
-    [bold]Bets[/]   0.5x of the pot   2.5r times the bet   250 chips   a all-in
+    [bold]Bets[/]   50% or 0.5x of the pot   2.5r times the bet   250 chips   2e   a all-in
 
-    '0.5x 1x a' holds for all streets. Streets can differ, raises can have their own sizes, and the
-    number of bets and raises can be capped: 'flop: 0.33x; turn, river: 0.75x a / raise 2.5r a /
-    cap 3'. Add '; all-in 0.67' to make bets of more than 67 % of the stack all-in, and '; chip 5'
-    to round bets to 5 chips.
+    '0.5x 1x a' holds for all streets. Streets and players can differ, raises and donk bets can have
+    their own sizes, and the number of bets and raises can be capped: 'flop: 33%; oop turn: 50% /
+    donk 25%; turn, river: 75% a / raise 2.5r a / cap 3'. 2e is the size that two equal bets make
+    all-in, e one on each street left. Clauses for all streets: 'all-in 67%' (of the stack becomes
+    all-in), 'force-all-in 15%' (so does what leaves 15 % of the pot), 'add-all-in 1.5' (up to 1.5
+    pots), 'merge 10%' (of near sizes the largest), 'chip 5' (round to 5 chips).
 
     [bold]Lines[/]   'check, bet 50, call / 3c, bet 33%'   'x b50 c / 3c 33%'   'c r50 c / 3c r66'
 
@@ -208,12 +165,22 @@ def endgame_command(
     as the grid shows them, or in short: x or c check, c call, f fold, b50 or r150 a bet or raise
     to that total on the street, 33% of the pot, a all-in. Cards may have any suit.
 
+    [bold]Locks[/]   'check, bet 50: KK = call 75%, fold 25%; 99-66 = fold 100%'
+
+    A lock is a line, hands written as a range, and the shares of their actions. The rest is solved
+    against it. In a line * stands for any card: 'c c / * bet 50: AA = call 100%'.
+
     [bold]Examples[/]
 
     subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --target 0.1%
 
     subgame endgame --board 'Qs Jh 2h 8d' --pot 100 --stack 300 --line r50
     --oop '66+,A8s+,KQ' --ip 'QQ-22,ATo+,KJs+:0.5' --bets '0.5x a / raise a'
+
+    subgame endgame --board QsJh2h8d3c --pot 6.5 --stack 97 --rake 5% --rake-cap 3
+    --bets 'oop: 33% / raise 3r; ip: 75% 150% / raise a'
+
+    subgame endgame --import texassolver.txt --target 0.3%
 
     subgame endgame subgame3.txt --seconds 10 --out spot.safetensors
 
@@ -238,7 +205,7 @@ def endgame_command(
         )
         shown = saved(file, solving, looking, keeping)
     else:
-        shown = Job.checked(spot.game(file), looking, solving).run(keeping)
+        shown = Job.checked(spot.game(file), looking, solving, spot.locks()).run(keeping)
     shown.write(looking, keeping, Line.of(context))
     if shown.failure is not None:
         raise shown.failure
@@ -254,24 +221,7 @@ def _refuse(why: str, options: dict[str, Any]) -> None:
             raise SubgameError(f"{why}, so {given} cannot be given with it.")
 
 
-def _read(option: str, parse: Callable[..., T], *text: str) -> T:
-    """The value of an option that has a grammar of its own; errors name the option."""
-    try:
-        return parse(*text)
-    except SubgameError as error:
-        raise SubgameError(f"{option}: {error.sentence}") from None
-
-
-def _stacks(text: str) -> tuple[int, int]:
-    parts = [part.strip().replace(",", "").replace("_", "") for part in text.split("/")]
-    if len(parts) > 2 or not all(part.isdecimal() and len(part) <= 15 for part in parts):
-        raise SubgameError(
-            f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
-        )
-    return int(parts[0]), int(parts[-1])
-
-
-def parse_target(text: str, pot: int) -> float:
+def parse_target(text: str, pot: float) -> float:
     """An exploitability in chips, given in chips or in percent of the pot.
 
     >>> parse_target("0.1%", 200), parse_target("0.25", 200)
@@ -299,10 +249,14 @@ class Job:
     looking: Looking
     solving: Solving
     target: float | None  # in chips
+    locks: tuple[Lock, ...] = ()
 
     @classmethod
-    def checked(cls, game: Holdem, looking: Looking, solving: Solving) -> Self:
+    def checked(
+        cls, game: Holdem, looking: Looking, solving: Solving, locks: tuple[Lock, ...] = ()
+    ) -> Self:
         """Check everything before the boards are dealt."""
+        from subgame.games.holdem.chips import number
         from subgame.solve.endgame import BYTES
         from subgame.solve.limits import Limits
         from subgame.solve.lines import follow_to_decision
@@ -314,9 +268,11 @@ class Job:
         check_least("threads", solving.threads)
         limited = any(value is not None for value in solving.limits.values())
         wanted = solving.target if limited else TARGET
-        chips = None if wanted is None else parse_target(wanted, game.start().pot)
+        chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
         Limits(solving.iterations, solving.seconds, chips)
-        return cls(game, looking, solving, chips)
+        if locks and (solving.device != "cpu" or solving.storage != "float32"):
+            raise SubgameError("Locks need --device cpu and --storage float32.")
+        return cls(game, looking, solving, chips, locks)
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
         """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
@@ -325,7 +281,7 @@ class Job:
 
         how = self.solving
         with Meter("the endgame") as meter:
-            tree = _compile(self.game, how, meter)
+            tree = _compile(self.game, how, meter, self.locks)
             needed = range_memory(tree, how.schedule, how.memory_limit, how.storage)
             _quote(tree, needed, meter)
             if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
@@ -352,22 +308,24 @@ class Job:
         return Shown.of_result(result, solved, needed, self.looking.line, failure)
 
 
-def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
+def _compile(game: Holdem, how: Solving, meter: Meter, locks: tuple[Lock, ...] = ()) -> RangeTree:
     from subgame.memory import Allowance
     from subgame.solve.endgame import BYTES
+    from subgame.solve.locks import locked, merging
     from subgame.tree.ranges.tree import compile_range_tree
 
     def dealt(boards: int) -> None:
         what = "Dealing the boards" if boards else "Counting the betting"
         meter.update(what, f"{boards:,} boards" if boards else "")
 
-    return compile_range_tree(
+    tree = compile_range_tree(
         game,
         memory_limit=Allowance.of(how.memory_limit, host=how.device == "cpu"),
         number=BYTES[how.storage],
-        merge=how.merge,
+        merge=merging(game, locks) if locks and how.merge else how.merge,
         progress=dealt,
     )
+    return locked(tree, locks) if locks else tree
 
 
 def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
@@ -378,7 +336,7 @@ def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
 
 
 def _progress(meter: Meter, tree: RangeTree) -> Any:
-    pot = tree.holdem.start().pot
+    pot = float(tree.holdem.start().pot)
 
     def step(step: Step) -> None:
         gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
@@ -391,11 +349,14 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
 def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:
     """A saved solution, or one that is solved further from it."""
     from subgame.solve.endgame import tree_of
+    from subgame.solve.locks import Lock
 
     if any(value is not None for value in how.limits.values()):
         schedule, merge = _state_of(file)
         further = replace(how, schedule=schedule, no_merge=merge is False)
-        job = Job.checked(tree_of(file, how.memory_limit).holdem, looking, further)
+        tree = tree_of(file, how.memory_limit)
+        locks = tuple(map(Lock.parse, tree.lock_texts))
+        job = Job.checked(tree.holdem, looking, further, locks)
         return job.run(keeping, resume=file)
     _refuse(
         f"The file {file} is already solved",

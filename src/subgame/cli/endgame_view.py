@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -69,7 +69,9 @@ class Shown:
 
     def as_dict(self) -> dict[str, Any]:
         """The output of ``--json``."""
+        from subgame.games.holdem.chips import number
         from subgame.solve.endgame import notes
+        from subgame.solve.results import gains_said
 
         solved, said = self.solved, notes(self.solved.tree.holdem)
         gap, half = self.gap.mean, solved.pot / 2
@@ -78,13 +80,14 @@ class Shown:
         answer: dict[str, Any] = {
             "board": said["board"],
             "pot": solved.pot,
-            "stacks": list(solved.tree.holdem.rules.stacks),
+            "stacks": [number(stack) for stack in solved.tree.holdem.rules.stacks],
             "bets": said["bets"],
             "ev": list(solved.ev),
             "equity": list(solved.equity),
             "best_response_ev": best,
             "exploitability": gap,
             "exploitability_percent": 100 * gap / solved.pot,
+            **gains_said(self.gap),
             "iterations": self.iterations,
             "seconds": self.seconds,
             "schedule": self.schedule,
@@ -157,11 +160,10 @@ class Shown:
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
-        from subgame.games.holdem.bets import STREETS, StreetSizes
+        from subgame.games.holdem.bets import STREETS
 
         game = self.solved.tree.holdem
-        gone = {street: StreetSizes() for street in STREETS[: game.start().street]}
-        bets = str(replace(game.bets, **gone))  # type: ignore[arg-type]
+        bets = str(game.bets.since(STREETS[game.start().street]))
         mine, yours = game.rules.stacks
         behind = f"{mine:,}" if mine == yours else f"{mine:,} and {yours:,}"
         spot = f"   pot {self.solved.pot:,}, {behind} behind   "
@@ -198,7 +200,14 @@ class Shown:
         grid, pot = Table.grid(padding=(0, 3, 0, 0)), self.solved.pot
         gap = max(self.gap.mean, 0.0)
         told = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
-        grid.add_row("  exploitability", Text(told, style="bold"))
+        if self.gap.gains is None:
+            grid.add_row("  exploitability", Text(told, style="bold"))
+        else:
+            both = zip(PLAYERS, self.gap.gains, strict=True)
+            gains = [f"{name} {max(g, 0.0):.3g}" for name, g in both]
+            grid.add_row("  best-response gain", Text(f"{', '.join(gains)} chips", style="bold"))
+            grid.add_row("", f"mean {told}")
+            grid.add_row("  rake", self._rake())
         why = STOPPED.get(self.stopped, "read from a file")
         grid.add_row("  solved by", f"{iterations_text(self.iterations)} of {self.schedule}; {why}")
         if not math.isnan(self.seconds):
@@ -206,6 +215,15 @@ class Shown:
         nodes = self.solved.tree.num_nodes
         grid.add_row("  memory", f"{human_bytes(self.memory)} for {nodes:,} nodes")
         return grid
+
+    def _rake(self) -> str:
+        """The rake, and what is paid of it on average; the EVs sum to the rest of the pot."""
+        rules, solved = self.solved.tree.holdem.rules, self.solved
+        cap = "" if math.isinf(rules.rake_cap) else f", at most {rules.rake_cap:g} chips"
+        paid = max(0.0, solved.pot - sum(solved.ev))
+        return (
+            f"{100 * rules.rake:g} %{cap}; {paid:.3g} chips on average, so the game is not zero-sum"
+        )
 
     def _lead_on(self, console: Console, line: Line, out: Path | None) -> None:
         first, steps = self.decisions[0], []

@@ -62,11 +62,13 @@ def show(
     spot: Path | None,
 ) -> None:
     """Show one technique in full, or a line for each of several; `spot` is a saved spot."""
+    from subgame.games.holdem.chips import number
     from subgame.tree.ranges.tree import RangeTree
 
     first, tree = founds[0], rough.tree
     start = tree.holdem.start() if isinstance(tree, RangeTree) else None
-    pot = start.pot if start is not None and start.street else 0  # before the flop no measure
+    # Before the flop the pot is no measure.
+    pot = number(start.pot) if start is not None and start.street else 0
     if len(founds) > 1:
         console.print(Text(f"{first.game}, refined with {len(founds)} techniques", style="bold"))
         console.print(_by_technique(founds, pot), end="")
@@ -87,11 +89,11 @@ def show(
 
 
 # Exploitability ------------------------------------------------------------------------------
-def _share(value: float, pot: int) -> str:
+def _share(value: float, pot: float) -> str:
     return f"{100 * value / pot:.3g} % of the pot" if pot else ""
 
 
-def _summary(found: Refinement, pot: int) -> Table:
+def _summary(found: Refinement, pot: float) -> Table:
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify)
@@ -121,7 +123,7 @@ def _summary(found: Refinement, pot: int) -> Table:
     return grid
 
 
-def _by_technique(founds: Sequence[Refinement], pot: int) -> Table:
+def _by_technique(founds: Sequence[Refinement], pot: float) -> Table:
     """A line for the strategy before, and one for each technique."""
     share = ["% of pot"] if pot else []
     numbers = ["exploitability", *share, "smallest margin", "median", "kept", "time"]

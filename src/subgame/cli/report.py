@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subgame.cli.common import announce, emit, option, seconds_text, stdout
-from subgame.cli.endgame import Spot, parse_target
+from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
+from subgame.cli.spot import Spot
 from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
@@ -141,10 +142,14 @@ def _flops(spot: Spot, how: Reporting) -> None:
 
     if spot.board is not None:
         raise SubgameError("A report takes its flops from --flops, so --board cannot be given.")
+    if spot.lock is not None:
+        raise SubgameError("--lock holds in one spot, so it cannot be given for a report of flops.")
+    spot = spot.filled()
     chosen = flops(how.flops)
     game = partial(_game, spot)
     first = game(chosen[0].name)
-    target = 100 * parse_target(how.target, first.start().pot) / first.start().pot
+    pot = float(first.start().pot)
+    target = 100 * parse_target(how.target, pot) / pot
     with Meter("the report") as meter:
         meter.update("Measuring the first flop")
         need = quote(chosen, game, target)

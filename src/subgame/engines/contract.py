@@ -42,6 +42,8 @@ class Mode(IntEnum):
     """Takes the best action everywhere (counterfactual best response)."""
     RESPOND = 3
     """Takes the best action and stores it as the strategy (CFR-BR, Johanson et al. 2012)."""
+    WITHIN = 4
+    """Takes the best action where no probability is given, and plays the given ones elsewhere."""
 
 
 class Regrets(NamedTuple):

@@ -290,7 +290,7 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
     return checked
 
 
-_HOLDEM, _NO_LIMIT = "subgame.games.holdem.game", "subgame.games.no_limit"
+_HOLDEM, _NO_LIMIT = "subgame.games.holdem.spots", "subgame.games.no_limit"
 for _name, _factory, _summary in (
     ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
     ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),

@@ -51,7 +51,7 @@ def _listed(betting: Betting, sizes: BetSizes | None) -> tuple[str, ...]:
         return betting.actions(sizes)
     fold = ("f",) if betting.to_call else ()
     least, most = betting.least_raise, betting.most_raise
-    totals = () if least is None or most is None else range(least, most + 1)
+    totals = () if least is None or most is None else range(int(least), int(most) + 1)
     return (*fold, "c", *(f"r{total}" for total in totals))
 
 

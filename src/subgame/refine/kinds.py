@@ -174,4 +174,14 @@ def kind_of(tree: PublicTree) -> SequenceKind | RangeKind:
 
 
 kind_of.register(SequenceTree, SequenceKind)
-kind_of.register(RangeTree, RangeKind)
+
+
+@kind_of.register
+def _(tree: RangeTree) -> RangeKind:
+    if tree.not_plain:
+        raise SubgameError(
+            f"{tree.game} {tree.not_plain}; safe subgame solving, nested and depth-limited solving "
+            "and CFR-D need a zero-sum game in which both players may choose everywhere. Solve it "
+            "as a whole instead (sg.solve, subgame endgame)."
+        )
+    return RangeKind(tree)

@@ -143,7 +143,7 @@ class Explorer:
             against = possible(deck, reach[1 - q])
             with np.errstate(divide="ignore", invalid="ignore"):
                 each = every[hands] / np.where(against > 0, against, np.nan)[:, None]
-            values.append(each + state.staked[q] + state.bets[q])
+            values.append(each + float(state.staked[q] + state.bets[q]))
         mixed = (values[p] * self.probs(walk.board, state)).sum(1)
         other = values[1 - p][:, 0]
         return values[p], (mixed, other) if p == 0 else (other, mixed)

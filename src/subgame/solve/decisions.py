@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.chips import number
 from subgame.games.holdem.ranges import Range, class_hands
 from subgame.games.holdem.rules import Betting
 from subgame.solve.lines import SEATS, Walk, action_name, line_text, share_of_pot
@@ -221,7 +222,7 @@ class Decision:
 
     def _eqr(self, ev: float, equity: float) -> float:
         """How much of the equity is won as EV; nan where there is none but rounding."""
-        return ev / (equity * self.betting.pot) if equity > 1e-9 else float("nan")
+        return ev / (equity * float(self.betting.pot)) if equity > 1e-9 else float("nan")
 
     def as_dict(self, only: str = "", *, values: bool = True) -> dict[str, Any]:
         """Everything about the decision as plain data, which JSON can hold."""
@@ -232,7 +233,7 @@ class Decision:
             "street": STREETS[betting.street],
             "board": deck.name(self.board),
             "player": SEATS[self.player],
-            "pot": betting.pot,
+            "pot": number(betting.pot),
             "to_call": betting.to_call,
             "behind": list(betting.behind),
             "reach": self.line_frequency,

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,19 @@ from numpy.typing import NDArray
 from subgame.engines.factory import engine
 from subgame.errors import brief, did_you_mean, unreadable
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.game import Holdem, endgame
+from subgame.games.holdem.chips import number, read_chips
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.spots import endgame
 from subgame.solve.browse import Explorer, calm_tree, merging, possible
 from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lines import SEATS
+from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
+from subgame.solve.options import SolveOptions
 from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
+from subgame.solve.solver import solve
 from subgame.solve.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.files import describe, read_tensors, write_tensors
@@ -99,7 +104,7 @@ class Endgame:
         met, start = meetings(tree), tree.holdem.start()
         ev, hand_ev = [], []
         for p, values in enumerate(_follow(tree, strategy, threads, device)):
-            paid = start.staked[p] + start.bets[p]
+            paid = float(start.staked[p] + start.bets[p])
             ev.append(float(values @ tree.players[p].reach) + paid)
             hand_ev.append(_each(values, met[p]) + paid)
         equity, hand_equity = equities(tree, threads, device)
@@ -129,14 +134,40 @@ class Endgame:
         return range_tree(self.strategy.tree)
 
     @property
-    def pot(self) -> int:
+    def pot(self) -> float:
         """The chips in the pot at the root."""
-        return self.tree.holdem.start().pot
+        return number(self.tree.holdem.start().pot)
 
     @cached_property
     def explorer(self) -> Explorer:
         """Reads the strategy decision by decision."""
         return Explorer(self.strategy)
+
+    def lock(
+        self,
+        line: str,
+        hands: Frequencies,
+        *,
+        schedule: Schedule | str = "dcfr",
+        **options: Unpack[SolveOptions],
+    ) -> Endgame:
+        """The spot solved again while some hands play fixed frequencies at a decision.
+
+        `hands` are ranges with the probabilities of actions, `line` is as in `decision`. Locks that
+        the spot has already stay. `subgame.solve.locks` says more; the options are those of
+        `subgame.solve`.
+
+        >>> import subgame as sg
+        >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "1x / raise none")
+        >>> free = Endgame.of(sg.solve(sg.compile(game), "dcfr", iterations=300).strategy)
+        >>> calls = free.lock("bet 100", {"KQ": {"call": 1.0}}, iterations=300)
+        >>> round(free.ev[0]), round(calls.ev[0])
+        (90, 120)
+        """
+        before = [Lock.parse(text) for text in self.tree.lock_texts]
+        tree = locked_spot(self.tree.holdem, [*before, Lock(line, hands)])
+        found = solve(tree, schedule, **options)
+        return replace(Endgame.of(found.strategy), exploitability=found.exploitability)
 
     def decision(self, line: str = "") -> Decision:
         """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
@@ -244,6 +275,9 @@ def notes(game: Holdem) -> dict[str, str]:
         "last": rules.last,
         "ranks": game.deck.ranks,
         "suits": game.deck.suits,
+        "dead": game.deck.name(game.dead),
+        "rake": repr(rules.rake),
+        "rake_cap": repr(rules.rake_cap),
     }
 
 
@@ -274,7 +308,8 @@ def save(
         tensors |= {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
         made["values"] = json.dumps({"ev": values.ev, "equity": values.equity})
         if values.exploitability is not None:
-            made["exploitability"] = json.dumps(values.exploitability.per_seat)
+            gap = values.exploitability
+            made["exploitability"] = json.dumps([*gap.per_seat, *(gap.values or ())])
     if run is not None:
         more, state = run.state()
         tensors, made["state"] = tensors | more, json.dumps(state)
@@ -284,7 +319,7 @@ def save(
 def about(tree: RangeTree) -> dict[str, str]:
     """What a file says about the endgame that it was made for."""
     merged = {True: "yes", "boards": "boards", False: "no"}[merging(tree)]
-    return {**notes(tree.holdem), "merged": merged}
+    return {**notes(tree.holdem), "merged": merged, "locks": json.dumps(tree.lock_texts)}
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
@@ -300,7 +335,12 @@ def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> Rang
     """The tree of the endgame that a file was made for."""
     said = read_tensors(path, SAVED)[0]
     game = _game(path, said)
-    return range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
+    tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
+    try:
+        locks = [Lock.parse(text) for text in json.loads(said.get("locks", "[]"))]
+    except (ValueError, TypeError):
+        raise unreadable(path, "has damaged locks", SAVED) from None
+    return locked(tree, locks) if locks else tree
 
 
 def merged_in(said: Mapping[str, str]) -> Merge:
@@ -322,8 +362,9 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
                 return None
             found[f"hand_{name}"] = one, two
         if "exploitability" in said:
-            first, second = json.loads(said["exploitability"])
-            found["exploitability"] = Exploitability((float(first), float(second)))
+            first, second, *both = map(float, json.loads(said["exploitability"]))
+            won = (both[0], both[1]) if both else None
+            found["exploitability"] = Exploitability((first, second), won)
     except (KeyError, ValueError, TypeError):
         return None
     return found
@@ -332,17 +373,19 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
     try:
         deck = Deck(said["ranks"], said["suits"])
-        stacks = tuple(int(chips) for chips in said["stacks"].split("/"))
+        mine, yours = said["stacks"].split("/")
         ranges = [Range.parse(said[seat], deck) for seat in SEATS]
         return endgame(
             said["board"],
-            int(said["pot"]),
-            stacks,  # type: ignore[arg-type]
+            read_chips(said["pot"], "pot"),
+            (read_chips(mine, "stack"), read_chips(yours, "stack")),
             ranges,
             said["bets"],
             deck=deck,
-            big_blind=int(said["big_blind"]),
+            big_blind=read_chips(said["big_blind"], "big blind"),
             last=said["last"],
+            dead=said.get("dead", ""),
+            rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
         )
     except (KeyError, ValueError):
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

@@ -24,14 +24,28 @@ class Exploitability(float):
 
     It is a float. `per_seat[p]` is what a best response wins against player p's strategy. The mean
     of the two is the exploitability. At an equilibrium they are minus and plus the game's value.
+
+    If the game is not zero-sum (hold'em with a rake), `values` are what both players win with the
+    strategy. The float is then the mean of `gains`, what each would gain by a best response.
     """
 
     per_seat: tuple[float, float]
+    values: tuple[float, float] | None
 
-    def __new__(cls, per_seat: tuple[float, float]) -> Exploitability:
-        made = super().__new__(cls, (per_seat[0] + per_seat[1]) / 2)
-        made.per_seat = per_seat
+    def __new__(
+        cls, per_seat: tuple[float, float], values: tuple[float, float] | None = None
+    ) -> Exploitability:
+        less = sum(values) if values is not None else 0.0
+        made = super().__new__(cls, (per_seat[0] + per_seat[1] - less) / 2)
+        made.per_seat, made.values = per_seat, values
         return made
+
+    @property
+    def gains(self) -> tuple[float, float] | None:
+        """[p] what player p would gain by a best response; None where the game is zero-sum."""
+        if self.values is None:
+            return None
+        return self.per_seat[1] - self.values[0], self.per_seat[0] - self.values[1]
 
     @property
     def mean(self) -> float:
@@ -39,10 +53,11 @@ class Exploitability(float):
         return float(self)
 
     def __repr__(self) -> str:
-        return f"Exploitability(mean={float(self)!r}, per_seat={self.per_seat!r})"
+        more = "" if self.values is None else f", values={self.values!r}"
+        return f"Exploitability(mean={float(self)!r}, per_seat={self.per_seat!r}{more})"
 
-    def __reduce__(self) -> tuple[type[Exploitability], tuple[tuple[float, float]]]:
-        return Exploitability, (self.per_seat,)
+    def __reduce__(self) -> tuple[type[Exploitability], tuple[Any, ...]]:
+        return Exploitability, (self.per_seat, self.values)
 
 
 class InfosetValue(NamedTuple):
@@ -101,7 +116,12 @@ def exploitability_of(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
     for p in (0, 1):  # the responder to seat p is player 1 - p
         response = run.respond(1 - p, run.plan(p, probs[p]))
         wins.append(total(run, 1 - p, response))
-    return Exploitability((wins[0], wins[1]))
+    if run.tree.zero_sum:
+        return Exploitability((wins[0], wins[1]))
+    first, second = (
+        total(run, p, run.values(p, probs[p], run.plan(1 - p, probs[1 - p]))) for p in (0, 1)
+    )
+    return Exploitability((wins[0], wins[1]), (first, second))
 
 
 def expected_value(
@@ -136,6 +156,11 @@ class HeadToHead(NamedTuple):
 
 def head_to_head(tree: PublicTree, strategy: Strategy, opponent: Strategy) -> HeadToHead:
     """What `strategy` wins from `opponent` in each seat and on average."""
+    if not tree.zero_sum:
+        raise SubgameError(
+            f"{tree.game} is not zero-sum, so what one strategy wins is not what the other loses; "
+            "compare expected values of each player instead."
+        )
     first = expected_value(tree, strategy, opponent)
     second = -expected_value(tree, opponent, strategy)
     return HeadToHead((first + second) / 2, (first, second))

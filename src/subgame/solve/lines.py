@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.chips import Chips
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting
 
@@ -75,7 +76,7 @@ def follow_line(game: Holdem, line: str) -> Walk:
     It may end where somebody acts, where a card is to come, or where the hand is over. Raises an
     error if the tree does not have an action of the line, or if a card is missing or impossible.
 
-    >>> from subgame.games.holdem.game import endgame
+    >>> from subgame.games.holdem.spots import endgame
     >>> game = endgame("QsJh2h", 100, 900, bets="0.5x a")
     >>> walk = follow_line(game, "check, bet 50, call / 3c bet 50%")
     >>> str(walk.betting), game.deck.name(walk.board)
@@ -196,7 +197,7 @@ def _said(walk: Walk, game: Holdem) -> str:
 def line_text(game: Holdem, walk: Walk, *, short: bool = False) -> str:
     """A line as `follow_line` reads it, in words or in short.
 
-    >>> from subgame.games.holdem.game import endgame
+    >>> from subgame.games.holdem.spots import endgame
     >>> game = endgame("QsJh2h", 100, 900, bets="0.5x a")
     >>> walk = follow_line(game, "x b50 c 3c 50%")
     >>> line_text(game, walk), line_text(game, walk, short=True)
@@ -222,13 +223,13 @@ def amount(action: str) -> float:
     return float(action[1:])
 
 
-def chips_text(chips: float) -> str:
+def chips_text(chips: float | Chips) -> str:
     """Chips as they are shown.
 
     >>> chips_text(1500), chips_text(2.5)
     ('1,500', '2.5')
     """
-    return f"{chips:,.0f}" if chips == int(chips) else f"{chips:,.10g}"
+    return f"{int(chips):,}" if chips == int(chips) else f"{float(chips):,.10g}"
 
 
 def action_name(betting: Betting, action: str) -> str:

@@ -55,7 +55,7 @@ class Task(NamedTuple):
 
 def flop_row(task: Task) -> dict[str, Any]:
     """Solve a flop; its row."""
-    began, pot = time.perf_counter(), task.game.start().pot
+    began, pot = time.perf_counter(), float(task.game.start().pot)
     tree = range_tree(compile(task.game, memory_limit=None, merge=True))
     result = solve(tree, SCHEDULE, target=task.target * pot / 100, threads=task.threads)
     solved = Endgame.of(result.strategy, task.threads)

@@ -33,6 +33,13 @@ class Step(NamedTuple):
 Progress = Callable[[Step], None]
 
 
+def gains_said(gap: Exploitability) -> dict[str, Any]:
+    """What JSON says of a game that is not zero-sum: each player's value and possible gain."""
+    if gap.values is None or gap.gains is None:
+        return {}
+    return {"zero_sum": False, "values": list(gap.values), "gains": list(gap.gains)}
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """A solved game: the strategy, its values, how it was made and why the solve stopped."""
@@ -61,6 +68,7 @@ class Result:
             "value": self.value,
             "exploitability": self.exploitability.mean,
             "exploitability_per_seat": list(self.exploitability.per_seat),
+            **gains_said(self.exploitability),
             "stopped": self.stopped,
             "seed": self.seed,
         }

@@ -162,6 +162,11 @@ class Run:
         `on` is the engine to use instead of the tree's engine on `device`. `finish` makes the
         strategy from the probabilities played, where they do not belong to the tree itself.
         """
+        if tree.has_locks and schedule.responder >= 0:
+            raise SubgameError(
+                f"The schedule {schedule} lets a player respond best everywhere, which locked "
+                "decisions do not allow; take another one, such as dcfr."
+            )
         self.finish = finish
         self.tree, self.schedule, self.seed = tree, schedule, seed
         self.engine = engine(tree, threads, device, storage) if on is None else on
@@ -181,7 +186,7 @@ class Run:
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips."""
         if isinstance(tree, RangeTree) and learner is None and on is None:
-            self.least = self.engine.resolution * tree.holdem.start().pot
+            self.least = self.engine.resolution * float(tree.holdem.start().pot)
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
         self.own = all(each is None for each in reach)
         """Whether the reach at the roots is the tree's own."""
@@ -236,9 +241,9 @@ class Run:
 
     @property
     def can_check(self) -> bool:
-        """Whether `advance` can measure the averages, of a hold'em tree without locked hands."""
-        locked = any(getattr(self.tree, "locks", ()))
-        return self.least > 0 and not self._last and not locked and self.cfr.can_check and self.own
+        """Whether `advance` can measure the averages: in hold'em without rake and locked hands."""
+        plain = self.least > 0 and not self.tree.not_plain
+        return plain and not self._last and self.cfr.can_check and self.own
 
     def place_for_check(self, stop: Limits, count: int) -> Floats | None:
         """Where the next `count` iterations write a check, if one is due after them."""

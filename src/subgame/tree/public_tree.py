@@ -102,6 +102,21 @@ class PublicTree(Frozen, ABC):
         return sum(len(player.names) for player in self.players)
 
     @property
+    def not_plain(self) -> str:
+        """Why theorems for zero-sum games do not hold for the tree, such as "has a rake"; or ""."""
+        return ""
+
+    @property
+    def has_locks(self) -> bool:
+        """Whether some hands play fixed frequencies, see `subgame.solve.locks`."""
+        return False
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether what one player wins is what the other loses."""
+        return True
+
+    @property
     @abstractmethod
     def num_nodes(self) -> int:
         """Number of public states."""

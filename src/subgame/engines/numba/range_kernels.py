@@ -488,8 +488,8 @@ def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, te
 def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, own) -> None:
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
-    `kind` is (traverser, mode, whose average is updated). `pair` are the traverser's and the
-    opponent's numbers. `rates` ``[2, 9]`` are the traverser's discounts, and those of the
+    `kind` is (traverser, `contract.Mode`, whose average is updated). `pair` are the traverser's and
+    the opponent's numbers. `rates` ``[2, 9]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))

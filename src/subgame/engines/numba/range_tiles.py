@@ -36,7 +36,7 @@ Rates = tuple[float, float, float, float, float, float, float, float, float]
 REGRET, AVERAGE, INSTANT = 0, 1, 2
 """Seeds, so that regrets, averages and instantaneous regrets are rounded independently."""
 
-LEARN, EVALUATE, BEST, RESPOND = (int(mode) for mode in Mode)
+LEARN, EVALUATE, BEST, RESPOND, WITHIN = (int(mode) for mode in Mode)
 TINY = 1e-30
 """Sums of weights below this are rounding."""
 
@@ -275,6 +275,12 @@ def follow(
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))
+        if mode == WITHIN:  # the weights are the probabilities of locked hands, 0 elsewhere
+            given, mean = zero, zero
+            for row in range(first, last):
+                w = recall(player.weights, player.scale, at + row * LANES, like)
+                given, mean = given + w, mean + w * load(value, row * LANES, like)
+            best = choose(given, zero, mean, best)
         up = f.parent[i] * LANES
         store(value, up, load(value, up, like) + best)
         if mode == RESPOND:

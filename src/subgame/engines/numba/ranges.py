@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
 SHARE = 50_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
+LOCKED = 1e30
+"""Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
 
@@ -189,6 +191,7 @@ class NumbaRangeEngine(EngineBase):
         reach: tuple[Floats, Floats],
     ) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
+        self._hold(((mine, theirs), (theirs, mine))[p])
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
         learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
@@ -218,6 +221,11 @@ class NumbaRangeEngine(EngineBase):
         if len(discounts) < 2:
             return
         rates, kernels = self.rates(discounts, begin), self.kernels
+        if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
+            again = partial(self.iterate, pair, alternating=alternating, responder=responder)
+            again(discounts[:2], reach, begin=1)
+            again(discounts[1:], reach, begin=2, check=check)
+            return
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])
         if responder == 1:  # answers player 0's first strategy before it is played
@@ -240,10 +248,19 @@ class NumbaRangeEngine(EngineBase):
 
         self._workers.run(np.float32, call)
 
+    def _hold(self, pair: tuple[Regrets, Regrets]) -> bool:
+        """Set the regrets of locked hands; whether there are any."""
+        for lock, numbers in zip(self.tree.locks, pair, strict=True):
+            if lock is not None:
+                lock.put(numbers.regret, LOCKED)
+                if numbers.instant is not None:
+                    lock.put(numbers.instant, 0)
+        return self.tree.has_locks
+
     @property
     def can_check(self) -> bool:
         """Whether `iterate` can measure the averages: one first board and one betting root."""
-        return self.many == 1 and self.ways == 1
+        return self.many == self.ways == 1
 
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:
@@ -271,7 +288,8 @@ class NumbaRangeEngine(EngineBase):
             )
 
         self._workers.run(np.float32, call)
-        return out
+        lock = self.tree.locks[p]
+        return out if lock is None else lock.put(out)
 
     def behaviour(self, p: int, average: Numbers) -> NDArray[np.float32]:
         """The probabilities of an average; uniform where it is zero."""
@@ -291,8 +309,11 @@ class NumbaRangeEngine(EngineBase):
         return self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan)
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
-        """Player `p`'s counterfactual best response."""
-        return self._evaluated(p, Mode.BEST, _none_like(opponent_plan.sigma), opponent_plan)
+        """Player `p`'s counterfactual best response; hands that are locked play as they must."""
+        lock, mine = self.tree.locks[p], _none_like(opponent_plan.sigma)
+        if lock is not None:
+            mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
+        return self._evaluated(p, Mode.WITHIN if lock else Mode.BEST, mine, opponent_plan)
 
     def _evaluated(
         self, p: int, mode: Mode, sigma: Numbers, against: _Plan, rows: Rows | None = None
@@ -442,7 +463,6 @@ class NumbaRangeEngine(EngineBase):
 
 _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
-
 
 _FLAGS = {(a, b): np.array([a, b], dtype=np.int64) for a in (False, True) for b in (False, True)}
 

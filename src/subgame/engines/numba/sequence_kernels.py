@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 LANES = 64
 """Terminals of one group that are evaluated together; they fit the first-level cache."""
 TINY = 1e-280
-LEARN, EVALUATE, BEST, RESPOND = map(int, Mode)
+LEARN, EVALUATE, BEST, RESPOND, _ = map(int, Mode)
 
 
 class State(NamedTuple):

@@ -80,7 +80,7 @@ def betting(street: Street) -> tuple[Betting, Betting]:
     for p in (0, 1):
         kinds: dict[int, set[bool]] = {}
         for ending in street.endings:
-            kinds.setdefault(ending.rows[p], set()).add(ending.folded < 0)
+            kinds.setdefault(ending.rows[p], set()).add(ending.showdown)
         order = sorted(kinds, key=lambda row: (len(kinds[row]) == 2) + 2 * (True not in kinds[row]))
         lanes.append(order)
         shown.append(sum(True in kinds[row] for row in order))
@@ -91,9 +91,9 @@ def betting(street: Street) -> tuple[Betting, Betting]:
         ends = [
             End(
                 ending.rows[p],
-                place[ending.rows[1 - p]] - (0 if ending.folded < 0 else folded[1 - p]),
-                ending.folded < 0,
-                float(-ending.stake if ending.folded == p else ending.stake),
+                place[ending.rows[1 - p]] - (0 if ending.showdown else folded[1 - p]),
+                ending.showdown,
+                ending.pays[p],
             )
             for ending in street.endings
         ]

@@ -46,7 +46,7 @@ def count_boards(game: Holdem) -> dict[int, int]:
     first = game.start().street
     totals = dict.fromkeys(range(first, game.rules.last_street + 1), 0)
     for permutation in card_permutations(game.deck)[game.symmetries].tolist():
-        cycles = Counter(cycle_lengths(permutation, game.board))
+        cycles = Counter(cycle_lengths(permutation, game.gone))
         single, double, triple = cycles[1], cycles[2], cycles[3]
         left = Counter({single: 1})  # how many cards the permutation leaves alone -> deals
         for street in totals:

@@ -4,6 +4,7 @@ Player 0 is out of position (the big blind), player 1 the button. Chance deals p
 player 1's, with probability proportional to the product of their weights over the pairs that share
 no card; later the flop as one event and turn and river a card at a time, also after an all-in.
 
+    >>> from subgame.games.holdem.spots import endgame
     >>> game = endgame("Qs Jh 2h 8d 3c", pot=100, stacks=200, bets="river: 0.5x 1x a")
     >>> game.actions(game.start())
     ('c', 'r50', 'r100', 'r200')
@@ -14,8 +15,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from random import Random
 from typing import Any, Self
@@ -26,8 +27,8 @@ import numpy.typing as npt
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import STREETS, BetSizes
-from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.games.holdem.bets import STREETS, BetSizes, moves
+from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import (
     card_permutations,
@@ -37,22 +38,11 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 
 Floats = npt.NDArray[np.float64]
-Weights = Range | str | npt.ArrayLike
-"""A range, its text, or a number for each hand."""
 
 BOARD_CARDS = (0, 3, 4, 5)
 """How many cards lie on the board on each of `STREETS`."""
 
-MOST_CHIPS = 10**12
-"""Chips in a pot or a stack; beyond this values would lose whole chips to rounding."""
-
 SEATS = ("out of position", "on the button")
-
-NLFH_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 2"
-"""190 actions on the flop over all betting sequences."""
-NLTH_BETS = "preflop: 1x / cap 1; flop: 1x / cap 1; turn: 1x / cap 1"
-"""72 actions on the turn over all betting sequences."""
-HUNL_BETS = "all: 0.5x 1x a; cap 4"
 
 _LONG = 60  # a longer text of a range is named by its digest
 
@@ -71,27 +61,60 @@ class Holdem(Frozen, Game):
     deck: Deck = DECK
     first: Betting | None = None  # where play starts, if not at the start of the rules
     name: str = "holdem"
+    dead: tuple[int, ...] = ()  # cards that nobody holds and that are never dealt
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "board", tuple(int(card) for card in self.board))
+        object.__setattr__(self, "dead", tuple(sorted(int(card) for card in self.dead)))
         self._check_board()
         for seat, each in zip(SEATS, self.ranges, strict=True):
             if each.deck != self.deck:
                 raise SubgameError(f"The range of the player {seat} belongs to another deck.")
             if not each.combos:
                 raise SubgameError(f"The range of the player {seat} is empty.")
-            if not each.on_board(self.board).combos:
+            if not each.on_board(self.gone).combos:
                 raise SubgameError(
                     f"The board {self.deck.name(self.board)} blocks every hand in the range of "
                     f"the player {seat}."
+                    if not self.dead
+                    else f"The board and the dead cards {self.deck.name(self.gone)} block every "
+                    f"hand in the range of the player {seat}."
                 )
-        first, second = (each.on_board(self.board) for each in self.ranges)
+        first, second = (each.on_board(self.gone) for each in self.ranges)
         object.__setattr__(self, "ranges", (first, second))
         if not self._some_pair():
             raise SubgameError(
                 "In every pair of hands from the two ranges the hands share a card, so nothing "
                 "can be dealt."
             )
+        self._check_lines()
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The cards of the board and the dead cards."""
+        return (*self.board, *self.dead)
+
+    def _check_lines(self) -> None:
+        """Raise an error unless every line that is added or removed can be."""
+        for line in self.bets.added:
+            try:
+                self.start().play(line)
+            except SubgameError as error:
+                raise SubgameError(f"The line '{line}' cannot be added: {error}") from None
+        whole = replace(self.bets, removed=())
+        for line in self.bets.removed:
+            *before, last = moves(line) or ("",)
+            here, found = self.start(), self.start().actions(whole)
+            for action in before:
+                here, found = (here.child(action), found) if action in found else (here, ())
+                found = found and here.actions(whole)
+            if last not in found:
+                after = f"after '{here}' the tree has {', '.join(found) or 'no such action'}"
+                raise SubgameError(f"The line '{line}' cannot be removed: {after}.")
+            if not here.actions(self.bets):
+                raise SubgameError(
+                    f"The line '{line}' cannot be removed: no action would be left after '{here}'."
+                )
 
     def _check_board(self) -> None:
         if self.first is not None and self.first.rules != self.rules:
@@ -99,17 +122,17 @@ class Holdem(Frozen, Game):
                 "The betting so far was made with rules that differ from those of the game."
             )
         street = self.start().street
-        self.deck.mask(self.board)
+        self.deck.mask(self.gone)
         if len(self.board) != BOARD_CARDS[street]:
             raise SubgameError(
                 f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards; "
                 f"'{self.deck.name(self.board)}' has {len(self.board)}."
             )
         least = BOARD_CARDS[self.rules.last_street] + 4
-        if self.deck.size < least:
+        if self.deck.size - len(self.dead) < least:
             raise SubgameError(
                 f"Two hands and the board of the {self.rules.last} take {least} cards; the deck "
-                f"has {self.deck.size}."
+                f"has {self.deck.size - len(self.dead)}."
             )
 
     def _some_pair(self) -> bool:
@@ -130,17 +153,19 @@ class Holdem(Frozen, Game):
         return betting.actions(self.bets)
 
     def weights(self) -> tuple[Floats, Floats]:
-        """Each player's weights, zero where the board blocks the hand: [hand]."""
+        """Each player's weights, zero where the board or a dead card blocks the hand: [hand]."""
         return self.ranges[0].weights, self.ranges[1].weights
 
     @cached_property
     def symmetries(self) -> npt.NDArray[np.int64]:
-        """The suit permutations that change neither the board nor the ranges: indices.
+        """The suit permutations that change neither the board, the dead cards nor the ranges.
 
-        They index `isomorphism.suit_permutations`; the identity comes first.
+        They are indices into `isomorphism.suit_permutations`; the identity comes first.
         """
         boards = np.sort(card_permutations(self.deck)[:, list(self.board)], axis=1)
         keep = (boards == np.sort(self.board)).all(1)
+        dead = np.sort(card_permutations(self.deck)[:, list(self.dead)], axis=1)
+        keep &= (dead == self.dead).all(1)
         for weights in self.weights():
             keep &= (weights[hand_permutations(self.deck)] == weights).all(1)
         return np.flatnonzero(keep)
@@ -154,6 +179,8 @@ class Holdem(Frozen, Game):
         said: dict[str, Any] = {"stack": mine if mine == yours else f"{mine}/{yours}"}
         if self.board:
             said["board"] = self.deck.name(self.board)
+        if self.dead:
+            said["dead"] = self.deck.name(self.dead)
         if rules.pot:
             said["pot"] = rules.pot
         else:
@@ -162,8 +189,12 @@ class Holdem(Frozen, Game):
         if self.deck != DECK:
             said |= {"ranks": self.deck.ranks, "suits": self.deck.suits}
         for key, each in zip(("oop", "ip"), self.ranges, strict=True):
-            if not (each.weights[self.deck.compatible(self.board)] == 1).all():
+            if not (each.weights[self.deck.compatible(self.gone)] == 1).all():
                 said[key] = _short(each)
+        if rules.raked:
+            said["rake"] = f"{100 * rules.rake:g}%"
+            if rules.rake_cap < math.inf:
+                said["rake_cap"] = rules.rake_cap
         if self.name == Holdem.name and rules.last != STREETS[-1]:
             said["last"] = rules.last
         if self.first is not None:
@@ -173,7 +204,7 @@ class Holdem(Frozen, Game):
     @property
     def unit(self) -> tuple[str, float]:
         """Thousandths of a big blind per hand."""
-        return "mbb/h", 1000 / self.rules.blinds[1]
+        return "mbb/h", float(1000 / self.rules.blinds[1])
 
     def new_initial_state(self) -> HoldemState:
         return HoldemState(self, (), self.board, self.start())
@@ -310,9 +341,13 @@ class HoldemState(State):
 
     @property
     def _taken(self) -> set[int]:
-        """The cards that have been dealt."""
+        """The cards that cannot be dealt any more."""
         held = self.game.deck.hands
-        return {*self.board, *(int(card) for hand in self.hands for card in held[hand])}
+        return {
+            *self.game.dead,
+            *self.board,
+            *(int(card) for hand in self.hands for card in held[hand]),
+        }
 
     def returns(self) -> tuple[float, float]:
         winner = NOBODY
@@ -360,129 +395,3 @@ def _short(each: Range) -> str:
     return (
         f"{np.count_nonzero(each.weights)} hands #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     )
-
-
-# Endgames.
-
-
-def endgame(
-    board: str | Iterable[int],
-    pot: int,
-    stacks: int | tuple[int, int],
-    ranges: Sequence[Weights] = ("random", "random"),
-    bets: BetSizes | str = "postflop: 0.5x 1x a",
-    *,
-    deck: Deck = DECK,
-    big_blind: int = 1,
-    last: str = "river",
-) -> Holdem:
-    """The rest of a hand: from the flop, turn or river on, the player out of position to act.
-
-    ``board`` has 3, 4 or 5 cards; ``pot`` is all the chips in the middle, half from each player;
-    ``stacks`` are the chips behind: one number for both players, or player 0's and player 1's.
-    ``ranges`` are those of player 0 (out of position) and player 1, as `Range`, its text, or a
-    number for each hand that matters up to a factor. The least bet is ``big_blind`` chips.
-    """
-    cards = deck.parse(board, what="board") if isinstance(board, str) else tuple(map(int, board))
-    deck.mask(cards)
-    if len(cards) not in BOARD_CARDS[1:]:
-        shown = board if isinstance(board, str) else deck.name(cards)
-        raise SubgameError(f"A board has 3, 4 or 5 cards; '{shown}' has {len(cards)}.")
-    pot, big_blind = _whole(pot, "pot"), _whole(big_blind, "big blind")
-    both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
-    if len(both) != 2 or len(ranges) != 2:
-        what = "stacks" if len(both) != 2 else "ranges"
-        raise SubgameError(
-            f"There are two players, so two {what} are expected, not "
-            f"{len(both if what == 'stacks' else ranges)}."
-        )
-    behind = (_whole(both[0], "stack"), _whole(both[1], "stack"))
-    if pot <= 0 or pot % 2:
-        raise SubgameError(
-            f"The pot must be a positive even number of chips, half from each player, not {pot}; "
-            f"for an odd pot, double the pot, the stacks and the blind."
-        )
-    if min(behind) < big_blind:
-        raise SubgameError(
-            f"A stack of {min(behind)} chips is below the smallest bet of {big_blind} chips, so "
-            f"there is nothing to decide."
-        )
-    street = STREETS[BOARD_CARDS.index(len(cards))]
-    rules = NoLimit(behind, (0, big_blind), street, pot, last)
-    sizes = BetSizes.parse(bets, "postflop") if isinstance(bets, str) else bets
-    first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
-    return Holdem(rules, sizes, cards, (first, second), deck)
-
-
-def _whole(number: Any, what: str) -> int:
-    if not isinstance(number, int | float | np.integer) or number % 1:  # inf % 1 is nan
-        raise SubgameError(f"The {what} must be a whole number of chips, not {number!r}.")
-    if not -MOST_CHIPS <= int(number) <= MOST_CHIPS:
-        raise SubgameError(f"The {what} must be at most {MOST_CHIPS:,} chips.")
-    return int(number)
-
-
-def _range(given: Weights, seat: str, deck: Deck) -> Range:
-    """A range from whatever describes one; numbers above 1 are scaled down."""
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, str):
-        return Range.parse(given, deck)
-    weights = np.asarray(given, dtype=np.float64)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
-        raise SubgameError(
-            f"The weights of the player {seat} must be finite numbers, none of them negative."
-        )
-    return Range(weights / max(1.0, weights.max(initial=0.0)), deck)
-
-
-# Whole games.
-
-
-def hunl(
-    stack: int = 20000,
-    small_blind: int = 50,
-    big_blind: int = 100,
-    bets: BetSizes | str = HUNL_BETS,
-    ranks: str = RANKS,
-    suits: str = SUITS,
-) -> Holdem:
-    """Heads-up no-limit Texas hold'em from the first blind (Brown & Sandholm 2017, App. G)."""
-    return _whole_game("hunl", "river", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
-
-
-def nlfh(
-    stack: int = 20000,
-    small_blind: int = 50,
-    big_blind: int = 100,
-    bets: BetSizes | str = NLFH_BETS,
-    ranks: str = RANKS,
-    suits: str = SUITS,
-) -> Holdem:
-    """No-limit flop hold'em: it ends after the flop's betting (Brown & Sandholm 2017, App. G)."""
-    return _whole_game("nlfh", "flop", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
-
-
-def nlth(
-    stack: int = 20000,
-    small_blind: int = 50,
-    big_blind: int = 100,
-    bets: BetSizes | str = NLTH_BETS,
-    ranks: str = RANKS,
-    suits: str = SUITS,
-) -> Holdem:
-    """No-limit turn hold'em: it ends after the turn's betting (Brown & Sandholm 2017, App. G).
-
-    The paper does not state its tree, only that it takes 35 GB in double precision; the default is
-    the nearest simple one, 32 GB.
-    """
-    return _whole_game("nlth", "turn", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
-
-
-def _whole_game(
-    name: str, last: str, stack: int, blinds: tuple[int, int], bets: BetSizes | str, deck: Deck
-) -> Holdem:
-    everything = Range(np.ones(deck.num_hands), deck)
-    sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
-    rules = NoLimit((stack, stack), blinds, last=last)
-    return Holdem(rules, sizes, (), (everything, everything), deck, name=name)

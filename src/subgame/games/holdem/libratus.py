@@ -26,7 +26,8 @@ import numpy.typing as npt
 from subgame.errors import SubgameError, read_text
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS
-from subgame.games.holdem.game import BOARD_CARDS, Holdem, endgame
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.spots import endgame
 
 STACK = 20000
 BIG_BLIND = 100

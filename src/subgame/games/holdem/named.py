@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from subgame.games.holdem.cards import RANKS, SUITS
-from subgame.games.holdem.game import Holdem, nlfh, nlth
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.spots import nlfh, nlth
 
 SMALL = "preflop: 1x / cap 1; flop: 0.5x 1x / cap 2"
 SMALL_ALT = "preflop: 0.5x 1x / cap 2; flop: 1x / cap 1"

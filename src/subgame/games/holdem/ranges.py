@@ -15,7 +15,10 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.pointing import fault
 
-_ITEM = re.compile(r"[^\s,;]+")
+_ITEM = re.compile(r"\[[^\]]*\]?|[^\s,;\[]+")
+_GROUP = re.compile(r"\[(?P<end>/?)\s*(?P<percent>\d{1,3}(\.\d*)?|\.\d+)\s*%?\s*\]")
+_NUMBERS = 40
+"""More items than this that all look like numbers are meant as one number for each hand."""
 _WEIGHT = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _CLASS = re.compile(r"(?P<high>[^\W_])(?P<low>[^\W_])(?P<kind>[soSO]?)")
 _EVERYTHING = ("random", "*")
@@ -36,17 +39,24 @@ class Range:
     | ``AhKh`` | this hand alone |
     | ``77+`` | pairs of sevens and higher |
     | ``KTs+`` | the low card goes up to just below the high one: KTs, KJs, KQs |
+    | ``T9s+`` | neighbours go up together: T9s, JTs, QJs, KQs, AKs, as in postflop-solver |
     | ``22-77``, ``77-22`` | pairs from twos to sevens |
     | ``A5s-A2s`` | the same high card, the low one from 5 down to 2 |
     | ``JTs-54s`` | the same gap, both cards from J-T down to 5-4 |
     | ``random``, ``*`` | every hand |
+    | ``[50]AA,KK[/50]`` | items that weigh 50 %, as GTO+ writes them |
 
     Any item may end in a weight, ``T9o:0.5``; without one it weighs 1. An item replaces what
     earlier ones said about its hands: ``random:0.25,AA`` holds all aces and a quarter of the rest,
     ``random,22:0`` everything but twos. Case does not matter, except that suits are cdhs.
 
-    >>> Range.parse("AA, KQs+, A5s-A2s, T9o:0.5, AhKh").combos
-    33.0
+    A text of 1,326 numbers has the weight of each hand in the package's order of hands, which is
+    PioSOLVER's: 2d2c, 2h2c, 2h2d, 2s2c, … AsAh (see `cards`).
+
+    >>> Range.parse("AA, KJs+, A5s-A2s, T9o:0.5, AhKh").combos
+    37.0
+    >>> Range.parse("[50]AA,KK[/50] QJs").combos
+    10.0
     >>> str(Range.parse("KK, AA, QQ, AKs, AKo, A2s, A3s, T9o:0.5"))
     'QQ+,AK,A3s-A2s,T9o:0.5'
     >>> Range.parse("AA,KQx+")
@@ -85,9 +95,18 @@ class Range:
             raise SubgameError(
                 "The range is empty; write 'random' for all hands, or e.g. 'AA,KQs'."
             )
-        for item in items:
-            hands, weight = _Item(text, item[0], item.start(), deck).read()
-            weights[hands] = weight
+        if len(items) > _NUMBERS and all(_WEIGHT.fullmatch(item[0]) for item in items):
+            return cls(np.array([float(item[0]) for item in items]), deck)
+        group: _Item | None = None
+        for found in items:
+            item = _Item(text, found[0], found.start(), deck)
+            if found[0].startswith("["):
+                group = item.open_or_close(group)
+                continue
+            hands, weight = item.read()
+            weights[hands] = weight if group is None else weight * group.percent
+        if group is not None:
+            group.unclosed()
         return cls(weights, deck)
 
     @property
@@ -144,6 +163,35 @@ class _Item:
             return np.array([self._hand(body)]), weight
         return self._join([self._class(body, 0)]), weight
 
+    # Groups such as [50]AA,KK[/50].
+
+    @property
+    def percent(self) -> float:
+        """The weight of a group."""
+        match = _GROUP.fullmatch(self.token)
+        return float(match["percent"]) / 100 if match else 1.0
+
+    def open_or_close(self, group: _Item | None) -> _Item | None:
+        """The group that holds after this mark, where `group` held before."""
+        match = _GROUP.fullmatch(self.token)
+        if not match or self.percent > 1:
+            self._fail(0, self.token, "a group of hands is written [50]AA,KK[/50], in percent")
+        if (group is None) == bool(match["end"]):
+            why = "no group is open here" if group is None else "a group must be closed first"
+            self._fail(0, self.token, why)
+        if group is not None and self.percent != group.percent:
+            self._fail(0, self.token, f"the group {group.token} ends with {group.end}")
+        return self if group is None else None
+
+    @property
+    def end(self) -> str:
+        """The mark that closes the group."""
+        return self.token.replace("[", "[/")
+
+    def unclosed(self) -> NoReturn:
+        """Raise the error of a group without an end."""
+        self._fail(0, self.token, f"this group has no end; write {self.end} after its hands")
+
     def _weight(self, text: str, at: int) -> float:
         if not _WEIGHT.fullmatch(text) or not 0 <= float(text) <= 1:
             self._fail(at, text, "a weight must be a number between 0 and 1")
@@ -182,6 +230,8 @@ class _Item:
         high, low, kind = self._class(body, 0)
         if kind == "p":
             return [(rank, rank, kind) for rank in range(high, self.deck.num_ranks)]
+        if high - low == 1:
+            return [(rank, rank - 1, kind) for rank in range(high, self.deck.num_ranks)]
         return [(high, rank, kind) for rank in range(low, high)]
 
     def _between(self, first: str, last: str) -> list[Class]:

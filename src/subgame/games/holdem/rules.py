@@ -11,27 +11,46 @@ blind and acts first before the flop. An action is text: ``f`` folds, ``c`` chec
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS, BetSizes, Situation
+from subgame.games.holdem.chips import Chips, exact, tidy, unit_of
 
 NOBODY = -1
-_RAISE = re.compile(r"r(\d{1,15})")
-_ACTIONS = re.compile(r"[^\s,/]\d*")
+_RAISE = re.compile(r"r(\d{1,15}(?:\.\d{1,9})?)")
+_ACTIONS = re.compile(r"[^\s,/]\d*(?:\.\d+)?")
+
+
+def total_of(action: str) -> Chips:
+    """The total of a bet or raise.
+
+    >>> print(total_of("r50"), total_of("r6.5"))
+    50 6.5
+    """
+    return _chips(action[1:])
+
+
+def _chips(text: str) -> Chips:
+    return tidy(Fraction(text)) if "." in text else int(text)
 
 
 @dataclass(frozen=True, slots=True)
 class NoLimit:
     """How a hand starts: before the flop with blinds, or later with a pot already in the middle."""
 
-    stacks: tuple[int, int] = (20000, 20000)  # of player 0 and 1, behind the pot, before blinds
-    blinds: tuple[int, int] = (50, 100)  # the small and the big one
+    stacks: tuple[Chips, Chips] = (20000, 20000)  # of player 0 and 1, behind, before blinds
+    blinds: tuple[Chips, Chips] = (50, 100)  # the small and the big one
     street: str = "preflop"
-    pot: int = 0  # half of it from each player; 0 before the flop
+    pot: Chips = 0  # values count half of it as each player's; 0 before the flop
     last: str = "river"  # the last street that is dealt and bet on: "flop" for flop hold'em
+    rake: float = 0.0  # the share of the called pot that nobody wins, once a flop is dealt
+    rake_cap: float = math.inf  # the most chips of it
 
     def __post_init__(self) -> None:
         for street in (self.street, self.last):
@@ -48,15 +67,30 @@ class NoLimit:
             raise SubgameError(
                 f"Stacks must be at least 0 chips, and above 0 before the flop, not {self.stacks}."
             )
-        if not 0 <= self.blinds[0] <= self.blinds[1] or self.blinds[1] < 1:
+        if not 0 <= self.blinds[0] <= self.blinds[1] or self.blinds[1] <= 0:
             raise SubgameError(
                 f"The blinds must be the small one and then the big one, not {self.blinds}."
             )
-        if self.pot < 0 or self.pot % 2 or (self.pot > 0) == (self.street == "preflop"):
+        if self.pot < 0 or (self.pot > 0) == (self.street == "preflop"):
             raise SubgameError(
-                f"The pot must be 0 before the flop and a positive even number later; on the "
-                f"{self.street} it cannot be {self.pot}."
+                f"The pot must be 0 before the flop and above 0 later; on the {self.street} it "
+                f"cannot be {self.pot}."
             )
+        if not (0 <= self.rake < 1 and self.rake_cap >= 0):
+            raise SubgameError(
+                f"The rake must be a share from 0 to below 1 and its cap at least 0 chips, not "
+                f"{self.rake} and {self.rake_cap}."
+            )
+
+    @property
+    def raked(self) -> bool:
+        """Whether chips are taken from the pot, so that the game is not zero-sum."""
+        return self.rake > 0 and self.rake_cap > 0
+
+    @property
+    def half(self) -> Chips:
+        """Half of the pot at the start, which each player's value counts as paid."""
+        return tidy(Fraction(self.pot) / 2)
 
     @property
     def last_street(self) -> int:
@@ -65,7 +99,7 @@ class NoLimit:
 
     def start(self) -> Betting:
         """The hand before its first action, blinds posted."""
-        half = self.pot // 2
+        half = self.half
         if self.street == "preflop":
             bets = (min(self.blinds[1], self.stacks[0]), min(self.blinds[0], self.stacks[1]))
             first = Betting(self, 0, (0, 0), bets, player=1, last_raise=self.blinds[1])
@@ -95,42 +129,43 @@ class Betting:
 
     rules: NoLimit
     street: int  # an index into STREETS
-    staked: tuple[int, int]  # chips of earlier streets
-    bets: tuple[int, int]  # chips of this street
+    staked: tuple[Chips, Chips]  # chips of earlier streets
+    bets: tuple[Chips, Chips]  # chips of this street
     player: int  # who acts, or NOBODY
-    last_raise: int = 0  # by how much the last bet or raise of this street went up
+    last_raise: Chips = 0  # by how much the last bet or raise of this street went up
     raises: int = 0  # bets and raises on this street
     checked: bool = False  # whether this street's first action was a check or, preflop, a call
     folded: int = NOBODY
     history: tuple[str, ...] = ()  # the actions, "/" between streets
+    aggressor: int = NOBODY  # who made the last bet or raise of the street before
 
     @property
     def is_over(self) -> bool:
         return self.player == NOBODY
 
     @property
-    def behind(self) -> tuple[int, int]:
+    def behind(self) -> tuple[Chips, Chips]:
         """The chips each player has left."""
-        half, stacks = self.rules.pot // 2, self.rules.stacks
+        half, stacks = self.rules.half, self.rules.stacks
         return (
-            stacks[0] + half - self.staked[0] - self.bets[0],
-            stacks[1] + half - self.staked[1] - self.bets[1],
+            tidy(stacks[0] + half - self.staked[0] - self.bets[0]),
+            tidy(stacks[1] + half - self.staked[1] - self.bets[1]),
         )
 
     @property
-    def pot(self) -> int:
+    def pot(self) -> Chips:
         """All the chips in the middle, uncalled ones included."""
-        return sum(self.staked) + sum(self.bets)
+        return tidy(sum(self.staked) + sum(self.bets))
 
     @property
-    def to_call(self) -> int:
+    def to_call(self) -> Chips:
         """What the acting player must add to stay in: at most all of their chips."""
         if self.is_over:
             return 0
-        return max(0, min(max(self.bets) - self.bets[self.player], self.behind[self.player]))
+        return tidy(max(0, min(max(self.bets) - self.bets[self.player], self.behind[self.player])))
 
     @property
-    def least_raise(self) -> int | None:
+    def least_raise(self) -> Chips | None:
         """The least total to bet or raise to; None where nobody can raise."""
         if self.is_over:
             return None
@@ -138,14 +173,14 @@ class Betting:
         if yours == 0 or mine <= max(self.bets) - self.bets[self.player]:
             return None
         more = max(self.last_raise, self.rules.blinds[1])
-        return min(max(self.bets) + more, self.bets[self.player] + mine)
+        return tidy(min(max(self.bets) + more, self.bets[self.player] + mine))
 
     @property
-    def most_raise(self) -> int | None:
+    def most_raise(self) -> Chips | None:
         """The greatest total to bet or raise to: all-in; None where nobody can raise."""
         if self.least_raise is None:
             return None
-        return self.bets[self.player] + self.behind[self.player]
+        return tidy(self.bets[self.player] + self.behind[self.player])
 
     def situation(self) -> Situation:
         """What `BetSizes.amounts` needs to know about this place."""
@@ -161,6 +196,10 @@ class Betting:
             committed=self.bets[self.player],
             last_raise=self.last_raise,
             raises=self.raises,
+            player=self.player,
+            donk=self.player == 0 and self.aggressor == 1 and not any(self.bets),
+            streets=self.rules.last_street - self.street + 1,
+            unit=_unit(self.rules),
         )
 
     def actions(self, sizes: BetSizes) -> tuple[str, ...]:
@@ -172,7 +211,8 @@ class Betting:
         if self.is_over:
             return ()
         fold = ("f",) if self.to_call else ()
-        return (*fold, "c", *(f"r{total}" for total in sizes.amounts(self.situation())))
+        found = (*fold, "c", *(f"r{total}" for total in sizes.amounts(self.situation())))
+        return sizes.amended(self.history, found)
 
     def bet(self, action: str) -> Bet | None:
         """How large a legal action is; None for a fold."""
@@ -180,8 +220,8 @@ class Betting:
             return None
         if action == "c":
             return Bet(0.0)
-        total, called = int(action[1:]), self.pot + self.to_call
-        return Bet((total - max(self.bets)) / called, total == self.most_raise)
+        total, called = total_of(action), self.pot + self.to_call
+        return Bet(float((total - max(self.bets)) / called), total == self.most_raise)
 
     def child(self, action: str) -> Betting:
         """The state after an action, which must be legal by the rules, whatever its size."""
@@ -199,7 +239,7 @@ class Betting:
                 f"There is no action '{action}'; the actions are f, c and r with a total, such "
                 f"as r300."
             )
-        return self._raise_to(int(match[1]))
+        return self._raise_to(_chips(match[1]))
 
     def play(self, actions: str) -> Betting:
         """The state after several actions: ``r250 c / c r300``. Spaces and slashes are free."""
@@ -208,7 +248,7 @@ class Betting:
             state = state.child(action)
         return state
 
-    def _raise_to(self, total: int) -> Betting:
+    def _raise_to(self, total: Chips) -> Betting:
         least, most = self.least_raise, self.most_raise
         if least is None or most is None:
             raise SubgameError(
@@ -243,9 +283,17 @@ class Betting:
             return replace(called, player=NOBODY)
         staked = (self.staked[0] + called.bets[0], self.staked[1] + called.bets[1])
         history = (*called.history, "/")
-        return Betting(self.rules, self.street + 1, staked, (0, 0), player=0, history=history)
+        return Betting(
+            self.rules,
+            self.street + 1,
+            staked,
+            (0, 0),
+            player=0,
+            history=history,
+            aggressor=1 - self.player if self.raises else NOBODY,
+        )
 
-    def _with_bet(self, total: int) -> tuple[int, int]:
+    def _with_bet(self, total: Chips) -> tuple[Chips, Chips]:
         return (total, self.bets[1]) if self.player == 0 else (self.bets[0], total)
 
     # The end of a hand.
@@ -256,7 +304,7 @@ class Betting:
         return self.is_over and self.folded == NOBODY
 
     @property
-    def returned(self) -> tuple[int, int]:
+    def returned(self) -> tuple[Chips, Chips]:
         """The uncalled chips each player gets back at the end of the hand."""
         if not self.is_over:
             return 0, 0
@@ -264,14 +312,23 @@ class Betting:
         return max(0, total[0] - total[1]), max(0, total[1] - total[0])
 
     @property
-    def at_stake(self) -> int:
+    def at_stake(self) -> Chips:
         """What each player can lose at the end of the hand: half of the pot that was called."""
         return min(self.staked[0] + self.bets[0], self.staked[1] + self.bets[1])
 
-    def net(self, winner: int | None = None) -> tuple[int, int]:
+    @property
+    def rake(self) -> Chips:
+        """The chips taken from the pot at the end of the hand; none if it ends before the flop."""
+        if not self.rules.raked or not (self.is_showdown or self.street):
+            return 0
+        share = exact(self.rules.rake) * 2 * self.at_stake
+        return share if self.rules.rake_cap == math.inf else min(share, exact(self.rules.rake_cap))
+
+    def net(self, winner: int | None = None) -> tuple[Chips, Chips]:
         """What each player wins. A showdown needs its winner: 0, 1, or `NOBODY` for a tie.
 
-        The called parts are equal, so that a tie pays both exactly what they put in.
+        The called parts are equal, so that a tie pays both exactly what they put in. The rake, if
+        there is one, comes out of what is won; a tie shares it.
         """
         if not self.is_over:
             raise SubgameError(f"The hand '{self}' is not over; player {self.player} acts.")
@@ -282,8 +339,17 @@ class Betting:
                 f"The winner of a showdown must be player 0 or 1, or a tie ({NOBODY}), "
                 f"not {winner}."
             )
-        won = 0 if winner == NOBODY else self.at_stake * (1 if winner == 0 else -1)
-        return won, -won
+        if winner == NOBODY:
+            lost = -tidy(Fraction(self.rake) / 2) if self.rake else 0
+            return lost, lost
+        won, lost = tidy(self.at_stake - self.rake), tidy(-self.at_stake)
+        return (won, lost) if winner == 0 else (lost, won)
 
     def __str__(self) -> str:
         return "".join(self.history)
+
+
+@lru_cache(maxsize=256)
+def _unit(rules: NoLimit) -> Chips:
+    """The smallest chip of a hand: 1, or a decimal where the rules have fractions of a chip."""
+    return unit_of(*rules.stacks, *rules.blinds, rules.pot)

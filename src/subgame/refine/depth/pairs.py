@@ -125,7 +125,7 @@ class PairTables:
         )  # [row, hand] in the order of the hands above
         below: Array = self._below(s + 1, u, reach, o) if street.leaves else None
         ahead: Array = None
-        if any(ending.folded < 0 for ending in street.endings):
+        if any(ending.showdown for ending in street.endings):
             ahead = xp.sign(seen.ranks[o][:, None] - seen.ranks[p])
         tables = []
         for way in self._ways_into(s, o, mine):
@@ -144,12 +144,12 @@ class PairTables:
             return self._ways[s, o]
         street = self.streets[s]
         home = _homes(street, o)
-        ends: list[dict[bool, list[tuple[int, int, int]]]] = [{} for _ in street.roots]
+        ends: list[dict[bool, list[tuple[int, int, float]]]] = [{} for _ in street.roots]
         leaves: list[list[tuple[int, int, int]]] = [[] for _ in street.roots]
         for e in street.endings:
-            chips = -e.stake if e.folded == o else e.stake
+            chips = e.pays[o]
             one, two = e.rows[o], e.rows[1 - o]
-            ends[home[one]].setdefault(e.folded < 0, []).append((one, two, chips))
+            ends[home[one]].setdefault(e.showdown, []).append((one, two, chips))
         for k, rows in enumerate(street.leaf_rows):
             leaves[home[rows[o]]].append((k, rows[o], rows[1 - o]))
         out = []

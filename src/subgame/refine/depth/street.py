@@ -66,10 +66,7 @@ class Side:
         given = sorted({ending.rows[1 - p] for ending in street.endings})
         self.lanes = given
         """The opponent's rows that end the hand."""
-        self.endings = [
-            (e.rows[p], given.index(e.rows[1 - p]), -e.stake if e.folded == p else e.stake)
-            for e in street.endings
-        ]
+        self.endings = [(e.rows[p], given.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
 
 
 class Leaves(Protocol):
@@ -154,7 +151,7 @@ class StreetEngine(EngineBase):
     """
 
     def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
-        if any(ending.folded < 0 for ending in street.endings):
+        if any(ending.showdown for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
         self.run, self.street, self.leaves = run, street, leaves
         self.sides = tuple(

@@ -69,8 +69,10 @@ class Ending:
     """A terminal of one street, and the row of each player that leads to it."""
 
     rows: tuple[int, int]
-    stake: int  # chips that the loser pays
-    folded: int  # a player, or -1 for a showdown
+    pays: tuple[float, float]
+    """[player] chips: times the difference between the weaker and the stronger hands of the
+    opponent at a showdown, times all hands of the opponent otherwise."""
+    showdown: bool
 
 
 @dataclass
@@ -93,6 +95,8 @@ class Street:
         default_factory=lambda: ([], [])
     )
     endings: list[Ending] = field(default_factory=list)
+    terminals: int = 0
+    """Number of terminals; one with a rake has two endings."""
     leaves: list[Betting] = field(default_factory=list)
     leaf_rows: list[tuple[int, int]] = field(default_factory=list)
     leaf_first_root: list[int] = field(default_factory=list)
@@ -134,11 +138,11 @@ def _grow(
     while stack:
         state, rows = stack.pop()
         if state.is_over and state.folded >= 0:
-            street.endings.append(Ending(rows, state.at_stake, state.folded))
+            _end(street, rows, state)
             continue
         if state.is_over or state.street != street.index:  # all-in, or on to the next card
             if street.index == game.rules.last_street:
-                street.endings.append(Ending(rows, state.at_stake, -1))
+                _end(street, rows, state)
             else:
                 street.leaves.append(state)
                 street.leaf_rows.append(rows)
@@ -158,6 +162,25 @@ def _grow(
         for a in range(len(actions) - 1, -1, -1):
             below = (begin + a, rows[1]) if p == 0 else (rows[0], begin + a)
             stack.append((state.child(actions[a]), below))
+
+
+def _end(street: Street, rows: tuple[int, int], state: Betting) -> None:
+    """Add a terminal: a fold or a showdown.
+
+    Let w, s and t be the reach of the opponent's weaker, stronger and equal hands, b the stake and
+    r the rake. A showdown pays ``b (w - s) - r (w + t / 2)``, which is ``(b - r / 2) (w - s)``
+    minus r / 2 times all of the opponent's hands: the second ending.
+    """
+    street.terminals += 1
+    if state.folded >= 0:
+        won = state.net()
+        street.endings.append(Ending(rows, (float(won[0]), float(won[1])), showdown=False))
+        return
+    half = float(state.rake) / 2
+    stake = float(state.at_stake) - half
+    street.endings.append(Ending(rows, (stake, stake), showdown=True))
+    if half:
+        street.endings.append(Ending(rows, (-half, -half), showdown=False))
 
 
 def check_size(
@@ -199,8 +222,9 @@ def check_size(
                 )
             for action in actions:
                 child = state.child(action)
-                who = (child.player, child.folded, child.checked, child.raises)
-                key = (child.street, child.staked, child.bets, child.last_raise, who)
+                who = (child.player, child.folded, child.checked, child.raises, child.aggressor)
+                line = child.history if game.bets.added or game.bets.removed else ()
+                key = (child.street, child.staked, child.bets, child.last_raise, who, line)
                 below[key] = child, times + (below[key][1] if key in below else 0)
         level, depth = below, depth + 1
     allowed.refuse(what, need, hint=SMALLER)
@@ -238,10 +262,10 @@ def lay_out(streets: list[Street]) -> BettingTree:
                 kind = 0
                 for showdown in (True, False):
                     paid = [
-                        (lane, ending.rows[1 - p], _scale(ending, 1 - p))
+                        (lane, ending.rows[1 - p], ending.pays[1 - p])
                         for lane, (_, endings) in enumerate(chunk)
                         for ending in endings
-                        if (ending.folded < 0) == showdown
+                        if ending.showdown == showdown
                     ]
                     kind |= (SHOWDOWN if showdown else FOLD) if paid else 0
                     ends += paid
@@ -286,10 +310,6 @@ def _first(
     return out
 
 
-def _scale(ending: Ending, p: int) -> float:
-    return float(-ending.stake if ending.folded == p else ending.stake)
-
-
 def _chunks(street: Street, p: int) -> list[list[tuple[int, list[Ending]]]]:
     """Player `p`'s rows at which the hand ends, with the terminals of each, `LANES` at a time.
 
@@ -301,7 +321,7 @@ def _chunks(street: Street, p: int) -> list[list[tuple[int, list[Ending]]]]:
         by_row.setdefault(ending.rows[p], []).append(ending)
 
     def order(item: tuple[int, list[Ending]]) -> tuple[bool, bool]:
-        kinds = {ending.folded < 0 for ending in item[1]}
+        kinds = {ending.showdown for ending in item[1]}
         return True not in kinds, False not in kinds
 
     lanes = sorted(by_row.items(), key=order)

@@ -131,13 +131,13 @@ def deal_out(
         hands = sum(hands_left(deck, above.cards, same.stand(p)) for p in (0, 1))
         # How many of all deals leave a hand possible. Suit symmetry makes at most as many boards
         # one as there are permutations that keep the cards before.
-        deals = math.comb(deck.size - before - 2, new - before)
+        deals = math.comb(deck.size - len(game.dead) - before - 2, new - before)
         kept = [int(bits).bit_count() for bits in above.symmetries]
         least = float((hands / np.array(kept)).sum()) * deals
         least /= deck.num_suits if same.merged else 1
         allowed.refuse(f"{game}: solving it", 2 * number * least, known=False, hint=SMALLER)
         here.refuse(f"{game}: dealing it", BYTES_PER_HAND * least, known=False, hint=SMALLER)
-        dealt.append(_next(deck, above, new, same))
+        dealt.append(_next(deck, above, new, same, game.dead))
     return dealt
 
 
@@ -166,7 +166,7 @@ def hands_left(deck: Deck, boards: Ints, kept: Ints) -> Ints:
     return left
 
 
-def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
+def _next(deck: Deck, above: Dealt, cards: int, same: Cards, dead: tuple[int, ...] = ()) -> Dealt:
     """The boards with the next cards dealt, one for each class of deals under suit symmetry.
 
     The first deal of a class represents it. Which deal that is, and how many there are, depends on
@@ -191,6 +191,7 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
         times[k, first] = count
     masks = np.uint64(1) << deals.astype(np.uint64)
     taken = np.bitwise_or.reduce(np.uint64(1) << above.cards.astype(np.uint64), axis=1, initial=0)
+    taken |= np.uint64(deck.mask(dead))
     free = (np.bitwise_or.reduce(masks, axis=1) & taken[:, None]) == 0
     possible = free & (times > 0)[kind]
     left: Ints = np.ones(len(deals), dtype=np.int64)
@@ -201,7 +202,7 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards) -> Dealt:
         possible &= (same.upper[card] < 0) | ((taken[:, None] >> upper) & np.uint64(1) == 1)
         left = np.array([(same.same[: c + 1] == same.same[c]).sum() for c in card])
     parent, deal = np.nonzero(possible)
-    chance = np.float64(1 / math.comb(size - above.cards.shape[1] - 4, new))
+    chance = np.float64(1 / math.comb(size - len(dead) - above.cards.shape[1] - 4, new))
     weight: Floats = times[kind[parent], deal] * left[deal] * chance
     board = np.concatenate([above.cards[parent], deals[deal]], axis=1)
     return Dealt(board, parent, weight, above.symmetries[parent] & stay[deal])

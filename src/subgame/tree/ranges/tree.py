@@ -58,6 +58,7 @@ from subgame.tree.ranges.deal import (
 )
 from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
+from subgame.tree.ranges.locked import Locks
 from subgame.tree.ranges.names import InfosetIndex
 from subgame.tree.ranges.probabilities import normalise, sums_error
 
@@ -313,6 +314,8 @@ class RangeTree(PublicTree):
     boards: BoardArrays
     deals: float
     """The sum of the weights of all pairs of hands; root values divided by it are expectations."""
+    locks: Locks = field(default=(None, None), kw_only=True)
+    lock_texts: tuple[str, ...] = field(default=(), kw_only=True)
 
     def action_class(self, action: str) -> str:
         """The kind of an action: fold, call (or check) or raise (or bet)."""
@@ -332,10 +335,23 @@ class RangeTree(PublicTree):
         return self.holdem.infoset_name(hand, cards, state)
 
     @property
+    def zero_sum(self) -> bool:
+        return not self.holdem.rules.raked
+
+    @property
+    def not_plain(self) -> str:
+        lock, rake = "has locked decisions", "has a rake, so it is not zero-sum"
+        return lock if self.has_locks else "" if self.zero_sum else rake
+
+    @property
+    def has_locks(self) -> bool:
+        return any(self.locks)
+
+    @property
     def num_nodes(self) -> int:
         """Number of public states: decisions, terminals and deals, on all boards."""
         return sum(
-            street.decisions + len(street.endings) + len(street.leaves)
+            street.decisions + street.terminals + len(street.leaves)
             for street in (self.streets[int(s)] for s in self.boards.street)
         )
 
@@ -365,6 +381,7 @@ class RangeTree(PublicTree):
         boards = self.boards if self.merged else self.boards[: BoardArrays._fields.index("size_at")]
         for array in (*self.betting_tree, *boards, *(side.reach for side in self.players)):
             sha.update(np.ascontiguousarray(array).tobytes())
+        sha.update(b"".join(lock.bytes for lock in self.locks if lock))
         return sha.hexdigest()[:16]
 
 
@@ -384,7 +401,7 @@ def compile_range_tree(
     With `every_hand`, hands outside the range are root infosets too, with reach 0.
 
     `merge` says what is merged by suit symmetry where the game allows it: boards ("boards"), boards
-    and hands (True), or nothing (False).
+    and hands (True), or nothing (False). Hands are not merged where there are dead cards.
 
     `memory_limit` is compared with what a solver allocates: a regret and an average of `number`
     bytes per action, hand and board. Boards and betting are counted before they are laid out.
@@ -403,16 +420,16 @@ def compile_range_tree(
     start = [game.start()] if roots is None else roots
     deck, weights = game.deck, game.weights()
     if boards is None:
-        free = deck.compatible(game.board)
+        free = deck.compatible(game.gone)
         kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
         to_come = BOARD_CARDS[game.rules.last_street] - len(game.board)
         same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
-        if merge and merge != "boards":
+        if merge and merge != "boards" and not game.dead:
             same = same_cards(game.board, to_come, weights, deck)
         top = dealt_first([game.board], left_alone(deck, suits, same))
     else:
         weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
-        kept, same = [np.arange(deck.num_hands)] * 2, np.arange(deck.size)
+        kept, same = [np.flatnonzero(deck.compatible(game.dead))] * 2, np.arange(deck.size)
         top = dealt_first(boards, np.zeros(1, np.int64))
     check_first(deck, top, start[0].street)
     cards = Cards.of(deck, same, kept)

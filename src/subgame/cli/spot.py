@@ -1,0 +1,200 @@
+"""The options of ``subgame endgame`` that describe a spot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+
+from subgame.cli.common import announce, option
+from subgame.errors import SubgameError, read_text
+
+if TYPE_CHECKING:
+    from subgame.games.holdem.chips import Chips
+    from subgame.games.holdem.game import Holdem
+    from subgame.games.holdem.ranges import Range
+    from subgame.solve.locks import Lock
+
+T = TypeVar("T")
+BETS = "0.5x 1x a"
+
+
+def _tree(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
+    return option(metavar, help, shown, rich_help_panel="Tree", **more)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A hold'em spot."""
+
+    board: Annotated[
+        str | None, option("CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
+    ] = None
+    pot: Annotated[str | None, option("CHIPS", "Chips in the pot, such as 100 or 6.5.", False)] = (
+        None
+    )
+    stack: Annotated[
+        str | None, option("CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
+    ] = None
+    oop: Annotated[
+        str | None,
+        option("RANGE", "Range of the player out of position; @FILE reads it.", "random"),
+    ] = None
+    ip: Annotated[
+        str | None, option("RANGE", "Range of the player in position, or @FILE.", "random")
+    ] = None
+    dead: Annotated[
+        str | None,
+        option("CARDS", "Cards that nobody holds and that are never dealt: folded hands.", False),
+    ] = None
+    rake: Annotated[
+        str | None, option("SHARE", "Rake, such as 5%. The game is then not zero-sum.", "none")
+    ] = None
+    rake_cap: Annotated[str | None, option("CHIPS", "The most rake of a pot.", "none")] = None
+    imported: Annotated[
+        Path | None,
+        option(
+            "FILE",
+            "Read what is not given here from a file of postflop-solver, wasm-postflop, "
+            "TexasSolver or PioSOLVER.",
+            False,
+            name="--import",
+        ),
+    ] = None
+    bets: Annotated[str | None, _tree("SIZES", "Sizes of bets and raises; see above.", BETS)] = None
+    add_line: Annotated[
+        list[str] | None, _tree("ACTIONS", "Add one line, such as 'c r50 r175'. Repeatable.")
+    ] = None
+    remove_line: Annotated[
+        list[str] | None, _tree("ACTIONS", "Remove a line's last action. Repeatable.")
+    ] = None
+    min_bet: Annotated[str | None, _tree("CHIPS", "The smallest bet: the big blind.", "1")] = None
+    lock: Annotated[
+        list[str] | None,
+        _tree(
+            "LOCK",
+            "Fix frequencies at a decision: 'check, bet 50: KK = call 75%, fold 25%'. Repeatable; "
+            "@FILE reads one per line.",
+        ),
+    ] = None
+
+    def game(self, file: Path | None) -> Holdem:
+        """The spot that the options or a file describe."""
+        import subgame as sg
+
+        if file is not None:
+            return sg.holdem.libratus.read(file, self._sizes())
+        spot = self.filled()
+        for key in ("board", "pot", "stack"):
+            if getattr(spot, key) is None:
+                raise SubgameError(
+                    f"--{key} is missing. Give --board, --pot and --stack, or a file."
+                )
+        sizes = spot._sizes()
+        ranges = [spot._range(seat) for seat in ("oop", "ip")]
+        pot = _chips("pot", spot.pot or "")
+        blind = _chips("min-bet", spot.min_bet or "1", least=True)
+        cap = math.inf if spot.rake_cap is None else float(_chips("rake-cap", spot.rake_cap))
+        hint = sizes.hint(float(pot)) if pot > 0 else None
+        if hint is not None:
+            _say(hint)
+        return sg.holdem.endgame(
+            spot.board or "",
+            pot,
+            _stacks(spot.stack or ""),
+            ranges,
+            sizes,
+            big_blind=blind,
+            dead=spot.dead or "",
+            rake=(_share(spot.rake or "0"), cap),
+        )
+
+    def locks(self) -> tuple[Lock, ...]:
+        """The locks that the options give."""
+        from subgame.solve.locks import read_locks
+
+        return tuple(_read("--lock", read_locks, self.lock or []))
+
+    def filled(self) -> Self:
+        """With what a file of another program says where no option is given."""
+        if self.imported is None:
+            return self
+        from subgame.games.holdem.imports import read_file
+
+        found = read_file(self.imported)
+        for sentence in found.left_out:
+            _say(sentence)
+        known = {each.name for each in fields(self)}
+        given: dict[str, Any] = {k: v for k, v in found.said.items() if k in known}
+        told = {k: v for k, v in given.items() if getattr(self, k) is None}
+        return replace(self, imported=None, **told)
+
+    def _sizes(self) -> Any:
+        from subgame.games.holdem import BetSizes
+
+        text = BETS if self.bets is None else self.bets
+        _read("--bets", BetSizes.parse, text, "postflop")
+        for name, verb in (("add_line", "add"), ("remove_line", "remove")):
+            for line in getattr(self, name) or ():
+                text += f"; {verb} {line}"
+                _read(f"--{verb}-line", BetSizes.parse, f"{verb} {line}", "postflop")
+        return BetSizes.parse(text, "postflop")
+
+    def _range(self, seat: str) -> Range:
+        from subgame.games.holdem import Range
+
+        text = getattr(self, seat)
+        if text is not None and text.startswith("@"):
+            text = read_text(text[1:], "a range")
+        return _read(f"--{seat}", Range.parse, "random" if text is None else text)
+
+
+@lru_cache(maxsize=256)
+def _say(sentence: str) -> None:
+    """A sentence on stderr, once: a report makes the same spot for many flops."""
+    announce(sentence)
+
+
+def _read(option: str, parse: Callable[..., T], *text: Any) -> T:
+    """The value of an option that has a grammar of its own; errors name the option."""
+    try:
+        return parse(*text)
+    except SubgameError as error:
+        raise SubgameError(f"{option}: {error.sentence}") from None
+
+
+def _chips(name: str, text: str, *, least: bool = False) -> Chips:
+    from subgame.games.holdem.chips import read_chips
+
+    try:
+        found = read_chips(text.strip(), name)
+    except SubgameError as error:
+        if "at most" in str(error):
+            raise SubgameError(f"--{name}{str(error).removeprefix(f'The {name}')}") from None
+        found = -1
+    if found < 0 or (least and not found):
+        raise SubgameError(f"--{name} must be a number of chips such as 100 or 6.5, not '{text}'.")
+    return found
+
+
+def _stacks(text: str) -> tuple[Chips, Chips]:
+    parts = text.split("/")
+    wrong = f"--stack must be chips such as 1000, or two numbers as in 1000/800, not '{text}'."
+    try:
+        found = [_chips("stack", part) for part in parts]
+    except SubgameError as error:
+        raise SubgameError(str(error) if "at most" in str(error) else wrong) from None
+    if len(found) > 2:
+        raise SubgameError(wrong)
+    return found[0], found[-1]
+
+
+def _share(text: str) -> float:
+    from subgame.games.holdem.bets import NUMBER, share
+
+    if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
+        raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")
+    return share(text.strip().replace(" ", ""))

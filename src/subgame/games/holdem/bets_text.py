@@ -1,0 +1,245 @@
+"""The grammar of bet sizes, which `BetSizes` documents: from text to `BetSizes`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import (
+    FORMS,
+    NUMBER,
+    STREETS,
+    BetSizes,
+    Size,
+    StreetSizes,
+    moves,
+    share,
+)
+from subgame.games.holdem.pointing import fault
+
+Token = tuple[str, int]
+"""A piece of the text, and where it starts."""
+Place = tuple[int, str]
+"""A player and a street."""
+
+GROUPS = {"all": STREETS, "postflop": STREETS[1:], **{street: (street,) for street in STREETS}}
+PLAYERS = {"oop": 0, "ip": 1}
+_WHOLE = ("cap",)
+_SHARES = ("all-in", "force-all-in", "add-all-in", "merge")
+_LINES = ("add", "remove")
+_TOKEN = re.compile(r"[;:/\n]|[^\s,;:/]+")
+_RAISE = re.compile(r"raise(\d{0,9})")
+_EXAMPLES = "'river: 1x', 'oop turn: 50% / donk 33%', 'cap 4', 'all-in 0.67' and 'chip 50'"
+
+
+@dataclass
+class Parser:
+    """Reads clause by clause."""
+
+    text: str
+    streets: str  # that sizes without a street apply to
+    named: dict[Place, tuple[int, StreetSizes]] = field(default_factory=dict)
+    """The sizes of each place, and for how many places they were given."""
+    options: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in _LINES})
+
+    def read(self) -> BetSizes:
+        """The sizes that the text describes."""
+        tokens = [(match[0], match.start()) for match in _TOKEN.finditer(self.text)]
+        clauses = _split(tokens, ";\n")
+        if not any(clauses):
+            raise SubgameError("The bet sizes are empty; write 'none' for no bets.")
+        for clause in filter(None, clauses):
+            head = clause[0][0]
+            if any(token == ":" for token, _ in clause):
+                self._street_clause(clause)
+            elif head in (*_WHOLE, *_SHARES, "chip"):
+                self._option(clause)
+            elif head in _LINES:
+                self._line(clause)
+            else:
+                self._sizes_alone(clause)
+        both = [
+            [self.named.get((p, street), (0, StreetSizes()))[1] for street in STREETS]
+            for p in (0, 1)
+        ]
+        given, cap = self.options, self.options.get("cap")
+        preflop, flop, turn, river = both[0]
+        return BetSizes(
+            preflop,
+            flop,
+            turn,
+            river,
+            cap=None if cap is None else int(cap),
+            all_in=given.get("all-in", 1.0),
+            chip=given.get("chip"),
+            ip=None if both[0] == both[1] else tuple(both[1]),
+            force_all_in=given.get("force-all-in", 0.0),
+            add_all_in=given.get("add-all-in", 0.0),
+            merge=given.get("merge", 0.0),
+            added=tuple(self.lines["add"]),
+            removed=tuple(self.lines["remove"]),
+        )
+
+    def _street_clause(self, clause: list[Token]) -> None:
+        names, *rest = _split(clause, ":")
+        if len(rest) > 1:
+            self._fail(
+                [token for token in clause if token[0] == ":"][1], "a clause has only one colon"
+            )
+        if not names:
+            self._fail(clause[0], "the name of a street must come before the colon")
+        for name in names:
+            if name[0] not in GROUPS and name[0] not in PLAYERS:
+                known = ", ".join((*GROUPS, *PLAYERS))
+                self._fail(name, f"there is no street '{name[0]}' (streets and players: {known})")
+        sizes = self._sizes(rest[0], clause[-1])
+        streets = [name for name in names if name[0] in GROUPS] or [(self.streets, names[0][1])]
+        players = sorted({PLAYERS[name] for name, _ in names if name in PLAYERS}) or [0, 1]
+        if players == [1] and sizes.donks is not None:
+            donk = next(token for token in rest[0] if token[0] == "donk")
+            self._fail(donk, "only the player out of position can make a donk bet")
+        for group, at in streets:
+            shown = (group, at) if group in [name for name, _ in names] else names[0]
+            self._put(GROUPS[group], players, shown, rest[0], sizes)
+
+    def _sizes_alone(self, clause: list[Token]) -> None:
+        """A clause without a colon: sizes for the default streets."""
+        head = clause[0]
+        if head[0] in GROUPS or head[0] in PLAYERS:
+            what = "a street" if head[0] in GROUPS else "a player"
+            self._fail(head, f"a colon must follow the name of {what}")
+        known = ("a", "e", "bet", "none", "/")
+        if head[0] not in known and not NUMBER.match(head[0]):
+            self._fail(head, f"a size is {FORMS}; other clauses look like {_EXAMPLES}")
+        sizes = self._sizes(clause, clause[-1])
+        self._put(GROUPS[self.streets], [0, 1], head, clause, sizes)
+
+    def _put(
+        self,
+        streets: tuple[str, ...],
+        players: list[int],
+        token: Token,
+        tokens: list[Token],
+        sizes: StreetSizes,
+    ) -> None:
+        """Give places their sizes; a clause for fewer places overrides one for more."""
+        if streets != ("preflop",):
+            self._no_multiple_of_nothing(tokens)
+        wide = len(streets) * len(players)
+        for place in [(p, street) for p in players for street in streets]:
+            width = self.named[place][0] if place in self.named else 2 * len(STREETS) + 1
+            if width == wide:
+                self._fail(token, f"the sizes of the {place[1]} were already given")
+            if width > wide:
+                self.named[place] = wide, sizes
+
+    def _sizes(self, tokens: list[Token], end: Token) -> StreetSizes:
+        bets: tuple[Size, ...] | None = None
+        donks: tuple[Size, ...] | None = None
+        raises: list[tuple[Size, ...]] = []
+        cap: int | None = None
+        for part in _split(tokens, "/"):
+            if not part:
+                self._fail(end, "sizes are missing; write 'none' for no bets")
+            head, *rest = part
+            raised = _RAISE.fullmatch(head[0])
+            if head[0] == "cap":
+                if cap is not None:
+                    self._fail(head, "a cap was already given")
+                cap = int(self._number(part, whole=True))
+            elif head[0] == "donk":
+                if donks is not None:
+                    self._fail(head, "donk bets were already given")
+                donks = self._list(rest, head)
+            elif raised:
+                before = raises[-1] if raises else bets or ()
+                number = self._raise_number(raised, head, len(raises))
+                raises += [before] * (number - 1 - len(raises))
+                raises.append(self._list(rest, head))
+            elif bets is not None or raises or donks is not None:
+                self._fail(head, "bets come first and only once; raises start with 'raise'")
+            else:
+                bets = self._list(rest if head[0] == "bet" else part, head)
+        return StreetSizes(bets or (), tuple(raises), cap, donks)
+
+    def _raise_number(self, raised: re.Match[str], head: Token, given: int) -> int:
+        number = int(raised[1] or 1)
+        if number <= given:
+            order = "raise, raise2, raise3 and so on"
+            self._fail(head, f"raises must be in order, each once: {order}")
+        if number > 100:
+            self._fail(head, "the number of this raise is too large")
+        return number
+
+    def _list(self, tokens: list[Token], head: Token) -> tuple[Size, ...]:
+        if not tokens:
+            self._fail(head, "sizes must follow here; write 'none' for no sizes")
+        if [token for token, _ in tokens] == ["none"]:
+            return ()
+        sizes: list[Size] = []
+        for token in tokens:
+            try:
+                size = Size.parse(token[0])
+            except SubgameError as error:
+                numeric = NUMBER.fullmatch(token[0].rstrip("xr%"))
+                why = str(error).partition(": ")[2].rstrip(".") if numeric else ""
+                self._fail(token, why or f"a size is {FORMS}")
+            if size in sizes:
+                self._fail(token, "this size was already given")
+            sizes.append(size)
+        return tuple(sizes)
+
+    def _no_multiple_of_nothing(self, tokens: list[Token]) -> None:
+        for part in _split(tokens, "/"):
+            if part and not _RAISE.fullmatch(part[0][0]):
+                for token in part:
+                    if token[0].endswith("r"):
+                        why = "a multiple of the bet needs a bet before it; only preflop has one"
+                        self._fail(token, why)
+
+    def _line(self, clause: list[Token]) -> None:
+        """``add c r50 r150`` or ``remove c r50``."""
+        head, *rest = clause
+        text = "".join(token for token, _ in rest)
+        if moves(text) is None:
+            bad = next((t for t in rest if t[0] != "/" and moves(t[0]) is None), head)
+            actions = "f, c and r with a total, as in c r50 c / r120"
+            self._fail(bad, f"a line must follow '{head[0]}', of the actions {actions}")
+        self.lines[head[0]].append(text)
+
+    def _option(self, clause: list[Token]) -> None:
+        name = clause[0][0]
+        if name in self.options:
+            self._fail(clause[0], f"'{name}' was already given")
+        self.options[name] = value = self._number(clause, whole=name in _WHOLE)
+        if name == "all-in" and not 0 < value <= 1:
+            self._fail(clause[1], "the share of the stack must be above 0 and at most 1")
+        if name == "chip" and value <= 0:
+            self._fail(clause[1], "the smallest chip must be above 0")
+
+    def _number(self, part: list[Token], *, whole: bool) -> float:
+        given = part[1][0] if len(part) > 1 else ""
+        plain = given.removesuffix("%") if part[0][0] in _SHARES else given
+        if not re.fullmatch(r"\d{1,9}" if whole else NUMBER, plain):
+            kind = "a whole number" if whole else "a number"
+            self._fail(part[1] if len(part) > 1 else part[0], f"{kind} must follow '{part[0][0]}'")
+        if len(part) > 2:
+            self._fail(part[2], f"'{part[0][0]}' takes one number")
+        return share(given)
+
+    def _fail(self, token: Token, reason: str) -> NoReturn:
+        raise fault("bet sizes", self.text, token[1], token[0], reason)
+
+
+def _split(tokens: list[Token], marks: str) -> list[list[Token]]:
+    """The tokens between the marks."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token[0] in marks:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts

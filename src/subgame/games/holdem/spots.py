@@ -1,0 +1,154 @@
+"""Spots and games of hold'em from what players write: an endgame, or a whole hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.games.holdem.chips import Chips, read_chips
+from subgame.games.holdem.game import BOARD_CARDS, SEATS, Holdem
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import NoLimit
+
+Weights = Range | str | npt.ArrayLike
+"""A range, its text, or a number for each hand."""
+
+NLFH_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 2"
+"""190 actions on the flop over all betting sequences."""
+NLTH_BETS = "preflop: 1x / cap 1; flop: 1x / cap 1; turn: 1x / cap 1"
+"""72 actions on the turn over all betting sequences."""
+HUNL_BETS = "all: 0.5x 1x a; cap 4"
+
+
+# Endgames.
+
+
+def endgame(
+    board: str | Iterable[int],
+    pot: float | Chips,
+    stacks: float | Chips | tuple[float | Chips, float | Chips],
+    ranges: Sequence[Weights] = ("random", "random"),
+    bets: BetSizes | str = "postflop: 0.5x 1x a",
+    *,
+    deck: Deck = DECK,
+    big_blind: float | Chips = 1,
+    last: str = "river",
+    dead: str | Iterable[int] = (),
+    rake: float | tuple[float, float] = 0.0,
+) -> Holdem:
+    """The rest of a hand: from the flop, turn or river on, the player out of position to act.
+
+    ``board`` has 3, 4 or 5 cards; ``pot`` is all the chips in the middle; ``stacks`` are the chips
+    behind: one number for both players, or player 0's and player 1's.
+    ``ranges`` are those of player 0 (out of position) and player 1, as `Range`, its text, or a
+    number for each hand that matters up to a factor. The least bet is ``big_blind`` chips.
+    Amounts may be fractions of a chip, such as 6.5; bets are then rounded to as many decimals.
+
+    ``dead`` cards are removed from both ranges and are never dealt. ``rake`` is the share of the
+    pot that nobody wins, or this share and the most chips of it, as in ``(0.05, 3)``; the game is
+    then not zero-sum.
+
+    >>> game = endgame("Qs Jh 2h 8d 3c", pot=6.5, stacks=(97, 50), bets="river: 50%")
+    >>> game.actions(game.start())
+    ('c', 'r3.3')
+    """
+    cards = deck.parse(board, what="board") if isinstance(board, str) else tuple(map(int, board))
+    unused = deck.parse(dead, what="dead cards") if isinstance(dead, str) and dead else dead
+    deck.mask(cards)
+    if len(cards) not in BOARD_CARDS[1:]:
+        shown = board if isinstance(board, str) else deck.name(cards)
+        raise SubgameError(f"A board has 3, 4 or 5 cards; '{shown}' has {len(cards)}.")
+    pot, big_blind = read_chips(pot, "pot"), read_chips(big_blind, "big blind")
+    both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
+    if len(both) != 2 or len(ranges) != 2:
+        what = "stacks" if len(both) != 2 else "ranges"
+        raise SubgameError(
+            f"There are two players, so two {what} are expected, not "
+            f"{len(both if what == 'stacks' else ranges)}."
+        )
+    behind = (read_chips(both[0], "stack"), read_chips(both[1], "stack"))
+    if pot <= 0:
+        raise SubgameError(f"The pot must be above 0 chips, not {pot}.")
+    if min(behind) < big_blind:
+        raise SubgameError(
+            f"A stack of {min(behind)} chips is below the smallest bet of {big_blind} chips, so "
+            f"there is nothing to decide."
+        )
+    street = STREETS[BOARD_CARDS.index(len(cards))]
+    taken, cap = rake if isinstance(rake, tuple) else (rake, math.inf)
+    rules = NoLimit(behind, (0, big_blind), street, pot, last, taken, cap)
+    sizes = BetSizes.parse(bets, "postflop") if isinstance(bets, str) else bets
+    first, second = (_range(each, seat, deck) for each, seat in zip(ranges, SEATS, strict=True))
+    return Holdem(rules, sizes, cards, (first, second), deck, dead=tuple(map(int, unused)))
+
+
+def _range(given: Weights, seat: str, deck: Deck) -> Range:
+    """A range from whatever describes one; numbers above 1 are scaled down."""
+    if isinstance(given, Range):
+        return given
+    if isinstance(given, str):
+        return Range.parse(given, deck)
+    weights = np.asarray(given, dtype=np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise SubgameError(
+            f"The weights of the player {seat} must be finite numbers, none of them negative."
+        )
+    return Range(weights / max(1.0, weights.max(initial=0.0)), deck)
+
+
+# Whole games.
+
+
+def hunl(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = HUNL_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """Heads-up no-limit Texas hold'em from the first blind (Brown & Sandholm 2017, App. G)."""
+    return _whole_game("hunl", "river", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def nlfh(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = NLFH_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """No-limit flop hold'em: it ends after the flop's betting (Brown & Sandholm 2017, App. G)."""
+    return _whole_game("nlfh", "flop", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def nlth(
+    stack: int = 20000,
+    small_blind: int = 50,
+    big_blind: int = 100,
+    bets: BetSizes | str = NLTH_BETS,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+) -> Holdem:
+    """No-limit turn hold'em: it ends after the turn's betting (Brown & Sandholm 2017, App. G).
+
+    The paper does not state its tree, only that it takes 35 GB in double precision; the default is
+    the nearest simple one, 32 GB.
+    """
+    return _whole_game("nlth", "turn", stack, (small_blind, big_blind), bets, Deck(ranks, suits))
+
+
+def _whole_game(
+    name: str, last: str, stack: int, blinds: tuple[int, int], bets: BetSizes | str, deck: Deck
+) -> Holdem:
+    everything = Range(np.ones(deck.num_hands), deck)
+    sizes = BetSizes.parse(bets) if isinstance(bets, str) else bets
+    rules = NoLimit((stack, stack), blinds, last=last)
+    return Holdem(rules, sizes, (), (everything, everything), deck, name=name)
