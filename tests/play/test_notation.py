@@ -15,9 +15,9 @@ NOTATIONS = (ACPC, SLUMBOT, PHH)
 
 
 def random_action(betting: Betting, rng: random.Random) -> str:
-    least, most = betting.least_raise, betting.most_raise
     choices = ["c", "c", "f" if betting.to_call else "c"]
-    if least is not None and most is not None:
+    if betting.least_raise is not None and betting.most_raise is not None:
+        least, most = int(betting.least_raise), int(betting.most_raise)
         choices += [f"r{least}", f"r{rng.randint(least, most)}", f"r{rng.randint(least, most)}"]
     return rng.choice(choices)
 
@@ -26,7 +26,8 @@ def play_random(rules: NoLimit, rng: random.Random) -> None:
     """A random hand, action by action; chips are counted apart from the rules."""
     state = rules.start()
     hand = [
-        min(chips, blind) for chips, blind in zip(rules.stacks, rules.blinds[::-1], strict=True)
+        int(min(chips, blind))
+        for chips, blind in zip(rules.stacks, rules.blinds[::-1], strict=True)
     ]
     before, street = [0, 0], 0  # chips of earlier streets
     while not state.is_over:
@@ -34,7 +35,7 @@ def play_random(rules: NoLimit, rng: random.Random) -> None:
             before, street = list(hand), state.street
         player, action = state.player, random_action(state, rng)
         if action == "c":
-            hand[player] = min(max(hand), rules.stacks[player])
+            hand[player] = int(min(max(hand), rules.stacks[player]))
         elif action != "f":
             hand[player] = before[player] + int(action[1:])
             assert ACPC.write(state, action) == f"r{hand[player]}"

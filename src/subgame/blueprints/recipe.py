@@ -33,7 +33,8 @@ from typing import Any
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import RANKS, SUITS
-from subgame.games.holdem.game import BOARD_CARDS, Holdem, hunl, nlfh, nlth
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.schedule import parse
 
 WANTED = "a recipe of a blueprint, NAME.toml"

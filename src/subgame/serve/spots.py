@@ -218,12 +218,11 @@ def decision_view(strategy: Strategy, line: str) -> dict[str, Any]:
     import numpy as np
 
     from subgame.games.holdem.bets import STREETS
-    from subgame.solve.endgame import decision
+    from subgame.solve.browse import decision
 
     found = decision(strategy, line)
     betting, game, p = found.betting, found.tree.holdem, found.player
     held = np.flatnonzero(found.reach > 0)
-    slots = found.tree.players[p].slots
     actions = [
         {
             "id": action,
@@ -244,7 +243,7 @@ def decision_view(strategy: Strategy, line: str) -> dict[str, Any]:
         "to_call": betting.to_call,
         "behind": list(betting.behind),
         "actions": actions,
-        "hands": [slots[h] for h in held.tolist()],
+        "hands": [found.hand_names[h] for h in held.tolist()],
         "reach": np.round(found.reach[held], DIGITS).tolist(),
         "chance": np.round(found.chance[held], DIGITS + 2).tolist(),
         "probs": np.round(found.probs[held], DIGITS).tolist(),
@@ -260,7 +259,7 @@ def _next(betting: Betting, action: str) -> str:
 
 def _size(betting: Betting, action: str) -> dict[str, Any]:
     """The kind of an action, and a bet's share of the pot once the bet before it is called."""
-    from subgame.solve.endgame import is_all_in
+    from subgame.solve.lines import is_all_in
 
     if action == "f":
         return {"kind": "fold"}
@@ -273,7 +272,7 @@ def _size(betting: Betting, action: str) -> dict[str, Any]:
 
 def _path(game: Holdem, here: Betting) -> list[dict[str, Any]]:
     """The decisions that lead here, with the action that was taken at each."""
-    from subgame.solve.endgame import action_name
+    from subgame.solve.lines import action_name
 
     betting, steps, line = game.start(), [], ""
     for action in here.history[len(betting.history) :]:

@@ -239,7 +239,7 @@ class Live:
             return shown
 
     def _legal(self, legal: Sequence[str]) -> list[dict[str, str]]:
-        from subgame.solve.endgame import action_name
+        from subgame.solve.lines import action_name
 
         betting = self.betting()
         if betting is None:
@@ -272,7 +272,7 @@ class Live:
         }
 
     def _line(self, game: Holdem) -> list[dict[str, Any]]:
-        from subgame.solve.endgame import action_name
+        from subgame.solve.lines import action_name
 
         betting, out = game.start(), []
         for event in self.seat.events:

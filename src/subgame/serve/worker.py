@@ -116,7 +116,7 @@ def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         iterations=task.get("iterations"),
         seconds=task.get("seconds"),
         storage=task["storage"],
-        progress=Reporter(100 / pot),
+        progress=Reporter(float(100 / pot)),
         **kept,
     )
     return _spot_result(folder, result.strategy, result)

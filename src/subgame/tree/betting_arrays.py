@@ -207,7 +207,7 @@ def _walk(game: Holdem) -> list[_Node]:
             after = betting.child(name)
             node.code.append(action_code(name))
             node.child.append(SHOWN if after.is_showdown else FOLDED)
-            node.stake.append(after.net(0)[0] if after.is_over else 0)
+            node.stake.append(int(after.net(0)[0]) if after.is_over else 0)
             if not after.is_over:
                 stack.append((after, deeper, node.child, len(node.child) - 1))
     return found

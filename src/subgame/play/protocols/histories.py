@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 from subgame import games
 from subgame.errors import SubgameError, did_you_mean, read_text, unreadable
 from subgame.games.base import CHANCE
-from subgame.games.holdem.game import BOARD_CARDS, MOST_CHIPS, Holdem, hunl
+from subgame.games.holdem.chips import MOST_CHIPS
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import NoLimit
+from subgame.games.holdem.spots import hunl
 from subgame.play.log import Log, read_log
 from subgame.play.match import Hand
 from subgame.play.protocols.acpc import (
@@ -170,7 +172,7 @@ def read_phh(text: str, progress: Progress | None = None) -> History:
     if not found:
         raise SubgameError("The PHH has no hands.")
     rules = _rules_of(found[0])
-    game = hunl(rules.stacks[0], *rules.blinds)
+    game = hunl(int(rules.stacks[0]), *map(int, rules.blinds))
     players = found[0].players or ("player 1", "player 2")
     names = player_names((players[0], players[1]))
     hands = []

@@ -25,7 +25,8 @@ import re
 from dataclasses import dataclass
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.rules import Betting, NoLimit
+from subgame.games.holdem.chips import Chips, tidy
+from subgame.games.holdem.rules import Betting, NoLimit, total_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Notation:
             return self.fold
         if action == "c":
             return self.call if betting.to_call else self.check
-        return f"{self.bet}{int(action[1:]) + self._before(betting)}"
+        return f"{self.bet}{tidy(total_of(action) + self._before(betting))}"
 
     def read(self, betting: Betting, text: str) -> str:
         """The protocol's action at this betting as one of ours; its amount may be illegal.
@@ -71,9 +72,9 @@ class Notation:
                 f"are {self.fold}, {', '.join(dict.fromkeys((self.check, self.call)))} and "
                 f"{self.bet}N."
             )
-        return f"r{int(amount) - self._before(betting)}"
+        return f"r{tidy(int(amount) - self._before(betting))}"
 
-    def _before(self, betting: Betting) -> int:
+    def _before(self, betting: Betting) -> Chips:
         """What the acting player's amounts count besides the chips of this street."""
         return betting.staked[betting.player] if self.whole_hand else 0
 

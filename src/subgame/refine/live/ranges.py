@@ -206,7 +206,7 @@ class ReachedRanges(Reached):
             return np.full(self.game.deck.num_hands, float(betting.net()[p]))
         final = BOARD_CARDS[self.game.rules.last_street]
         share = showdown(self.game.deck, self.board, final, s)
-        return betting.at_stake * (2 * share - 1)
+        return float(betting.at_stake) * (2 * share - 1)
 
 
 def start_of(game: Game) -> Reached:
