@@ -15,7 +15,8 @@ from rich.console import Console
 import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
-from subgame.solve.endgame import Endgame, decision
+from subgame.solve.browse import decision
+from subgame.solve.endgame import Endgame
 
 SPOT = ("endgame", "--board", "QsJh2h8d3c", "--pot", "100", "--stack", "200")
 RANGES = ("--oop", "66+,A8s+,KQo:0.5,T9s,54s", "--ip", "QQ-22,ATo+,KJ:0.25")
@@ -208,7 +209,7 @@ WRONG = [
     (f"{GOOD} --schedule dcffr", "did you mean 'dcfr'"),
     (f"{GOOD} --line r70", "not 'r70'"),
     (f"{GOOD} --line cc", "the hand is over"),
-    ("--board QsJh2h8d --pot 100 --stack 1000 --line cc", "the next card comes"),
+    ("--board QsJh2h8d --pot 100 --stack 1000 --line cc", "the river comes; name it in the line"),
     (f"{GOOD} --out a.txt", ".safetensors"),
     (f"{GOOD} --out no/a.safetensors", "there is no folder"),
     ("--board QsJh2h --pot 100 --stack 1000 --memory-limit 10MB", "over the limit"),

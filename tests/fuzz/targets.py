@@ -21,9 +21,9 @@ from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.libratus import read as read_libratus
 from subgame.memory import parse_bytes
-from subgame.solve.endgame import follow_line
 from subgame.solve.endgame import load as load_spot
 from subgame.solve.endgame import save as save_spot
+from subgame.solve.lines import follow_line
 from subgame.solve.schedule import parse as parse_schedule
 from subgame.solve.solver import Run
 

@@ -15,11 +15,10 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
+from subgame.solve.browse import decision
 from subgame.solve.endgame import (
     Endgame,
-    decision,
     equities,
-    follow_line,
     load,
     meetings,
     memory_needed,
@@ -173,20 +172,6 @@ def test_how_often_a_line_is_played_counts_both_players_hands() -> None:
     pairs = game.deck.disjoint[np.ix_(first, second)] * np.outer(mine[first], yours[second])
     reached = pairs * np.outer(root.probs[:, 0], reply.probs[:, 1])
     np.testing.assert_allclose(here.chance, reached.sum(1) / reached.sum(), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("r70", "starts with the actions c, r50, r100, r200, not 'r70'"),
-        ("c x", "After 'c' the tree has"),
-        ("r50 f", "the hand is over"),
-        ("c c", "the hand is over"),
-    ],
-)
-def test_lines_that_are_not_there(line: str, words: str) -> None:
-    with pytest.raises(sg.SubgameError, match=words):
-        follow_line(RIVER, line)
 
 
 # Files, memory -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import subgame as sg
 from subgame.bench.holdem import SPOTS
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
-from subgame.solve.endgame import decision
+from subgame.solve.browse import decision
 
 Floats = NDArray[np.float64]
 

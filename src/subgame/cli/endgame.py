@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
@@ -16,14 +17,12 @@ from subgame.cli.common import (
     SAVED,
     check_device,
     check_least,
-    check_saved,
     complete_device,
-    emit,
     iterations_text,
     option,
     save_files,
-    stdout,
 )
+from subgame.cli.endgame_options import Keeping, Looking
 from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
 from subgame.cli.options import grouped
@@ -50,17 +49,14 @@ def _run(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any
     return option(metavar, help, shown, rich_help_panel="Solving", **more)
 
 
-def _show(metavar: str | None, help: str, **more: Any) -> Any:
-    return option(metavar, help, rich_help_panel="Output", **more)
-
-
 FileArgument = Annotated[
     Path | None,
     typer.Argument(
         metavar="FILE",
         show_default=False,
         help="A Libratus endgame file, which replaces the options below, or a .safetensors file "
-        "saved by --out, which is shown without solving it again.",
+        "saved by --out or --checkpoint. It is shown without solving it again, or, with --target, "
+        "--iterations or --seconds, solved further.",
     ),
 ]
 
@@ -183,16 +179,8 @@ def endgame_command(
     file: FileArgument = None,
     spot: Spot,
     solving: Solving,
-    line: Annotated[
-        str | None,
-        _show("ACTIONS", "Also show the decision after these actions: r50 or 'c r50'."),
-    ] = None,
-    out: Annotated[
-        Path | None, _show("FILE", "Save the spot and its strategy as FILE.safetensors.")
-    ] = None,
-    json: Annotated[
-        bool, _show(None, "Print one JSON object instead of tables.", name="--json")
-    ] = False,
+    looking: Looking,
+    keeping: Keeping,
 ) -> None:
     """Solve a hold'em spot on the flop, turn or river, hand by hand.
 
@@ -214,7 +202,11 @@ def endgame_command(
     cap 3'. Add '; all-in 0.67' to make bets of more than 67 % of the stack all-in, and '; chip 5'
     to round bets to 5 chips.
 
-    [bold]Actions[/]   f fold   c check or call   r150 bet or raise to a total of 150
+    [bold]Lines[/]   'check, bet 50, call / 3c, bet 33%'   'x b50 c / 3c 33%'   'c r50 c / 3c r66'
+
+    A line names the actions from the start of the spot and the cards that come. Actions are named
+    as the grid shows them, or in short: x or c check, c call, f fold, b50 or r150 a bet or raise
+    to that total on the street, 33% of the pot, a all-in. Cards may have any suit.
 
     [bold]Examples[/]
 
@@ -225,24 +217,29 @@ def endgame_command(
 
     subgame endgame subgame3.txt --seconds 10 --out spot.safetensors
 
-    subgame endgame spot.safetensors --line 'c r250' --json
+    subgame endgame spot.safetensors --line 'check, bet 50, call / 3c' --hand AKs
+
+    subgame endgame spot.safetensors --csv hands > hands.csv
+
+    subgame endgame spot.safetensors --target 0.05% --out better.safetensors
     """
-    described = vars(spot) | {"bets": None}
+    looking.check()
+    keeping.check()
+    if keeping.resume is not None:
+        _refuse("--resume names the file", {"FILE": file})
+        file = keeping.resume
     if file is not None:
-        _refuse(f"The file {file} defines the spot", described)
-    check_saved("--out", out)
+        _refuse(f"The file {file} defines the spot", vars(spot) | {"bets": None})
     check_device(solving.device, solving.threads)
     if file is not None and file.suffix == SAVED:
-        more = {"out": out, "no_merge": solving.apart_given}
-        _refuse(f"The file {file} is already solved", {"bets": spot.bets} | solving.limits | more)
-        shown = _saved(file, solving, line)
+        _refuse(
+            f"The file {file} has its own tree",
+            {"bets": spot.bets, "no_merge": solving.apart_given},
+        )
+        shown = saved(file, solving, looking, keeping)
     else:
-        job = Job.checked(spot.game(file), line, solving)
-        shown = job.run(out)
-    if json:
-        emit(shown.as_dict() | ({"out": str(out)} if out is not None and not shown.failure else {}))
-    else:
-        shown.print(stdout(), Line.of(context), None if shown.failure else out)
+        shown = Job.checked(spot.game(file), looking, solving).run(keeping)
+    shown.write(looking, keeping, Line.of(context))
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
@@ -250,11 +247,11 @@ def endgame_command(
 
 
 # Reading the command line --------------------------------------------------------------------
-def _refuse(why: str, given: dict[str, Any]) -> None:
-    for name, value in given.items():
+def _refuse(why: str, options: dict[str, Any]) -> None:
+    for name, value in options.items():
         if value is not None:
-            option = name.replace("_", "-")
-            raise SubgameError(f"{why}, so --{option} cannot be given with it.")
+            given = name if name.isupper() else f"--{name.replace('_', '-')}"
+            raise SubgameError(f"{why}, so {given} cannot be given with it.")
 
 
 def _read(option: str, parse: Callable[..., T], *text: str) -> T:
@@ -299,17 +296,18 @@ class Job:
     """A spot, and how to solve it."""
 
     game: Holdem
-    line: str | None
+    looking: Looking
     solving: Solving
     target: float | None  # in chips
 
     @classmethod
-    def checked(cls, game: Holdem, line: str | None, solving: Solving) -> Self:
+    def checked(cls, game: Holdem, looking: Looking, solving: Solving) -> Self:
         """Check everything before the boards are dealt."""
-        from subgame.solve.endgame import BYTES, follow_line
+        from subgame.solve.endgame import BYTES
         from subgame.solve.limits import Limits
+        from subgame.solve.lines import follow_to_decision
 
-        follow_line(game, line or "")
+        follow_to_decision(game, looking.line or "")
         if solving.storage not in BYTES:
             raise did_you_mean("storage", solving.storage, BYTES)
         check_range_schedule(solving.schedule)
@@ -318,12 +316,12 @@ class Job:
         wanted = solving.target if limited else TARGET
         chips = None if wanted is None else parse_target(wanted, game.start().pot)
         Limits(solving.iterations, solving.seconds, chips)
-        return cls(game, line, solving, chips)
+        return cls(game, looking, solving, chips)
 
-    def run(self, out: Path | None) -> Shown:
-        """Solve; Ctrl-C keeps the result so far."""
-        import subgame as sg
-        from subgame.solve.endgame import Endgame, save
+    def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
+        """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
+        from subgame.solve.endgame import Endgame, about
+        from subgame.solve.solver import begin, complete
 
         how = self.solving
         with Meter("the endgame") as meter:
@@ -333,21 +331,25 @@ class Job:
             if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
                 warm_up_ranges(meter, how.schedule, how.storage)
             meter.update("Solving the endgame")
-            result = sg.solve(
+            run, limits = begin(
                 tree,
                 how.schedule,
+                resume=resume,
                 target=self.target,
                 iterations=how.iterations,
                 seconds=how.seconds,
                 threads=how.threads,
                 device=how.device,
                 storage=how.storage,
-                progress=_progress(meter, tree),
             )
-            failure = save_files((out, partial(save, result.strategy)))
+            run.about = about(tree)
+            result = complete(run, limits, keeping.checkpoint, _progress(meter, tree))
             meter.update("Computing EV and equity")
             solved = Endgame.of(result.strategy, how.threads, how.device)
-        return Shown.of_result(result, solved, needed, self.line, failure)
+            solved = replace(solved, exploitability=result.exploitability)
+            kept, half = run if keeping.save == "state" else None, keeping.save == "half"
+            failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
+        return Shown.of_result(result, solved, needed, self.looking.line, failure)
 
 
 def _compile(game: Holdem, how: Solving, meter: Meter) -> RangeTree:
@@ -386,15 +388,49 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
     return step
 
 
-def _saved(file: Path, how: Solving, line: str | None) -> Shown:
-    """A saved solution."""
+def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:
+    """A saved solution, or one that is solved further from it."""
+    from subgame.solve.endgame import tree_of
+
+    if any(value is not None for value in how.limits.values()):
+        schedule, merge = _state_of(file)
+        further = replace(how, schedule=schedule, no_merge=merge is False)
+        job = Job.checked(tree_of(file, how.memory_limit).holdem, looking, further)
+        return job.run(keeping, resume=file)
+    _refuse(
+        f"The file {file} is already solved",
+        {"out": keeping.out, "checkpoint": keeping.checkpoint},
+    )
+    return _read_saved(file, how, looking)
+
+
+def _state_of(file: Path) -> tuple[str, Merge]:
+    """The schedule of a saved solve, and what is merged in its tree."""
+    from subgame.solve.endgame import SAVED as WANTED
+    from subgame.solve.endgame import merged_in
+    from subgame.solve.schedule import Schedule
+    from subgame.tree.files import read_tensors
+
+    said, _ = read_tensors(file, WANTED)
+    state = loads(said["state"]) if "state" in said else said
+    if "iteration" not in state:
+        raise SubgameError(
+            f"{file} was saved without the state of the solver, so it cannot be solved further. "
+            "Solve the spot again with --save state, the default."
+        )
+    return str(Schedule(**loads(state["schedule"]))), merged_in(said)
+
+
+def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
+    """A saved solution as it is."""
     import subgame as sg
-    from subgame.solve.endgame import Endgame, load, memory_needed
+    from subgame.solve.endgame import Endgame, memory_needed
 
     with Meter("the endgame"):
-        strategy = load(file, memory_limit=how.memory_limit)
-        solved = Endgame.of(strategy, how.threads, how.device)
-        gap = sg.exploitability(solved.tree, strategy, device=how.device)
+        solved = Endgame.open(file, memory_limit=how.memory_limit)
+        strategy, gap = solved.strategy, solved.exploitability
+        if gap is None:
+            gap = sg.exploitability(solved.tree, strategy, device=how.device)
     made = strategy.notes
     iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
     name = made.get("schedule", "dcfr")
@@ -406,6 +442,6 @@ def _saved(file: Path, how: Solving, line: str | None) -> Shown:
         name,
         "saved",
         memory_needed(solved.tree),
-        decisions(solved, line),
+        decisions(solved, looking.line),
         None,
     )

@@ -13,17 +13,23 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from subgame.cli.common import iterations_text, next_steps, seconds_text
+from subgame.cli.common import emit, iterations_text, next_steps, seconds_text, stdout
 from subgame.cli.line import PLACE, Line
 from subgame.cli.solve import STOPPED
 from subgame.errors import SubgameError, human_bytes
 
 if TYPE_CHECKING:
-    from subgame.solve.endgame import Decision, Endgame
+    from subgame.cli.endgame_options import Keeping, Looking
+    from subgame.solve.decisions import Decision
+    from subgame.solve.endgame import Endgame
     from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
 
 PLAYERS = ("OOP", "IP")
+TABLES = {"hands": "hand_table", "classes": "class_table", "actions": "action_table"}
+"""The tables that can be printed as CSV, and the methods that make them."""
+FEW = 6
+"""Classes up to which every hand is shown."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class Shown:
             "root": first.table(),
         }
         for decision in others:
-            line = " ".join(decision.betting.history)
+            line = decision.line
             told = {
                 "player": PLAYERS[decision.player].lower(),
                 "actions": _words(decision),
@@ -107,7 +113,22 @@ class Shown:
         answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
         return answer
 
-    def print(self, console: Console, line: Line, out: Path | None) -> None:
+    def write(self, looking: Looking, keeping: Keeping, line: Line) -> None:
+        """The output of the command: JSON, CSV or text."""
+        out = None if self.failure else keeping.out
+        shown = self.decisions[-1] if looking.line else self.decisions[0]
+        if looking.csv is not None:
+            only = {} if looking.csv == "actions" else {"only": looking.hand or ""}
+            print(getattr(shown, TABLES[looking.csv])(**only).to_csv(), end="")
+        elif looking.json:
+            more: dict[str, Any] = {"out": str(out)} if out is not None else {}
+            if looking.line or looking.hand:
+                more["decision"] = shown.as_dict(looking.hand or "")
+            emit(self.as_dict() | more)
+        else:
+            self.print(stdout(), line, out, looking)
+
+    def print(self, console: Console, line: Line, out: Path | None, looking: Looking) -> None:
         """Print the grids, the figures and what to try next."""
         from subgame.cli import hand_grid
 
@@ -123,6 +144,12 @@ class Shown:
             drawn = [pair, *drawn[2:]]
         for one in drawn:
             console.print(Group(one, Text()))
+        shown = self.decisions[-1] if looking.line else self.decisions[0]
+        if looking.line or looking.hand:
+            console.print(values_text(shown))
+            console.print()
+        if looking.hand:
+            console.print(hand_values(shown, looking.hand))
         console.print(self._figures())
         console.print()
         console.print(self._summary())
@@ -207,22 +234,71 @@ def _noun(action: str, name: str) -> str:
     >>> _noun("r50", "bet 50"), _noun("r1000", "all-in 1,000")
     ('a bet of 50', 'an all-in')
     """
-    return "an all-in" if name.startswith("all-in") else f"a bet of {int(action[1:]):,}"
+    from subgame.solve.lines import amount, chips_text
+
+    return "an all-in" if name.startswith("all-in") else f"a bet of {chips_text(amount(action))}"
 
 
 def title(decision: Decision) -> Text:
-    """Who acts, and after which actions."""
+    """Who acts, and after which actions and cards."""
+    from subgame.cli.hand_grid import cards_text
     from subgame.games.holdem.bets import STREETS
-    from subgame.solve.endgame import action_name
+    from subgame.solve.lines import action_name
 
-    betting = decision.tree.holdem.start()
-    past = []
-    for action in decision.betting.history[len(betting.history) :]:
-        past.append(f"{PLAYERS[betting.player]} {action_name(betting, action)}")
-        betting = betting.child(action)
-    street = STREETS[betting.street]
-    when = f"after {', '.join(past)}" if past else f"first to act on the {street}"
-    return Text.assemble((PLAYERS[decision.player], "bold"), f" {when}")
+    deck, walk = decision.tree.holdem.deck, decision.walk
+    past, board = list[Text](), decision.tree.holdem.board
+    for step in (*walk.steps, None):
+        now = walk.board if step is None else step.board
+        if len(now) > len(board):
+            past.append(cards_text(deck, now[len(board) :]))
+            board = now
+        if step is not None:
+            words = action_name(step.betting, step.action)
+            past.append(Text(f"{PLAYERS[step.betting.player]} {words}"))
+    street = STREETS[walk.betting.street]
+    when = Text(" after ") if past else Text(f" first to act on the {street}")
+    return Text.assemble((PLAYERS[decision.player], "bold"), when, Text(", ").join(past))
+
+
+def values_text(decision: Decision) -> Text:
+    """Pot, reach, EV, equity and EQR at a decision, in a line."""
+    from subgame.solve.lines import chips_text
+
+    betting, text = decision.betting, Text("  here: ")
+    text.append(f"pot {chips_text(betting.pot)}", "bold")
+    if betting.to_call:
+        text.append(f", {chips_text(betting.to_call)} to call")
+    text.append(f", reached {100 * decision.line_frequency:.3g} %")
+    for player, ev, share in zip(PLAYERS, decision.ev, decision.equity, strict=True):
+        eqr = ev / (share * betting.pot) if share > 0 else math.nan
+        text.append(f"; {player} ")
+        text.append(f"EV {ev:,.2f}", "bold")
+        text.append(f" (equity {100 * share:.1f} %, EQR {eqr:.2f})")
+    return text
+
+
+def hand_values(decision: Decision, only: str) -> Table:
+    """EV, equity, EQR and actions of some hands: classes, and below them their hands if few."""
+    from subgame.cli.common import table
+
+    columns = ["hand", "weight", "equity", "EV", "EQR", *decision.names]
+    made = table(*columns, numbers=columns[1:], title="Frequency of each action, and its EV")
+    classes = decision.class_table(only)
+    hands = decision.hand_table(only)
+    for group in classes:
+        inside = [each for each in hands if each["class"] == group["class"]]
+        rows = [(group["class"], group)] if len(inside) > 1 else []
+        if len(classes) <= FEW:
+            rows += [(f"  {each['hand']}" if rows else each["hand"], each) for each in inside]
+        elif not rows:
+            rows = [(group["class"], group)]
+        for name, row in rows:
+            numbers = (f"{row['weight']:.3g}", f"{100 * row['equity']:.1f} %", f"{row['ev']:,.2f}")
+            mixed = (f"{100 * row[n]:.1f} %  {row[f'{n} ev']:,.2f}" for n in decision.names)
+            made.add_row(name, *numbers, f"{row['eqr']:.2f}", *mixed)
+    if not classes:
+        made.add_row(Text(f"{PLAYERS[decision.player]} holds none of these hands here."))
+    return made
 
 
 def _words(decision: Decision) -> dict[str, str]:
@@ -240,6 +316,7 @@ def decisions(solved: Endgame, line: str | None) -> list[Decision]:
     after = first.betting.child("c")
     if not after.is_over and after.street == first.betting.street:
         found.append(solved.decision("c"))
-    if line and line.split() not in ([], ["c"]):
-        found.append(solved.decision(line))
+    if line:
+        asked = solved.decision(line)
+        found = [each for each in found if each.line != asked.line] + [asked]
     return found

@@ -12,12 +12,12 @@ from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from subgame.games.holdem.ranges import class_hands
-from subgame.solve.endgame import is_all_in
+from subgame.solve.decisions import class_at
+from subgame.solve.lines import is_all_in, share_of_pot
 
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
-    from subgame.solve.endgame import Decision
+    from subgame.solve.decisions import Decision
 
 Rgb = tuple[int, int, int]
 Floats = NDArray[np.float64]
@@ -73,9 +73,8 @@ def looks(decision: Decision) -> list[Look]:
 
 def cells(decision: Decision) -> list[list[Cell]]:
     """The grid: pairs on the diagonal, suited hands above it, offsuit hands below."""
-    tree, deck = decision.tree, decision.tree.holdem.deck
-    free = deck.compatible(tree.holdem.board)
-    held = tree.units[0].hands[decision.player]
+    deck = decision.tree.holdem.deck
+    free, held = deck.compatible(decision.board), decision.hands
     reach, chance = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
     probs = np.zeros((deck.num_hands, len(decision.actions)))
     reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
@@ -84,7 +83,7 @@ def cells(decision: Decision) -> list[list[Cell]]:
     for row in ranks:
         grid.append([])
         for column in ranks:
-            name, hands = _class(deck, row, column)
+            name, hands = class_at(deck, row, column)
             hands = hands[free[hands]]
             likely = float(chance[hands].sum())
             mix = chance[hands] @ probs[hands] / likely if likely > 0 else np.zeros(probs.shape[1])
@@ -92,14 +91,6 @@ def cells(decision: Decision) -> list[list[Cell]]:
             grid[-1].append(Cell(name, weight, mix))
     fullest = max(cell.weight for line in grid for cell in line) or 1.0
     return [[cell._replace(weight=cell.weight / fullest) for cell in line] for line in grid]
-
-
-def _class(deck: Deck, row: int, column: int) -> tuple[str, NDArray[np.int64]]:
-    """The name and the hands of the class in a row and a column, both given as ranks."""
-    high, low = max(row, column), min(row, column)
-    kind = "p" if high == low else "s" if row > column else "o"
-    name = deck.ranks[high] + deck.ranks[low] + kind.replace("p", "")
-    return name, class_hands(high, low, kind, deck)
 
 
 # Drawing -------------------------------------------------------------------------------------
@@ -151,12 +142,7 @@ def legend(decision: Decision, shown: list[Look], colours: bool, across: int) ->
 
 def _of_pot(decision: Decision, action: str) -> str:
     """The size of a bet or raise as a share of the pot once it has been matched."""
-    if action[0] != "r":
-        return ""
-    betting = decision.betting
-    matched = betting.pot + betting.to_call
-    more = int(action[1:]) - max(betting.bets)
-    return f" ({100 * more / matched:.0f} %)"
+    return f" ({100 * share_of_pot(decision.betting, action):.0f} %)" if action[0] == "r" else ""
 
 
 def _cell(cell: Cell, shown: list[Look], width: int) -> Text:

@@ -16,38 +16,40 @@ two equities sum to one. EV and equity of a single hand are conditional on the p
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, brief, did_you_mean, unreadable
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.errors import brief, did_you_mean, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem, endgame
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.rules import Betting, NoLimit
+from subgame.solve.browse import Explorer, calm_tree, merging, possible
+from subgame.solve.decisions import Decision
+from subgame.solve.evaluate import Exploitability
+from subgame.solve.lines import SEATS
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.compile import compile
-from subgame.tree.files import read_tensors
+from subgame.tree.files import describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
-from subgame.tree.strategy import Strategy
+from subgame.tree.strategy import FORMAT, Strategy
+
+if TYPE_CHECKING:
+    from subgame.solve.solver import Run
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-SEATS = ("oop", "ip")
-"""Player 0 is out of position, player 1 in position."""
-
 BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES, "bfloat16": 2.0}
 """Bytes of one regret or average, by storage."""
 SAVED = "a hold'em spot saved by endgame --out"
-_ACTION = re.compile(r"[^\s,/]\d*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,8 @@ class Endgame:
     hand_ev: Pair  # [h]
     hand_equity: Pair  # [h]
     chance: Pair  # [h] how likely each hand is, given both ranges and card removal; sums to 1
+    exploitability: Exploitability | None = None
+    """What a best response wins, if it was measured."""
 
     @classmethod
     def of(
@@ -74,18 +78,32 @@ class Endgame:
     ) -> Endgame:
         """Evaluate a strategy exactly; `device` is as in `subgame.solve`."""
         tree = range_tree(strategy.tree)
-        met = meetings(tree)
-        first, second = (side.reach * m for side, m in zip(tree.players, met, strict=True))
-        start = tree.holdem.start()
+        met, start = meetings(tree), tree.holdem.start()
         ev, hand_ev = [], []
         for p, values in enumerate(_follow(tree, strategy, threads, device)):
             paid = start.staked[p] + start.bets[p]
             ev.append(float(values @ tree.players[p].reach) + paid)
             hand_ev.append(_each(values, met[p]) + paid)
         equity, hand_equity = equities(tree, threads, device)
-        return cls(
-            strategy, (ev[0], ev[1]), equity, (hand_ev[0], hand_ev[1]), hand_equity, (first, second)
-        )
+        hands = (hand_ev[0], hand_ev[1])
+        return cls(strategy, (ev[0], ev[1]), equity, hands, hand_equity, _likely(tree, met))
+
+    @classmethod
+    def open(cls, path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Endgame:
+        """A saved spot, without loading it: probabilities are read from the file as they are used.
+
+        A file that was saved without values is evaluated, for which all of it is read.
+        """
+        tree = tree_of(path, memory_limit)
+        values = _stored_values(path, tree)
+        if values is None:
+            return cls.of(load(path, memory_limit=memory_limit))
+        strategy = Strategy.load(path, tree, check=False)
+        return cls(strategy, chance=_likely(tree, meetings(tree)), **values)
+
+    def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
+        """Save the spot with its values; see `subgame.solve.endgame.save`."""
+        save(self.strategy, path, values=self, run=run, half=half)
 
     @property
     def tree(self) -> RangeTree:
@@ -97,9 +115,17 @@ class Endgame:
         """The chips in the pot at the root."""
         return self.tree.holdem.start().pot
 
+    @cached_property
+    def explorer(self) -> Explorer:
+        """Reads the strategy decision by decision."""
+        return Explorer(self.strategy)
+
     def decision(self, line: str = "") -> Decision:
-        """What a player does on the first street after a line such as ``c r50``."""
-        return decision(self.strategy, line)
+        """What a player does after a line such as ``c r50 c / 3c`` or ``check, bet 50, call / 3c``.
+
+        `subgame.solve.lines` says how lines are written.
+        """
+        return self.explorer.decision(line)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""
@@ -119,23 +145,19 @@ class Endgame:
 
 
 # Values --------------------------------------------------------------------------------------
+def _likely(tree: RangeTree, met: Pair) -> Pair:
+    """[h] how likely each player's hands are."""
+    return tree.players[0].reach * met[0], tree.players[1].reach * met[1]
+
+
 def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
-    reach = [side.reach for side in tree.players]
-    first, second = _against(tree, reach[1], 0), _against(tree, reach[0], 1)
-    return first / tree.deals, second / tree.deals
-
-
-def _against(tree: RangeTree, reach: Floats, p: int) -> Floats:
-    """[h] the sum of the opponent's `reach` over the hands that share no card with player `p`'s."""
-    pairs = tree.holdem.deck.hands
-    mine, yours = (pairs[tree.units[0].hands[q]] for q in (p, 1 - p))
-    cards = np.bincount(yours.ravel(), np.repeat(reach, 2), tree.holdem.deck.size)
-    same = np.zeros(tree.holdem.deck.num_hands)  # counted with both its cards
-    same[tree.units[0].hands[1 - p]] = reach
-    out: Floats = reach.sum() - cards[mine].sum(1) + same[tree.units[0].hands[p]]
-    out[out < 1e-12 * reach.sum()] = 0  # where the range is blocked, only rounding is left
-    return out
+    deck, held, out = tree.holdem.deck, tree.units[0].hands, list[Floats]()
+    for p in (0, 1):
+        reach = np.zeros(deck.num_hands)
+        reach[held[1 - p]] = tree.players[1 - p].reach
+        out.append(possible(deck, reach)[held[p]] / tree.deals)
+    return out[0], out[1]
 
 
 def _follow(
@@ -159,19 +181,12 @@ def equities(
 ) -> tuple[tuple[float, float], Pair]:
     """Both players' equity, and [h] that of each hand; see the module.
 
-    Equities are values of a game on the same cards with one chip from each player and no bets.
+    It is computed as `browse.Explorer.equities` does, on any device.
     """
     game = tree.holdem
-    street = game.start().street
-    if street == 0:
-        raise SubgameError(
-            f"Equity can be computed only from the flop on, but {game} starts before it."
-        )
-    rules = NoLimit((1, 1), (0, 1), STREETS[street], 2, game.rules.last)
     # Other devices than the CPU need every hand for itself.
     merge: Merge = True if device in (None, "cpu") else "boards"
-    calm = replace(game, rules=rules, bets=BetSizes(), first=None)
-    quiet = range_tree(compile(calm, memory_limit=None, merge=merge))
+    quiet = calm_tree(game, game.board, merge)
     totals, hands, met = [], [], meetings(quiet)
     for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
         totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
@@ -192,124 +207,6 @@ def memory_needed(
     return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))
 
 
-# Decisions -----------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """The strategy of one player's hands at one decision of the first street."""
-
-    __repr__ = brief
-
-    tree: RangeTree
-    betting: Betting
-    actions: tuple[str, ...]  # the tree's names: f, c, r with the total on the street
-    probs: Floats  # [h, action]
-    reach: Floats  # [h] the player's range times their earlier action probabilities
-    chance: Floats  # [h] probability of each hand here, given both players' reach; sums to 1
-
-    @property
-    def player(self) -> int:
-        """The acting player: 0 is out of position."""
-        return self.betting.player
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The actions in words: check, call 50, bet 50, raise to 150, all-in 200."""
-        return tuple(action_name(self.betting, action) for action in self.actions)
-
-    @property
-    def frequency(self) -> Floats:
-        """[action] how often the player takes it, over all hands."""
-        out: Floats = self.chance @ self.probs
-        return out
-
-    def table(self) -> dict[str, dict[str, float]]:
-        """Hand -> action -> probability, for the hands that the player can hold here."""
-        slots = self.tree.players[self.player].slots
-        return {
-            slots[h]: dict(zip(self.actions, self.probs[h].tolist(), strict=True))
-            for h in np.flatnonzero(self.reach > 0).tolist()
-        }
-
-
-def follow_line(game: Holdem, line: str) -> list[tuple[Betting, str]]:
-    """The states of the first street that a line such as ``c r50`` leads through, with its actions.
-
-    The last state is where the line ends; its action is "". Raises an error if the tree does not
-    have an action of the line, or if the line leaves the street.
-    """
-    here, past = game.start(), []
-    for action in _ACTION.findall(line):
-        actions = game.actions(here)
-        if action not in actions:
-            after = f"After '{here}' the tree has" if str(here) else "The tree starts with"
-            raise SubgameError(f"{after} the actions {', '.join(actions)}, not '{action}'.")
-        past.append((here, action))
-        here = here.child(action)
-        if here.is_over or here.street != game.start().street:
-            what = "the hand is over" if here.is_over else "the next card comes"
-            raise SubgameError(
-                f"After '{str(here).strip('/')}' {what}; only decisions before that are shown."
-            )
-    return [*past, (here, "")]
-
-
-def decision(strategy: Strategy, line: str = "") -> Decision:
-    """The decision on the first street after a line such as ``c r50``; spaces are free."""
-    tree = range_tree(strategy.tree)
-    reach = [side.reach for side in tree.players]
-    *past, (here, _) = follow_line(tree.holdem, line)
-    for state, action in past:
-        taken = _probs(strategy, state)[:, tree.holdem.actions(state).index(action)]
-        reach[state.player] = reach[state.player] * taken
-    p = here.player
-    likely = reach[p] * _against(tree, reach[1 - p], p)
-    total = likely.sum()
-    return Decision(
-        tree,
-        here,
-        tree.holdem.actions(here),
-        _probs(strategy, here),
-        reach[p],
-        likely / total if total > 0 else likely,
-    )
-
-
-def _probs(strategy: Strategy, here: Betting) -> Floats:
-    """[h, action] the acting player's probabilities; uniform where they are all 0."""
-    tree, p = range_tree(strategy.tree), here.player
-    places = [state.history for state in tree.streets[0].states[p]]
-    cells = tree.players[p].cells(0, places.index(here.history))
-    weights = np.maximum(strategy.probs[p][cells].astype(np.float64), 0)
-    total = weights.sum(1, keepdims=True)
-    out = np.full(weights.shape, 1 / weights.shape[1])
-    np.divide(weights, total, out=out, where=total > 0)
-    return out
-
-
-def action_name(betting: Betting, action: str) -> str:
-    """The words for an action of the tree.
-
-    >>> start = NoLimit((200, 200), (0, 1), "river", 100).start()
-    >>> [action_name(start, action) for action in ("c", "r50", "r200")]
-    ['check', 'bet 50', 'all-in 200']
-    >>> [action_name(start.play("r50"), action) for action in ("f", "c", "r150")]
-    ['fold', 'call 50', 'raise to 150']
-    """
-    if action == "f":
-        return "fold"
-    if action == "c":
-        return f"call {betting.to_call:,}" if betting.to_call else "check"
-    total = int(action[1:])
-    if is_all_in(betting, action):
-        return f"all-in {total:,}"
-    return f"raise to {total:,}" if betting.to_call else f"bet {total:,}"
-
-
-def is_all_in(betting: Betting, action: str) -> bool:
-    """Whether a bet or raise puts one of the two players all-in when it is called."""
-    return action[:1] == "r" and int(action[1:]) >= betting.situation().all_in
-
-
 # Files ---------------------------------------------------------------------------------------
 def notes(game: Holdem) -> dict[str, str]:
     """The parameters of an endgame, as a saved strategy records them."""
@@ -328,24 +225,86 @@ def notes(game: Holdem) -> dict[str, str]:
     }
 
 
-def save(strategy: Strategy, path: str | Path) -> None:
-    """Save a strategy with the parameters of its endgame, so that `load` needs only the file."""
+def save(
+    strategy: Strategy,
+    path: str | Path,
+    *,
+    values: Endgame | None = None,
+    run: Run | None = None,
+    half: bool = False,
+) -> None:
+    """Save a strategy with the parameters of its endgame, so that `load` needs only the file.
+
+    With `values` the file is shown without being evaluated again. With `run` it also has the state
+    of the solver, from which it is solved further; it is then three times as large. With `half`
+    probabilities are stored in 16 bits. Boards and hands that are merged by suit symmetry are
+    stored once.
+    """
     tree = range_tree(strategy.tree)
-    suits = len(tree.units[0].symmetries) > 1
-    merged = "yes" if tree.merged else "boards" if suits else "no"
-    made = {**strategy.notes, **notes(tree.holdem), "merged": merged}
-    replace(strategy, notes=made).save(path)
+    kind = np.float16 if half else np.float32
+    tensors: dict[str, NDArray[Any]] = {
+        f"player{p}": np.ascontiguousarray(probs, dtype=kind)
+        for p, probs in enumerate(strategy.probs)
+    }
+    made = {**strategy.notes, **about(tree)}
+    if values is not None:
+        pairs = {"ev": values.hand_ev, "equity": values.hand_equity}
+        tensors |= {f"{name}{p}": pair[p] for name, pair in pairs.items() for p in (0, 1)}
+        made["values"] = json.dumps({"ev": values.ev, "equity": values.equity})
+        if values.exploitability is not None:
+            made["exploitability"] = json.dumps(values.exploitability.per_seat)
+    if run is not None:
+        more, state = run.state()
+        tensors, made["state"] = tensors | more, json.dumps(state)
+    write_tensors(path, tensors, made | describe(tree, FORMAT))
+
+
+def about(tree: RangeTree) -> dict[str, str]:
+    """What a file says about the endgame that it was made for."""
+    merged = {True: "yes", "boards": "boards", False: "no"}[merging(tree)]
+    return {**notes(tree.holdem), "merged": merged}
 
 
 def load(path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Strategy:
     """Load a strategy that `save` wrote; its tree is compiled again."""
-    said = read_tensors(path, SAVED)[0]
-    kinds: dict[str, Merge] = {"yes": True, "boards": "boards", "no": False}
-    merge = kinds.get(said.get("merged", ""), "boards")
-    tree = compile(_game(path, said), memory_limit=memory_limit, merge=merge)
-    mapped = Strategy.load(path, tree)
+    mapped = Strategy.load(path, tree_of(path, memory_limit))
+    if any(probs.dtype != np.float32 for probs in mapped.probs):
+        return Strategy.from_weights(mapped.tree, mapped.probs, mapped.notes)
     first, second = (np.array(probs) for probs in mapped.probs)  # kernels need writable arrays
     return replace(mapped, probs=(first, second))
+
+
+def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> RangeTree:
+    """The tree of the endgame that a file was made for."""
+    said = read_tensors(path, SAVED)[0]
+    game = _game(path, said)
+    return range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
+
+
+def merged_in(said: Mapping[str, str]) -> Merge:
+    """What is merged by suit symmetry in the tree of a file, by its metadata."""
+    kinds: dict[str, Merge] = {"yes": True, "boards": "boards", "no": False}
+    return kinds.get(said.get("merged", ""), "boards")
+
+
+def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
+    """EV and equity as a file has them; None if it has none."""
+    said, tensors = read_tensors(path, SAVED)
+    sizes = [(len(side.slots),) for side in tree.players]
+    try:
+        totals = json.loads(said["values"])
+        found: dict[str, Any] = {key: tuple(map(float, totals[key])) for key in ("ev", "equity")}
+        for name in ("ev", "equity"):
+            one, two = (np.array(tensors[f"{name}{p}"], dtype=np.float64) for p in (0, 1))
+            if [one.shape, two.shape] != sizes:
+                return None
+            found[f"hand_{name}"] = one, two
+        if "exploitability" in said:
+            first, second = json.loads(said["exploitability"])
+            found["exploitability"] = Exploitability((float(first), float(second)))
+    except (KeyError, ValueError, TypeError):
+        return None
+    return found
 
 
 def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:

@@ -88,11 +88,24 @@ def solve(
     ('target', -0.06)
     """
     check_options(solve, options)
-    plan, limits, place = parse(schedule), made_of(Limits, options), made_of(Place, options)
-    check_seed(seed)
     if checkpoint is not None:
         check_writable(Path(checkpoint))
-    run = Run(tree, plan, int(seed), **vars(place))
+    run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
+    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+
+
+def begin(
+    tree: PublicTree,
+    schedule: Schedule | str,
+    *,
+    seed: int = 0,
+    resume: str | Path | None = None,
+    **options: Unpack[SolveOptions],
+) -> tuple[Run, Limits]:
+    """A run that has not started, or that `resume` continues, and when it is to stop."""
+    limits, place = made_of(Limits, options), made_of(Place, options)
+    check_seed(seed)
+    run = Run(tree, parse(schedule), int(seed), **vars(place))
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
@@ -101,7 +114,7 @@ def solve(
         )
     if resume is not None:
         run.load(resume)
-    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+    return run, limits
 
 
 def complete(
@@ -168,6 +181,8 @@ class Run:
         if isinstance(tree, RangeTree) and learner is None and on is None:
             self.least = self.engine.resolution * tree.holdem.start().pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
+        self.about: dict[str, str] = {}
+        """What a checkpoint says besides: the parameters of the game."""
 
     def advance(self, count: int) -> None:
         """Run `count` iterations."""
@@ -240,8 +255,8 @@ class Run:
         return bool(min(late) > 0.9 * min(early))
 
     # Checkpoints -----------------------------------------------------------------------------
-    def save(self, path: Path) -> None:
-        """Write a checkpoint, from which the run continues bit for bit."""
+    def state(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """Arrays and texts from which the run continues bit for bit."""
         tensors: dict[str, Any] = {
             f"{name}{p}": np.asarray(getattr(regrets, name))
             for p, regrets in enumerate(self.cfr.pair)
@@ -249,20 +264,25 @@ class Run:
             if getattr(regrets, name) is not None
         }
         tensors["random"] = self.random.view(np.int64)
-        state = {
+        return tensors, {
             "schedule": json.dumps(self.schedule.as_dict()),
             "iteration": str(self.iteration),
             "seconds": repr(self.seconds),
             "seed": str(self.seed),
             "curve": json.dumps(self.curve),
         }
-        write_tensors(path, tensors, describe(self.tree, FORMAT) | state)
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint."""
+        tensors, state = self.state()
+        write_tensors(path, tensors, self.about | describe(self.tree, FORMAT) | state)
 
     def load(self, path: str | Path) -> None:
-        """Continue from a checkpoint."""
+        """Continue from a checkpoint, or from a strategy that was saved with its state."""
         header, tensors = read_tensors(path, SAVED)
-        check_made_for(path, header, self.tree, FORMAT)
+        check_made_for(path, header, self.tree, header["format"] if "state" in header else FORMAT)
         try:
+            header = json.loads(header["state"]) if "state" in header else header
             made_by, state = self._read(header, tensors)
         except (KeyError, ValueError, TypeError):
             raise SubgameError(f"{path} is a damaged checkpoint.") from None

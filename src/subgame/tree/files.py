@@ -155,6 +155,7 @@ def read_tensors(
         kinds = {
             "F64": np.float64,
             "F32": np.float32,
+            "F16": np.float16,
             "I64": np.int64,
             "I32": np.int32,
             "U8": np.uint8,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ SLACK = 1e-5
 normalised."""
 HUGE = 1e300
 """Sums of weights above this may overflow float64."""
-ROUNDING = {"float32": 1e-4, "float64": 1e-6}
+ROUNDING = {"float16": 5e-3, "float32": 1e-4, "float64": 1e-6}
 """The largest difference from 1 that sums of probabilities in an array may have."""
 
 
@@ -53,8 +53,10 @@ class Strategy(Mapping[str, dict[str, float]]):
     probs: tuple[Numbers, Numbers]
     notes: Mapping[str, str] = field(default_factory=dict)
     """Where it comes from: schedule, iterations, seed."""
+    check: InitVar[bool] = True
+    """Whether the probabilities are checked, for which all of them are read."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, check: bool) -> None:
         if not isinstance(self.probs, tuple | list) or len(self.probs) != 2:
             given = len(self.probs) if isinstance(self.probs, tuple | list) else self.probs
             raise SubgameError(
@@ -62,7 +64,7 @@ class Strategy(Mapping[str, dict[str, float]]):
             )
         for p, values in enumerate(self.probs):
             _check_shape(self.tree, p, values)
-            if fault := _fault(self.tree, p, values):
+            if check and (fault := _fault(self.tree, p, values)):
                 raise SubgameError(f"The strategy {fault}.")
 
     # Constructors ----------------------------------------------------------------------------
@@ -212,8 +214,12 @@ class Strategy(Mapping[str, dict[str, float]]):
         write_tensors(path, tensors, dict(self.notes) | describe(self.tree, FORMAT))
 
     @classmethod
-    def load(cls, path: str | Path, tree: PublicTree | None = None) -> Strategy:
+    def load(
+        cls, path: str | Path, tree: PublicTree | None = None, *, check: bool = True
+    ) -> Strategy:
         """Memory-map a saved strategy; raises an error if it was made for another tree.
+
+        Without `check` its probabilities are not read until they are used.
 
         Without a tree the game that the file names is loaded and compiled. That works for games
         that `subgame.games.load` knows, from the folder in which the file of a game was named.
@@ -225,14 +231,14 @@ class Strategy(Mapping[str, dict[str, float]]):
         probs = []
         for p, side in enumerate(tree.players):
             values = mapped.get(f"player{p}", np.zeros(0, np.int32))
-            if values.shape != (side.num_sequences,) or values.dtype != tree.dtype:
+            if values.shape != (side.num_sequences,) or not _fits(tree, values):
                 raise SubgameError(f"{path} does not contain the probabilities of player {p}.")
             probs.append(values)
         notes = {k: v for k, v in header.items() if k not in describe(tree, FORMAT)}
         try:
             if first and isinstance(tree, RangeTree):
                 return cls.from_weights(tree, probs, notes)
-            return cls(tree, (probs[0], probs[1]), notes)
+            return cls(tree, (probs[0], probs[1]), notes, check)
         except SubgameError as error:
             raise SubgameError(f"{path} is damaged. {error}") from None
 
@@ -284,6 +290,12 @@ def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64
     return out
 
 
+def _fits(tree: PublicTree, values: Numbers) -> bool:
+    """Whether an array has the type of the tree's probabilities, or float16 instead of float32."""
+    short = tree.dtype == np.float32 and values.dtype == np.float16
+    return bool(short or values.dtype == tree.dtype)
+
+
 def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
     """Raise an error unless there is one number per sequence, of the tree's type."""
     count = tree.players[p].num_sequences
@@ -292,7 +304,7 @@ def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
             f"The strategy must have {count:,} probabilities of player {p}, one per sequence; "
             f"it has an array of shape {np.shape(values)}."
         )
-    if values.dtype != tree.dtype:
+    if not _fits(tree, values):
         raise SubgameError(
             f"The probabilities of player {p} must be {tree.dtype} in this tree, "
             f"not {values.dtype}."

@@ -344,6 +344,19 @@ class NumbaRangeEngine(EngineBase):
             for s, shape in enumerate(shapes)
         ]
 
+    def first_street(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Floats:
+        """[row, infoset] player `p`'s value of each row of the first street, when playing `sigma`.
+
+        The tree must have one first board. Its hands may be merged.
+        """
+        wide = int(self._workers.workspace(np.float64).top.wide[0])
+        count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
+        at[0] = 0
+        rows = self.scratch.Rows(np.zeros(count * wide), at)
+        self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan, rows)
+        found: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
+        return found
+
     def enter(self, p: int, above: Floats, street: int) -> Floats:
         """[root, board, hand] on a street, from [leaf, board, hand] on the street before."""
         self._check_plain()

@@ -1,7 +1,7 @@
 """Finding infosets of a range tree by name, without a table of all names.
 
 A tree keeps one of the boards that differ only by a permutation of suits. `Finder` takes any of
-them: it looks for a permutation that turns the board into one that the tree has.
+them, see `locate`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
+from subgame.games.holdem.isomorphism import card_permutations
 from subgame.tree.ranges.betting_tree import LANES
 
 if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import RangeSide
+    from subgame.tree.ranges.tree import BoardList, RangeSide
 
 Ints = NDArray[np.int64]
 Cards = tuple[int, ...]
@@ -29,9 +29,6 @@ class Finder:
         self.side, deck = side, side.holdem.deck
         self.cards = {deck.card_name(card): card for card in range(deck.size)}
         self.hands = {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
-        suits = side.holdem.symmetries
-        self.card_maps = card_permutations(deck)[suits].tolist()
-        self.hand_maps = hand_permutations(deck)[suits]
         self.boards: dict[Cards, int] = {}
         for s, street in enumerate(side.units.dealt):
             first = side.units.first[s]
@@ -50,17 +47,11 @@ class Finder:
         """
         key = board_key(cards)
         if key not in self.found:
-            images = (board_key([image[card] for card in cards]) for image in self.card_maps)
-            k, u = next(
-                ((k, self.boards[image]) for k, image in enumerate(images) if image in self.boards),
-                (-1, -1),
-            )
-            if k < 0:
-                raise KeyError(cards)
+            u, hands = locate(self.side.units, cards)
             held, places = self.side.units[u].held(self.side.player)
             at = np.full(self.side.holdem.deck.num_hands, -1)
             at[held] = places
-            self.found[key] = u, at[self.hand_maps[k]]
+            self.found[key] = u, at[hands]
         return self.found[key]
 
     def cells(self, cards: Sequence[int], line: str) -> tuple[tuple[str, ...], Ints, int]:
@@ -98,3 +89,41 @@ class Finder:
 def board_key(cards: Sequence[int]) -> Cards:
     """A board in one order: the flop's cards were dealt together."""
     return (*sorted(cards[:3]), *cards[3:])
+
+
+def locate(units: BoardList, cards: Sequence[int]) -> tuple[int, Ints]:
+    """The tree's board that stands for `cards`, and [hand] the hand that stands for each hand.
+
+    Street by street it takes the permutation of suits, or the equivalent card, with which the cards
+    dealt are among those of the tree. It raises a KeyError if the tree has no such board.
+    """
+    deck, same = units.deck, units.cards.same
+    images, dealt = card_permutations(deck), units.dealt
+    size, moved = dealt[0].cards.shape[1], np.arange(deck.size)
+    top = (np.sort(dealt[0].cards, axis=1) == np.sort(np.array(cards[:size]))).all(1)
+    if not top.any():
+        raise KeyError(tuple(cards))
+    u = int(np.flatnonzero(top)[0])
+    for s in range(1, len(dealt)):
+        if size == len(cards):
+            break
+        wide, here = dealt[s].cards.shape[1], units[u]
+        first, last = (int(units.boards.child_at[u + k]) for k in (0, 1))
+        below = dealt[s].cards[first - units.first[s] : last - units.first[s], size:]
+        new, size = moved[list(cards[size:wide])], wide
+        for k in here.symmetries.tolist():
+            image = images[k][new]
+            swap = np.arange(deck.size)
+            if units.cards.merged:  # the highest of the equivalent cards that are left is dealt
+                alike = np.flatnonzero(same == same[image[0]])
+                high = int(np.setdiff1d(alike, here.cards)[-1])
+                swap[[image[0], high]] = high, image[0]
+            found = (np.sort(below, axis=1) == np.sort(swap[image])).all(1)
+            if found.any():
+                moved, u = swap[images[k][moved]], first + int(np.flatnonzero(found)[0])
+                break
+        else:
+            raise KeyError(tuple(cards))
+    if size != len(cards):
+        raise KeyError(tuple(cards))
+    return u, deck.hand_table[moved[deck.hands[:, 0]], moved[deck.hands[:, 1]]].astype(np.int64)

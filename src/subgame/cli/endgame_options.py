@@ -1,0 +1,96 @@
+"""The options of ``subgame endgame`` that say what is shown and what is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from subgame.cli.common import check_readable, check_saved, option
+from subgame.errors import SubgameError, did_you_mean
+
+TABLES = ("hands", "classes", "actions")
+KINDS = ("state", "strategy", "half")
+
+
+def _show(metavar: str | None, help: str, **more: Any) -> Any:
+    return option(metavar, help, rich_help_panel="Output", **more)
+
+
+def _keep(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
+    return option(metavar, help, shown, rich_help_panel="Files", **more)
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What is shown."""
+
+    line: Annotated[
+        str | None,
+        _show(
+            "ACTIONS",
+            "Also show the decision after these actions and cards: r50, 'check, bet 50' or "
+            "'c r50 c / 3c'.",
+        ),
+    ] = None
+    hand: Annotated[
+        str | None,
+        _show(
+            "HANDS",
+            "Show EV, equity, EQR and the EV of each action for a hand (AhKh), a class (AKs) or a "
+            "range, at the decision of --line.",
+        ),
+    ] = None
+    csv: Annotated[
+        str | None,
+        _show(
+            "TABLE",
+            "Print a table of the decision as CSV instead: hands, classes or actions.",
+        ),
+    ] = None
+    json: Annotated[
+        bool, _show(None, "Print one JSON object instead of tables.", name="--json")
+    ] = False
+
+    def check(self) -> None:
+        """Refuse unknown tables and two forms at once, before any work is done."""
+        if self.csv is not None and self.csv not in TABLES:
+            raise did_you_mean("table", self.csv, TABLES)
+        if self.csv is not None and self.json:
+            raise SubgameError("--csv and --json cannot be given together; choose one form.")
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is saved."""
+
+    out: Annotated[
+        Path | None, _keep("FILE", "Save the spot and its strategy as FILE.safetensors.")
+    ] = None
+    save: Annotated[
+        str,
+        _keep(
+            "KIND",
+            "What --out saves: state, which can be solved further; strategy, a third as large; or "
+            "half, the strategy in 16 bits.",
+            True,
+        ),
+    ] = "state"
+    checkpoint: Annotated[
+        Path | None,
+        _keep("FILE", "Save the state of the solver now and then, at the end and on Ctrl-C."),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        _keep("FILE", "Continue from a file of --checkpoint or --out, as FILE alone does."),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse files that cannot be written or read."""
+        check_saved("--out", self.out)
+        check_saved("--checkpoint", self.checkpoint)
+        check_readable("--resume", self.resume, "a file saved by --checkpoint or --out")
+        if self.save not in KINDS:
+            raise did_you_mean("kind of file", self.save, KINDS)
+        if self.out is not None and self.out == self.checkpoint:
+            raise SubgameError(f"--out and --checkpoint name the same file, {self.out}.")
