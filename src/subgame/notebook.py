@@ -13,7 +13,7 @@ from typing import Any
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.rules import NOBODY
-from subgame.show.html import Value, beside, block, number, table, text
+from subgame.show.html import Shaded, Value, beside, block, number, table, text
 from subgame.solve.decisions import Decision
 from subgame.solve.endgame import Endgame
 from subgame.solve.hand_classes import as_html
@@ -101,7 +101,7 @@ def _hands(decision: Decision) -> str:
         [
             str(row["hand"]),
             100 * float(row["chance"]),
-            *(float(row[name]) for name in decision.names),
+            *(Shaded(f"{100 * row[name]:.0f} %", row[name]) for name in decision.names),
         ]
         for row in rows[:12]
     ]

@@ -80,7 +80,7 @@ def _square(x: int, y: int, square: Square, colours: Sequence[Rgb]) -> str:
     )
     # The name stands on the colours if they fill more than half, and above them otherwise.
     ink = "currentColor" if tall <= SIZE / 2 else "#111" if light > 105 else "#fff"
-    below = y + 19 if tall == SIZE else y + 11 if tall <= SIZE / 2 else y + 25
+    below = y + 19 if tall > 0.8 * SIZE else y + 11 if tall <= SIZE / 2 else y + 25
     name = f"<text x='{x + SIZE / 2:g}' y='{below}' fill='{ink}'>{text(square.name)}</text>"
     return "".join(parts) + name
 
