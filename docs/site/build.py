@@ -5,8 +5,9 @@
 
 Pages are the Markdown files of ``docs/`` and the root, one page per file of ``docs/results`` and
 one per package of the API. Every page in ``docs/`` is taken in: those that `NAV` does not place are
-"How to" pages, so a new page needs no entry here. Links are rewritten to where pages stand in the
-site; a link to a file that is not in the site becomes its name. The site needs no network.
+"How to" pages, so a new page needs no entry here, and a page that is not there is left out. Links
+are rewritten to where pages stand in the site; a link to a file that is not in the site becomes its
+name. The site needs no network.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ MARK = "<!-- status table -->"
 """Where `docs/status.md` has the table of README's status, while README has it."""
 NAV: list[tuple[str, Any]] = [
     ("Start", "README.md"),
+    ("Getting started", "docs/start.md"),
     ("Concepts", "docs/concepts.md"),
     ("Tutorials", "docs/tutorials"),
     ("How to", REST),
@@ -95,7 +97,7 @@ def completed(text: str, source: str) -> str:
         table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Status\n")[2]
         return text.replace(MARK, table.partition("\n\n[")[0].strip())
     if source == "docs/papers.md":
-        text = re.sub(r"`subgame\.([\w.]+)`", r"[`\1`][subgame.\1]", text)
+        text = re.sub(r"`(subgame[\w.]*?\.((?:[A-Z]\w*\.)?\w+))`", r"[`\2`][\1]", text)
         return re.sub(r"`([a-z]+(?:\d|-)[\w-]+)`", r"[`\1`](results/\1.md)", text)
     return text
 
@@ -223,11 +225,10 @@ def _nav(where: dict[str, str]) -> Iterator[str]:
             inside = [where[p] for p in entry]
         elif entry in many:
             inside = many[entry]
-        elif entry in where:
-            yield f"{{ {json.dumps(label)} = {json.dumps(where[entry])} }}"
-            continue
         else:
-            sys.exit(f"The navigation names {entry}, which does not exist.")
+            if entry in where:
+                yield f"{{ {json.dumps(label)} = {json.dumps(where[entry])} }}"
+            continue
         lines = [f"{{ {json.dumps(title(name))} = {json.dumps(name)} }}" for name in inside]
         yield f"{{ {json.dumps(label)} = [{', '.join(lines)}] }}"
 

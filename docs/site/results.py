@@ -8,6 +8,8 @@ from typing import Any
 
 ABOUT = "command commit date seed seconds settings machine device torch python before after"
 """Fields that say how a file was made."""
+WIDEST = 9
+"""Columns of a table that also shows what is nested."""
 LONGEST = 40
 """Lines of a list of numbers that is shown; the file has them all."""
 
@@ -72,6 +74,8 @@ def _alike(rows: dict[str, Any]) -> bool:
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:
     heads = list(dict.fromkeys(key for row in rows for key in row))
+    if len(heads) > WIDEST:  # what is nested stays in the file
+        heads = [head for head in heads if not any(isinstance(row.get(head), dict) for row in rows)]
     lines = ["| " + " | ".join(_text(head) or " " for head in heads) + " |"]
     lines.append("| " + " | ".join("---" for _ in heads) + " |")
     for row in rows[:LONGEST]:
