@@ -97,7 +97,9 @@ def completed(text: str, source: str) -> str:
         table = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Status\n")[2]
         return text.replace(MARK, table.partition("\n\n[")[0].strip())
     if source == "docs/papers.md":
-        text = re.sub(r"`(subgame[\w.]*?\.((?:[A-Z]\w*\.)?\w+))`", r"[`\2`][\1]", text)
+        text = re.sub(
+            r"`(subgame[\w.]*?\.((?:[A-Z]\w*\.|\w+\.(?=run`))?\w+))`", r"[`\2`][\1]", text
+        )
         return re.sub(r"`([a-z]+(?:\d|-)[\w-]+)`", r"[`\1`](results/\1.md)", text)
     return text
 
@@ -241,7 +243,18 @@ def build() -> int:
     )
     said = re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr.partition("Traceback")[0])
     print(said.strip())
+    if elsewhere := {found for page in SITE.rglob("*.html") for found in fetched(page)}:
+        print(
+            f"The site would fetch {', '.join(sorted(elsewhere))}; it must work without a network."
+        )
+        return 1
     return done.returncode
+
+
+def fetched(page: Path) -> list[str]:
+    """What a page loads from elsewhere: scripts, styles, fonts and pictures, but not its links."""
+    pattern = r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?((?:https?:)?//[^\"' >]+)"
+    return re.findall(pattern, page.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

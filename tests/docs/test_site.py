@@ -66,6 +66,24 @@ def test_a_link_to_nowhere_stops_the_build() -> None:
     assert build.relinked(fenced, "docs/design.md", {}) == fenced
 
 
+def test_what_a_page_fetches_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    local = '<a href="https://x.org">x</a><script src="assets/a.js"></script><img src=b.png>'
+    page.write_text(local)
+    assert build.fetched(page) == []
+    page.write_text(
+        local + '<link rel=stylesheet href="//fonts.org/a.css"><img alt=x src=http://c>'
+    )
+    assert build.fetched(page) == ["//fonts.org/a.css", "http://c"]
+
+
+def test_the_map_of_papers_links_to_the_api_and_the_results(site: Path) -> None:
+    text = (site / "site-pages/papers.md").read_text(encoding="utf-8")
+    assert "[`Part.bound`][subgame.refine.refine.Part.bound]" in text
+    assert "[`burch2014_fig3.run`][subgame.papers.burch2014_fig3.run]" in text
+    assert "[`burch2014-fig3`](results/burch2014-fig3.md)" in text
+
+
 def test_the_status_has_the_table(site: Path) -> None:
     text = (site / "site-pages/status.md").read_text(encoding="utf-8")
     assert text.count("\n| ") > 15
