@@ -13,6 +13,7 @@ import pytest
 import subgame as sg
 from subgame.papers import reproduce
 from subgame.papers.report import Report
+from subgame.refine.payoffs import Trunk
 from subgame.show.charts import Node, bars, curve, tree
 from subgame.show.grid import ALL_IN, CALL, Square, grid
 from subgame.show.html import Shaded, table
@@ -139,6 +140,18 @@ def test_a_tree_shows_the_levels_that_fit() -> None:
     shown = large._repr_html_()
     hidden = [int(count.replace(",", "")) for count in re.findall(r" \+([\d,]+)<title>", shown)]
     assert shown.count("<circle") + sum(hidden) == large.num_nodes
+
+
+def test_parts_and_games_of_others_are_drawn_too() -> None:
+    kuhn = sg.compile(sg.games.load("kuhn"))
+    [part] = sg.cut(kuhn, "p")
+    inputs, _ = Trunk(sg.Strategy.uniform(kuhn), 0, None, None).inputs(part, sg.Resolve())
+    gadget = part.gadget_game(sg.Resolve(), inputs)
+    assert gadget is not None
+    derived = sg.compile(sg.games.load("random(depth=3, public=False)"))
+    for shown in (part.tree, gadget, derived):
+        assert checked(shown._repr_html_()).count("<circle") == shown.num_nodes
+    assert tree([Node("a", -1), Node("b", -1), Node("c", 1)]).count("<path") == 1
 
 
 def test_squares_are_as_full_as_they_weigh(river: sg.Endgame) -> None:

@@ -132,7 +132,7 @@ STEP, ROW = 150, 20
 
 
 def tree(nodes: Sequence[Node]) -> str:
-    """A tree from left to right; of a large one the levels at the top.
+    """A tree, or several, from left to right; of a large one the levels at the top.
 
     >>> tree([Node("start", -1), Node("Sell", 0), Node("Play", 0)]).count("<circle")
     3
@@ -144,17 +144,18 @@ def tree(nodes: Sequence[Node]) -> str:
             children[nodes[n].parent].append(n)
     height: dict[int, float] = {}
     leaves = 0
-    for n in _depth_first(children, shown[0]):
-        if not children[n]:
-            height[n] = 20 + leaves * ROW
-            leaves += 1
+    for root in (n for n in shown if nodes[n].parent < 0):
+        for n in _depth_first(children, root):
+            if not children[n]:
+                height[n] = 20 + leaves * ROW
+                leaves += 1
     for n in reversed(shown):
         if children[n]:
             height[n] = sum(height[c] for c in children[n]) / len(children[n])
     parts = []
     for n in shown:
         x, y = 8 + depth[n] * STEP, height[n]
-        if n != shown[0]:
+        if nodes[n].parent >= 0:
             u, v = 8 + depth[nodes[n].parent] * STEP, height[nodes[n].parent]
             bend = f"M{u:.0f} {v:.1f} C{u + 50:.0f} {v:.1f} {x - 50:.0f} {y:.1f} {x:.0f} {y:.1f}"
             parts.append(

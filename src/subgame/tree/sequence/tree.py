@@ -29,6 +29,8 @@ from subgame.tree.sequence.walk import Histories
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
+DRAWN = 20_000
+"""Public states of the largest tree of which the first levels are drawn."""
 
 
 class Plex(NamedTuple):
@@ -189,6 +191,8 @@ class SequenceTree(PublicTree):
         return len(self.node_names)
 
     def drawn(self) -> str:
+        if self.num_nodes > DRAWN:
+            return ""
         counts = [np.bincount(side.node, minlength=self.num_nodes) for side in self.players]
         notes = [f"({one} and {two} infosets)" for one, two in zip(*counts, strict=True)]
         rows = zip(self.node_names, self.node_parent.tolist(), notes, strict=True)
