@@ -40,6 +40,9 @@ COMMANDS = (
     "solve",
     "exploit",
     "endgame",
+    "report",
+    "compare",
+    "pushfold",
     "refine",
     "limit",
     "abstract",
@@ -73,7 +76,7 @@ def test_each_command_has_help_and_json(cli: Cli, command: str) -> None:
     assert "--json" in answer.out or command == "play"  # which is for people
 
 
-@pytest.mark.parametrize("command", ["solve", "exploit", "bench"])
+@pytest.mark.parametrize("command", ["solve", "exploit", "bench", "report", "compare", "pushfold"])
 def test_help_teaches_by_examples(cli: Cli, command: str) -> None:
     assert f"subgame {command} " in cli(command, "--help").out.partition("Examples")[2]
 

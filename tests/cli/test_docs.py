@@ -17,6 +17,14 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # Said on a page, and what is done instead for it to take seconds.
 SHORTER = {
+    "docs/flop-report.md": [
+        ("--stack 975", "--stack 20"),
+        ("--bets '0.33x 0.75x / raise 3r / cap 2'", "--bets '0.33x / cap 1'"),
+        ("--oop '99-22,AJs-A2s,KTs+,QTs+,JTs,T9s,98s,AJo-ATo,KQo'", "--oop 'A5s,KQs,99'"),
+        ("--ip '22+,A2s+,K9s+,QTs+,JTs,ATo+,KQo'", "--ip 'A5s,KQs,TT'"),
+        ("--target 0.5%", "--target 20%"),
+        ("--flops 25", "--flops few.txt"),
+    ],
     "docs/nested.md": [("iterations=60", "iterations=2")],
     "docs/depth-limited.md": [
         ("Rollouts(1000), epochs=100", "Rollouts(20), epochs=2"),
@@ -31,6 +39,7 @@ SHORTER = {
         ("--seconds 10", "--seconds 0.1"),
         ("unsafe,resolve,maxmargin", "unsafe,resolve"),
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
+        ("--target 0.05%", "--iterations 150"),
     ],
 }
 TORCH = {"docs/abstraction.md", "docs/depth-limited.md"}
@@ -56,6 +65,7 @@ def commands(page: str) -> list[list[str]]:
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     monkeypatch.chdir(tmp_path)
+    Path("few.txt").write_text("AhKd2c 3\n8h8d7h\n", encoding="utf-8")
     return runner(capsys, monkeypatch)
 
 
@@ -65,7 +75,7 @@ def test_commands_have_the_options_they_are_given(page: str) -> None:
         load(name).make_context(name, list(args))  # raises a usage error
 
 
-@pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md"])
+@pytest.mark.parametrize("page", [*sorted(TORCH), "docs/endgames.md", "docs/flop-report.md"])
 def test_commands_run_one_after_the_other(cli: Cli, page: str) -> None:
     if page in TORCH:
         pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")

@@ -6,6 +6,7 @@ import itertools
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rich.console import Console
 import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
-from subgame.solve import hand_classes
+from subgame.solve import hand_classes, solver
 from subgame.solve.browse import decision
 from subgame.solve.endgame import Endgame
 
@@ -219,7 +220,7 @@ WRONG = [
     ("missing.txt", "There is no file missing.txt; expected a Libratus endgame: a text file"),
     ("missing.safetensors", "There is no file missing.safetensors; expected a hold'em spot"),
     ("missing.txt --pot 10", "defines the spot, so --pot cannot be given"),
-    ("missing.safetensors --target 1%", "already solved, so --target cannot be given"),
+    ("missing.safetensors --target 1%", "There is no file missing.safetensors"),
     ("missing.safetensors --bets 1x", "so --bets cannot be given"),
     (f"{GOOD} --bord Qs", "did you mean '--board'?"),
 ]
@@ -237,19 +238,19 @@ def test_one_sentence_and_exit_code_2(cli: Cli, line: str, words: str) -> None:
 
 
 def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = sg.solve
+    complete = solver.complete
     presses = iter([signal.SIGINT])
 
-    def interrupted(tree: sg.PublicTree, schedule: str, **options: object) -> sg.Result:
+    def interrupted(
+        run: solver.Run, limits: solver.Limits, checkpoint: Any = None, progress: Any = None
+    ) -> sg.Result:
         def press(step: sg.Step) -> None:
             for number in presses:
                 signal.raise_signal(number)
 
-        if "progress" in options:  # not the warm-up
-            options["progress"] = press
-        return solve(tree, schedule, **options)  # type: ignore[arg-type]
+        return complete(run, limits, checkpoint, press if progress else None)  # not the warm-up
 
-    monkeypatch.setattr(sg, "solve", interrupted)
+    monkeypatch.setattr(solver, "complete", interrupted)
     answer = cli(*SPOT, "--seconds", "60", "--json")
     assert answer.code == 130
     assert answer.json()["stopped"] == "interrupted"

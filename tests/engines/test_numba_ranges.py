@@ -17,6 +17,7 @@ from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.game import Holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.hand_order import BoardArrays
 from subgame.tree.ranges.stage import stage_tree
@@ -377,3 +378,36 @@ def test_a_stage_has_the_streets_of_its_tree() -> None:
     with pytest.raises(sg.SubgameError, match="last streets"):
         stage_tree(tree, tree.streets[:2])
     assert isinstance(stage_tree(tree, tree.streets).boards, BoardArrays)
+
+
+@pytest.mark.parametrize("name", ["river", "turn", "suits"])
+@pytest.mark.parametrize("storage", ["float32", "int16"])
+def test_a_check_within_the_iterations_is_the_exploitability(name: str, storage: str) -> None:
+    for merge in (False, True):
+        run = Run(compile_range_tree(GAMES[name], merge=merge), parse("hs-dcfr"), storage=storage)
+        check = np.zeros(2)
+        assert run.can_check
+        run.advance(3)
+        run.advance(4, check)
+        exact = run.measure()
+        assert check[::-1] == pytest.approx(exact.per_seat, abs=1e-5 * GAMES[name].rules.pot)
+        before = [np.array(each.regret) for each in run.cfr.pair]
+        run.cfr.advance(np.ones((1, 3)), 8, check)  # no iteration: nothing is learnt
+        for mine, then in zip(run.cfr.pair, before, strict=True):
+            np.testing.assert_array_equal(np.array(mine.regret), then)
+
+
+def test_a_solve_to_a_target_ends_with_an_exact_measure() -> None:
+    tree = compile_range_tree(GAMES["turn"])
+    result = sg.solve(tree, "hs-dcfr", target=0.02)
+    assert result.stopped == "target"
+    assert result.exploitability <= 0.02
+    assert result.curve[-1].exploitability == pytest.approx(float(result.exploitability), abs=1e-6)
+    assert sg.exploitability(tree, result.strategy) == pytest.approx(result.exploitability)
+    exact = {}
+    run = Run(tree, parse("hs-dcfr"))
+    for point in result.curve:
+        run.advance(point.iteration - run.iteration)
+        exact[point.iteration] = float(run.measure())
+    for point in result.curve:
+        assert point.exploitability == pytest.approx(exact[point.iteration], abs=4e-4)

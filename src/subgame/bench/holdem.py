@@ -3,13 +3,18 @@
 The peer is postflop-solver (Rust, float32, a DCFR variant). Its figures are not measured here but
 noted from its quietest runs on a machine of the same kind (2 ARM cores that move about 9.4 GB/s);
 `probe` says what this machine moves, so that the two can be compared. A time to a target counts
-iterations, not the best responses in between (after every fifth iteration), for both. Seconds an
-iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
+iterations, not the best responses in between (after every fifth iteration), for both; the seconds
+of a whole solve with its own checks are beside it. With `peer`, a command of the peer is run for
+each spot on this machine instead (see `ask`), and its answer takes the place of the notes. Seconds
+an iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
 that are equivalent by suit symmetry are merged; in spots named "apart" suits are distinguished.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import subgame as sg
-from subgame.errors import did_you_mean
+from subgame.errors import SubgameError, did_you_mean
 from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
@@ -112,8 +117,9 @@ def run(
     quick: bool = False,
     threads: Sequence[int] = (1, 2),
     progress: Callable[[str], None] | None = None,
+    peer: str | None = None,
 ) -> dict[str, Any]:
-    """Measure the spots (or `only` one) with each number of threads."""
+    """Measure the spots (or `only` one) with each number of threads, beside the command `peer`."""
     if only is not None and only not in SPOTS and only != WHOLE:
         raise did_you_mean("hold'em spot", only, [*SPOTS, WHOLE])
     names = [only] if only else list(QUICK if quick else SPOTS)
@@ -124,11 +130,16 @@ def run(
     rows = []
     for name in names:
         for n in threads:
-            if name.startswith("flop") and n == 1:
+            if name.startswith("flop") and n == 1 and peer is None:
                 continue  # the peer has no figure for it
             tell(f"{name}, {n} thread{'s' if n > 1 else ''} ...")
-            rows.append(measure(name, n, bandwidth[n]))
-    return {"schedule": SCHEDULE, "bandwidth": bandwidth, "rows": rows}
+            rows.append(measure(name, n, bandwidth[n], peer))
+    return {
+        "peer": peer or "noted on another machine",
+        "schedule": SCHEDULE,
+        "bandwidth": bandwidth,
+        "rows": rows,
+    }
 
 
 def probe(threads: int, size: int = 1 << 26) -> float:
@@ -176,7 +187,50 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
+def ask(command: str, spot: Spot, threads: int) -> Peer:
+    """What a peer's command takes for a spot on this machine.
+
+    The command gets a JSON object on its standard input: board, pot, stack, bets, oop and ip
+    (ranges), threads and targets (per cent of the pot). It prints one: seconds_per_iteration,
+    iterations (one for each target, null if it was not reached) and memory_bytes.
+    """
+    given = {
+        "board": spot.board,
+        "pot": spot.pot,
+        "stack": spot.stack,
+        "bets": spot.bets,
+        "oop": spot.ranges[0],
+        "ip": spot.ranges[1],
+        "threads": threads,
+        "targets": list(TARGETS),
+    }
+    try:
+        done = subprocess.run(
+            shlex.split(command),
+            input=json.dumps(given),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said = json.loads(done.stdout)
+        counts = [None if n is None else int(n) for n in said["iterations"]]
+        first, second = counts
+        return Peer(
+            float(said["seconds_per_iteration"]), (first, second), said["memory_bytes"] / 2**20
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SubgameError(f"The peer's command '{command}' failed: {error}.") from None
+    except (KeyError, TypeError, ValueError):
+        raise SubgameError(
+            f"The peer's command '{command}' must print a JSON object with seconds_per_iteration, "
+            f"iterations (two numbers or null) and memory_bytes; it printed "
+            f"'{done.stdout[:100]}'."
+        ) from None
+
+
+def measure(
+    name: str, threads: int, bandwidth: float, command: str | None = None
+) -> dict[str, Any]:
     """One spot, one number of threads."""
     spot = SPOTS[name]
     began = time.perf_counter()
@@ -185,6 +239,7 @@ def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
     numbers, size = tree.stored(0) + tree.stored(1), BYTES[spot.storage]
     seconds, reached, iterations = _solve(spot, tree, threads)
     peer = spot.peers.get(threads) or spot.peers.get(1)
+    peer = ask(command, spot, threads) if command is not None else peer
     row = {
         "spot": name,
         "threads": threads,
@@ -196,6 +251,9 @@ def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
         "bandwidth_share": MOVED * size * numbers / seconds / bandwidth,
         "iterations": iterations,
         "targets": {str(target): reached.get(target) for target in TARGETS},
+        "seconds_with_checks": {
+            str(target): _whole_solve(spot, tree, threads, target) for target in reached
+        },
     }
     if peer:
         took = [n and n * peer.seconds for n in peer.iterations]
@@ -213,6 +271,13 @@ def measure(name: str, threads: int, bandwidth: float) -> dict[str, Any]:
             },
         }
     return row
+
+
+def _whole_solve(spot: Spot, tree: RangeTree, threads: int, target: float) -> float:
+    """Seconds of a solve to a target, with the checks that it makes."""
+    began, chips = time.perf_counter(), target * spot.pot / 100
+    sg.solve(tree, SCHEDULE, target=chips, threads=threads, storage=spot.storage)
+    return time.perf_counter() - began
 
 
 def _solve(
@@ -260,6 +325,7 @@ def table(found: dict[str, Any]) -> Table:
     title = f"Hold'em by {found['schedule']}; in brackets: times as fast as the peer ({speeds})"
     out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
     columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
+    whole = [str(target) for target in TARGETS]
     for column in columns:
         out.add_column(column, justify="left" if column == "spot" else "right", no_wrap=True)
     for row in found["rows"]:
@@ -280,7 +346,18 @@ def table(found: dict[str, Any]) -> Table:
             f"{row['bandwidth_share']:.0%}",
         ]
         out.add_row(*cells)
-    out.caption = "on: threads; ns: per action and hand; band: share of the bandwidth"
+    checked = "; ".join(
+        f"{row['spot']} on {row['threads']}: "
+        + ", ".join(
+            _spent(row["seconds_with_checks"][t]) for t in whole if t in row["seconds_with_checks"]
+        )
+        for row in found["rows"]
+        if row["seconds_with_checks"]
+    )
+    out.caption = (
+        "on: threads; ns: per action and hand; band: share of the bandwidth\n"
+        f"peer: {found['peer']}; whole solves with their checks: {checked}"
+    )
     return out
 
 

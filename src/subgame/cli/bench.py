@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from subgame.cli.common import JsonOption, announce, emit, option, stderr, stdout
-from subgame.errors import did_you_mean
+from subgame.errors import SubgameError, did_you_mean
 
 TAKES = {
     "games": ("about 20 minutes", "about three minutes"),
@@ -30,12 +30,21 @@ def bench_command(
     quick: Annotated[
         bool, option(None, "Use smaller games and shorter runs.", name="--quick")
     ] = False,
+    peer: Annotated[
+        str | None,
+        option(
+            "COMMAND",
+            "For holdem: run this command of another solver for each spot. It reads the spot as "
+            "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.
 
     Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
-    are compared with recorded figures of postflop-solver. The startup is compared with an older
+    are compared with recorded figures of postflop-solver, or with a command that is run on this
+    machine (--peer). The startup is compared with an older
     version.
 
     [bold]Examples[/]
@@ -45,6 +54,8 @@ def bench_command(
     subgame bench --json > speed.json
 
     subgame bench holdem --only turn
+
+    subgame bench holdem --only river-45 --peer './postflop-bench --json'
 
     subgame bench holdem --only nlfh
 
@@ -57,6 +68,8 @@ def bench_command(
 
     if what not in TAKES:
         raise did_you_mean("benchmark", what, TAKES)
+    if peer is not None and what != "holdem":
+        raise SubgameError("--peer applies to 'bench holdem' only.")
     if only is None:
         full, short = TAKES[what]
         longer = "" if quick else f" With --quick it takes {short}."
@@ -68,8 +81,9 @@ def bench_command(
 
     if what != "games":
         module = bench_holdem if what == "holdem" else bench_startup
+        more = {} if peer is None else {"peer": peer}
         with whole_solves():
-            found = module.run(only=only, quick=quick, progress=progress)
+            found = module.run(only=only, quick=quick, progress=progress, **more)
         if json:
             emit({**_made_by(what, only, quick), **found})
         else:

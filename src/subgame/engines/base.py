@@ -31,6 +31,7 @@ class EngineBase:
         alternating: bool,
         responder: int,
         begin: int,
+        check: Floats | None = None,
     ) -> None:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")

@@ -137,8 +137,13 @@ class Engine(Protocol):
         alternating: bool,
         responder: int,
         begin: int,
+        check: Floats | None = None,
     ) -> None:
-        """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`."""
+        """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`.
+
+        An engine that `can_check` fills `check` [2] with what each player's best response to the
+        averages wins; others ignore it.
+        """
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, in order.

@@ -23,7 +23,8 @@ from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS, BetSizes
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.equity import equities
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import Betting, NoLimit
 from subgame.solve.decisions import Decision
 from subgame.solve.lines import Walk, follow_to_decision
@@ -148,13 +149,26 @@ class Explorer:
         return values[p], (mixed, other) if p == 0 else (other, mixed)
 
     def equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
-        """[hand] of both players: the share of the pot without further betting, from 0 to 1.
+        """[hand] of both players: the share of the pot without further betting, from 0 to 1."""
+        deck, last = self.game.deck, BOARD_CARDS[self.game.rules.last_street]
+        if len(board) < last - 1:
+            return self._calm_equities(board, reach)
+        rest = [c for c in range(deck.size) if c not in board]
+        boards = [board] if len(board) == last else [(*board, c) for c in rest]
+        won, met = equities(np.array(boards), deck, np.stack(reach))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = won.sum(0) / met.sum(0)
+        return share[:, 1], share[:, 0]
 
-        It is the value of a game on the same cards with one chip from each player and no bets.
+    def _calm_equities(self, board: tuple[int, ...], reach: list[Floats]) -> Pair:
+        """The same as values of a game on these cards with one chip from each player and no bets.
+
+        It is faster where many boards can come.
         """
         spot, deck, out = self.spot(board), self.game.deck, list[Floats]()
         cards = self.tree.units[spot.unit].cards
         if cards not in self._calm:
+            # Below the first board fewer suits can still flush, but hands were played differently.
             merge = merging(self.tree) if spot.unit == 0 else False
             calm = calm_tree(self.game, cards, merge)
             self._calm[cards] = cast(NumbaRangeEngine, engine(calm))

@@ -55,8 +55,11 @@ class Cfr:
         )
         self.reach: tuple[Array, Array] = (mine, yours)
 
-    def advance(self, discounts: Floats, begin: int) -> None:
-        """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`."""
+    def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
+        """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.
+
+        `check` [2] becomes what best responses to the averages win, where `can_check`.
+        """
         engine, learner = self.engine, self.learner
         if learner is None and engine.fused:
             engine.iterate(
@@ -66,6 +69,7 @@ class Cfr:
                 alternating=self.alternating,
                 responder=self.responder,
                 begin=begin,
+                check=check,
             )
             return
         if len(discounts) < 2:
@@ -78,6 +82,12 @@ class Cfr:
             blind = self.pair[1]._replace(average=None)
             engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
         engine.repeat(self.turn, rates, self)
+
+    @property
+    def can_check(self) -> bool:
+        """Whether `advance` can measure the averages within its last iteration."""
+        plain = self.learner is None and self.alternating and self.responder < 0
+        return plain and getattr(self.engine, "can_check", False)
 
     def turn(self, rates: Array) -> None:
         """One iteration; `rates` ``[2, 4]`` are those of this and of the next iteration."""

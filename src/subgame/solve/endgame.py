@@ -37,7 +37,9 @@ from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.hand_classes import as_html
 from subgame.solve.lines import SEATS
+from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
+from subgame.solve.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.files import describe, read_tensors, write_tensors
 from subgame.tree.ranges.betting_tree import LANES
@@ -56,9 +58,25 @@ SAVED = "a hold'em spot saved by endgame --out"
 
 @dataclass(frozen=True, eq=False)
 class Endgame:
-    """A strategy for a hold'em tree with its values. Arrays are in the order of the root infosets.
+    """A solved spot: what each hand wins, and what both players do anywhere in the hand.
 
-    The value of a hand is nan where the opponent cannot hold any hand together with it.
+    Player 0 is out of position (OOP), player 1 in position (IP). `ev` and `equity` are those of
+    both players at the start, `hands` has them by hand. `decision` shows any later place, by a line
+    of actions and cards, and `runouts` every card that can come next.
+
+    >>> import subgame as sg
+    >>> game = sg.holdem.endgame("QsJh2h8d", 100, 100, ("AA,KQs", "QJ,99"), "1x")
+    >>> spot = sg.Endgame.of(sg.solve(sg.compile(game), "hs-dcfr", iterations=50).strategy)
+    >>> here = spot.decision("check, check / 3c")
+    >>> here.words, here.names
+    ('check, check / 3c', ('check', 'all-in 100'))
+    >>> [row["class"] for row in here.class_table()]
+    ['AA', 'KQs']
+    >>> list(here.hand_table("AhAc")[0])[:7]
+    ['hand', 'class', 'weight', 'chance', 'ev', 'equity', 'eqr']
+
+    Arrays are in the order of the root infosets. The value of a hand is nan where the opponent
+    cannot hold any hand together with it.
     """
 
     __repr__ = brief
@@ -128,6 +146,10 @@ class Endgame:
         `subgame.solve.lines` says how lines are written.
         """
         return self.explorer.decision(line)
+
+    def runouts(self, line: str = "", *, values: bool = True) -> Table:
+        """One row per card that can come after a line: its chance, EV, equity, frequencies."""
+        return runouts(self.explorer, line, values=values)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""

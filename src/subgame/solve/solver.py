@@ -50,6 +50,8 @@ FEWEST = 4
 LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
+CERTAIN = 0.002
+"""The share of the pot above which a check in float32 is trusted; its errors are a twentieth."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -181,14 +183,16 @@ class Run:
         if isinstance(tree, RangeTree) and learner is None and on is None:
             self.least = self.engine.resolution * tree.holdem.start().pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
+        self.own = all(each is None for each in reach)
+        """Whether the reach at the roots is the tree's own."""
         self.about: dict[str, str] = {}
         """What a checkpoint says besides: the parameters of the game."""
 
-    def advance(self, count: int) -> None:
-        """Run `count` iterations."""
+    def advance(self, count: int, check: Floats | None = None) -> None:
+        """Run `count` iterations; `check` is as in `Cfr.advance`."""
         discounts = self.schedule.discounts(self.iteration + 1, count + 1)
         if self.schedule.sampling == "none":
-            self.cfr.advance(discounts, self.iteration + 1)
+            self.cfr.advance(discounts, self.iteration + 1, check)
         else:
             kind = self.schedule.sampling
             self.engine.sample(self.cfr.pair, discounts, kind, self.random)
@@ -230,9 +234,29 @@ class Run:
         """The exploitability of the probabilities `played`, in the game that is solved."""
         return exploitability_of(self.engine, played)
 
-    def measure(self) -> Exploitability:
-        """Add a point to the curve."""
-        found = self.evaluate(self._weights())
+    @property
+    def can_check(self) -> bool:
+        """Whether `advance` can measure the averages, of a hold'em tree without locked hands."""
+        locked = any(getattr(self.tree, "locks", ()))
+        return self.least > 0 and not self._last and not locked and self.cfr.can_check and self.own
+
+    def place_for_check(self, stop: Limits, count: int) -> Floats | None:
+        """Where the next `count` iterations write a check, if one is due after them."""
+        after = self.iteration + count
+        due = count and stop.target is not None and stop.next_check(after - 1) == after
+        return np.zeros(2) if due and self.can_check else None
+
+    def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
+        """A check in float32, if it is certain that the target is not reached yet; else None."""
+        if check is None or target is None:
+            return None
+        found = Exploitability((float(check[1]), float(check[0])))
+        pot = self.least / self.engine.resolution
+        return found if found > max(1.1 * target, CERTAIN * pot) else None
+
+    def measure(self, found: Exploitability | None = None) -> Exploitability:
+        """Add a point to the curve: what was `found`, or what is measured now."""
+        found = self.evaluate(self._weights()) if found is None else found
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
@@ -392,8 +416,12 @@ def drive(
             count = min(stop.next_check(run.iteration) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
+            check = run.place_for_check(stop, count) if measured else None
             before = time.perf_counter()
-            run.advance(count)
+            if check is None:
+                run.advance(count)
+            else:
+                run.advance(count, check)
             now = time.perf_counter()
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
@@ -403,7 +431,7 @@ def drive(
                 pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
             checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
             if checked:
-                gap = run.measure()
+                gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
             if (
                 stop.target is not None

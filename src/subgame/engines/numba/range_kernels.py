@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
+    BEST,
     LEARN,
     RESPOND,
     Numbers,
@@ -203,10 +204,7 @@ def arrive(
 ) -> None:
     """Reach down through a board: the opponent's, and the traverser's where `keep` needs it."""
     p, keep = w.p, w.keep
-    theirs, own = (
-        keep in (THEIRS, BOTH),
-        keep in (BOTH, OWN),
-    )  # variables: a literal has its own type
+    theirs, own = keep in (THEIRS, BOTH), keep in (BOTH, OWN)  # a literal has its own type
     for tile in range(me, tiles(b, u, 1 - p), threads):
         bring(f, b, u, 1 - p, tile, w.theirs, w.ahead, theirs, above, s)
         face(f, b, u, 1 - p, tile, s)
@@ -459,25 +457,31 @@ def keeping(turn: int, count: int) -> int:
 
 
 @kernel
-def run_iterations(
-    betting_tree, boards, pair, discounts, responder, me, threads, team, top, own
-) -> None:
-    """Run ``len(discounts) - 1`` iterations with alternating updates."""
-    f, b, shared = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        Team(*views(team)),
-    )
-    up, s = Scratch(*views(top)), Scratch(*views(own))
+def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, team, top, own):
+    """Run ``len(discounts) - 1`` iterations with alternating updates.
+
+    `pair` also has two players who play the averages. `check` is (responder, weights of each
+    player's places, result). With weights, the result [2] is what best responses to them win.
+    """
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
+    last = (PlayerNumbers(*views(pair[2])), PlayerNumbers(*views(pair[3])))
     count = len(discounts) - 1
-    for t in range(count):
-        now = row_of(discounts, t)
+    for t in range(count + min(len(check[1][0]), 1)):
+        now, checked = row_of(discounts, t), t == count
         for p in range(2):
-            ahead = row_of(discounts, t + p)
-            mode = RESPOND if responder == p else LEARN
-            w = Sweep(p, mode, both[p], both[1 - p], now, ahead, keeping(t + p, count))
+            mode, keep = RESPOND if check[0] == p else LEARN, keeping(t + p, count)
+            mine, theirs = both[p], both[1 - p]
+            if checked:
+                mode, keep, mine, theirs = BEST, NOBODY, last[p], last[1 - p]
+            ahead = row_of(discounts, min(t + p, count))
+            w = Sweep(p, mode, mine, theirs, now, ahead, keep)
             sweep(f, b, w, me, threads, shared, up, s)
+            if checked and me == 0:
+                check[2][p] = 0
+                for h in range(len(check[1][p])):
+                    check[2][p] += check[1][p][h] * up.result[up.result_at[0] + h]
 
 
 @kernel
@@ -488,12 +492,8 @@ def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, o
     opponent's numbers. `rates` ``[2, 9]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
-    f, b, shared = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        Team(*views(team)),
-    )
-    up, s = Scratch(*views(top)), Scratch(*views(own))
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     now, then = row_of(rates, 0), row_of(rates, 1)
     mine, theirs = PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1]))
     w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])

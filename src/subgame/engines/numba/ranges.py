@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
+_NOTHING: Floats = np.zeros(0)
 _STILL: Floats = dithered(np.ones((2, 3)), 1)
 """Rates without any discount."""
 ALONE = 100_000
 """Actions times hands below which one thread is as fast as several."""
-SHARE = 8_000
+SHARE = 50_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
@@ -204,8 +205,12 @@ class NumbaRangeEngine(EngineBase):
         alternating: bool,
         responder: int,
         begin: int,
+        check: Floats | None = None,
     ) -> None:
         """``len(discounts) - 1`` iterations, the first of which is number `begin`.
+
+        Where `can_check`, `check` [2] becomes what each player's best response to the averages
+        wins. It is computed in float32, with errors of about 0.01 % of the pot.
 
         A player's average is updated in the opponent's sweep, which computes the player's reach
         anyway (see `range_kernels.keeping`).
@@ -223,22 +228,30 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
+        four, checked = (*both, *both), (responder, (_NOTHING, _NOTHING), _NOTHING)
+        if check is not None:
+            one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
+            four, checked = (*both, one, two), (responder, self._place_reach, check)
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             kernels.run_iterations(
-                self.betting_tree,
-                self.boards,
-                both,
-                counted,
-                responder,
-                me,
-                threads,
-                team,
-                top,
-                own,
+                self.betting_tree, self.boards, four, counted, checked, me, threads, team, top, own
             )
 
         self._workers.run(np.float32, call)
+
+    @property
+    def can_check(self) -> bool:
+        """Whether `iterate` can measure the averages: one first board and one betting root."""
+        return self.many == 1 and self.ways == 1
+
+    @cached_property
+    def _place_reach(self) -> tuple[Floats, Floats]:
+        """[place] for each player: the reach of the hands there, which multiplies its value."""
+        one, two = (
+            np.bincount(self.places[p], self._roots[p][0]) / self.tree.deals for p in (0, 1)
+        )
+        return one, two
 
     def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
         """One iteration of simultaneous updates: each plays against the other's old strategy."""
@@ -448,8 +461,8 @@ def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
 
 
 def _weights(numbers: Numbers) -> Numbers:
-    """Numbers in a type that kernels read."""
-    return numbers if isinstance(numbers, Int16Numbers) else np.asarray(numbers, dtype=np.float32)
+    """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
+    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "W")
 
 
 def _none_like(numbers: Numbers) -> Numbers:

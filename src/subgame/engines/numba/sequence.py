@@ -129,6 +129,7 @@ class NumbaSequenceEngine(EngineBase):
         alternating: bool,
         responder: int,
         begin: int,
+        check: Floats | None = None,
     ) -> None:
         """``len(discounts) - 1`` iterations in one call."""
         states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -231,6 +232,7 @@ class _Item:
         raise fault("range", self.text, self.start + at, token, reason)
 
 
+@lru_cache(maxsize=1 << 11)
 def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArray[np.int64]:
     """The hands of a class: its ranks, and "p" (pair), "s" (suited) or "o" (offsuit)."""
     a, b = np.meshgrid(np.arange(deck.num_suits), np.arange(deck.num_suits), indexing="ij")

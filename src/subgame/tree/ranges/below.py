@@ -63,7 +63,6 @@ def tree_below(tree: RangeTree, u: int) -> Below:
         parent = street.parent - above if s > top else np.full(1, -1)
         dealt.append(street._replace(parent=parent))
     boards = BoardList(units.deck, dealt, b._replace(**cut), units.cards)
-    one, two = (np.ones(len(hands)) for hands in boards[0].hands)
-    return Below(
-        put_together(tree.holdem, tree.streets[top:], boards, (one, two), tree.deals), where
-    )
+    reach = np.ones(len(boards[0].hands[0])), np.ones(len(boards[0].hands[1]))
+    streets = tree.streets[top:]
+    return Below(put_together(tree.holdem, streets, boards, reach, tree.deals, tree.game), where)

@@ -439,6 +439,7 @@ def put_together(
     units: BoardList,
     reach: tuple[Floats, Floats],
     deals: float,
+    name: str | None = None,
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
     one, two = (
@@ -454,7 +455,7 @@ def put_together(
         for p in (0, 1)
     )
     return RangeTree(
-        game=str(game),
+        game=str(game) if name is None else name,
         players=(one, two),
         holdem=game,
         streets=streets,

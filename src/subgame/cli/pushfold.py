@@ -1,0 +1,89 @@
+"""``subgame pushfold``: the Nash chart of push or fold for a stack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from subgame.cli.common import JsonOption, emit, option, stdout
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from subgame.solve.pushfold import PushFold
+
+
+def pushfold_command(
+    stack: Annotated[float, option("BB", "Big blinds that each player has.")] = 10.0,
+    ante: Annotated[float, option("BB", "Big blinds that each player adds as an ante.")] = 0.0,
+    small_blind: Annotated[float, option("BB", "The small blind, in big blinds.")] = 0.5,
+    csv: Annotated[
+        bool, option(None, "Print a table of all 169 classes as CSV instead.", name="--csv")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show the equilibrium of push or fold before the flop, heads up.
+
+    The small blind goes all-in or folds; the big blind calls or folds. Equities are exact: all
+    boards and all pairs of hands. The charts show how often each class of hands is pushed and
+    called. ++ is always, a number is a percentage, and a dot is never.
+
+    [bold]Examples[/]
+
+    subgame pushfold --stack 10
+
+    subgame pushfold --stack 7.7 --ante 0.1 --csv > chart.csv
+    """
+    from subgame.solve.pushfold import push_fold
+
+    found = push_fold(stack, small_blind=small_blind, ante=ante)
+    if csv:
+        print(found.table().to_csv(), end="")
+    elif json:
+        emit(
+            {
+                "stack": found.stack,
+                "ante": ante,
+                "value": found.value,
+                "exploitability": found.exploitability,
+                "push": found.push,
+                "call": found.call,
+                "push_ev": found.push_ev,
+                "call_ev": found.call_ev,
+            }
+        )
+    else:
+        _print(stdout(), found)
+
+
+def _print(console: Console, found: PushFold) -> None:
+    from rich.text import Text
+
+    for title, chart in (("Small blind: push", found.push), ("Big blind: call", found.call)):
+        share = sum(often * _combos(name) for name, often in chart.items()) / 1326
+        heading = f"{title}   {100 * share:.1f} % of hands, {found.stack:g} big blinds"
+        console.print(Text(heading, style="bold"))
+        names = list(chart)
+        for row in range(13):
+            line = Text()
+            for name in names[13 * row : 13 * row + 13]:
+                line.append_text(_cell(name, chart[name]))
+            console.print(line)
+        console.print()
+    console.print(
+        f"  The small blind wins {found.value:+.4f} big blinds a hand; a best response gains "
+        f"{found.exploitability:.1g}.",
+        soft_wrap=True,
+    )
+
+
+def _combos(name: str) -> int:
+    return {"s": 4, "o": 12}.get(name[2:], 6)
+
+
+def _cell(name: str, often: float) -> Text:
+    from rich.text import Text
+
+    mark = "++" if often > 0.995 else " ." if often < 0.005 else f"{100 * often:2.0f}"
+    style = "bold green" if often > 0.995 else "dim" if often < 0.005 else "yellow"
+    return Text(f"{name:<3} {mark} ", style=style)

@@ -1,0 +1,214 @@
+"""``subgame report``: one row per flop, or per next card of a solved spot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from subgame.cli.common import announce, emit, option, seconds_text, stdout
+from subgame.cli.endgame import Spot, parse_target
+from subgame.cli.options import grouped
+from subgame.cli.progress import Meter
+from subgame.errors import SubgameError, human_bytes
+
+if TYPE_CHECKING:
+    from subgame.games.holdem.game import Holdem
+    from subgame.solve.tables import Table
+
+SUFFIXES = (".csv", ".json", ".parquet", ".html")
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """What a report has, and how it is made."""
+
+    flops: Annotated[
+        str, option("WHICH", "all 1,755 flops; 25, 49, 95 or 184 that stand for them; or a file.")
+    ] = "25"
+    line: Annotated[
+        str | None,
+        option(
+            "ACTIONS",
+            "For a solved spot: the line after which the cards come. For flops: one more decision.",
+        ),
+    ] = None
+    target: Annotated[
+        str, option("E", "Solve every flop to this exploitability: 0.5% (of the pot).")
+    ] = "0.5%"
+    jobs: Annotated[int, option("N", "Solve N flops at once, each on one thread.")] = 1
+    threads: Annotated[int | None, option("N", "CPU threads of a solve.", "all")] = None
+    log: Annotated[
+        Path | None,
+        option("FILE", "Write each row here at once; the same command goes on from it."),
+    ] = None
+    out: Annotated[
+        list[Path] | None,
+        option("FILE", "Save the report as .csv, .json, .parquet or .html; may be repeated."),
+    ] = None
+    quote: Annotated[
+        bool, option(None, "Only say how much time and memory it takes.", name="--quote")
+    ] = False
+    json: Annotated[
+        bool, option(None, "Print one JSON object instead of a table.", name="--json")
+    ] = False
+
+    def check(self) -> None:
+        """Refuse files that cannot be written."""
+        from subgame.cli.common import check_least, check_writable
+
+        for path in self.out or []:
+            check_writable("--out", path)
+            if path.suffix not in SUFFIXES:
+                raise SubgameError(
+                    f"--out needs a file name that ends in {', '.join(SUFFIXES)}, not {path.name}."
+                )
+        check_writable("--log", self.log)
+        check_least("jobs", self.jobs)
+        check_least("threads", self.threads)
+
+
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FILE",
+        show_default=False,
+        help="A spot saved by endgame --out: the report has one row per next card.",
+    ),
+]
+
+
+@grouped
+def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reporting) -> None:
+    """Report on many flops, or on every next card of a solved spot.
+
+    A row has frequencies, EV and equity of both players.
+
+    Without a FILE every flop is solved with the same pot, stack, ranges and bets. A subset of 25,
+    49, 95 or 184 flops has weights with which its means stand for all 1,755 flops. Time and memory
+    are said before. With --log nothing is lost if the run is killed: the same command goes on.
+
+    With a FILE the report has one row per card after --line, from the solution in the file.
+
+    [bold]Examples[/]
+
+    subgame report --flops 25 --pot 55 --stack 975 --oop '99-22,AJs-A2s,KTs+' --ip '22+,A2s+,ATo+'
+    --bets '33% 75%' --log cbets.jsonl --out cbets.csv --out cbets.html
+
+    subgame report --flops 184 --jobs 2 --pot 55 --stack 975 --quote
+
+    subgame report spot.safetensors --line 'check, bet 50, call' --out turns.html
+    """
+    reporting.check()
+    if file is not None:
+        given = next((k for k, v in vars(spot).items() if v is not None), None)
+        if given is not None:
+            raise SubgameError(
+                f"The file {file} defines the spot, so --{given.replace('_', '-')} cannot be given "
+                "with it."
+            )
+        _cards(file, reporting)
+    else:
+        _flops(spot, reporting)
+
+
+def _cards(file: Path, how: Reporting) -> None:
+    from subgame.solve.endgame import Endgame
+
+    with Meter("the report"):
+        solved = Endgame.open(file)
+        found = solved.runouts(how.line or "")
+    total = sum(found.column("chance"))
+    mean = {
+        name: sum(row["chance"] * row.get(name, 0.0) for row in found) / total
+        for name in found.columns[2:]
+    }
+    said = (
+        f"{solved.tree.holdem.deck.name(solved.tree.holdem.board)} after {how.line or 'no action'}"
+    )
+    _write(found, mean, how, "Every next card", said)
+
+
+def _flops(spot: Spot, how: Reporting) -> None:
+    from concurrent.futures import ProcessPoolExecutor
+    from contextlib import nullcontext
+
+    from subgame.solve.flops import flops
+    from subgame.solve.report import LINES, flop_report, quote, weighted_mean
+
+    if spot.board is not None:
+        raise SubgameError("A report takes its flops from --flops, so --board cannot be given.")
+    chosen = flops(how.flops)
+    game = partial(_game, spot)
+    first = game(chosen[0].name)
+    target = 100 * parse_target(how.target, first.start().pot) / first.start().pot
+    with Meter("the report") as meter:
+        meter.update("Measuring the first flop")
+        need = quote(chosen, game, target)
+        takes = seconds_text(need.seconds / how.jobs)
+        meter.say(
+            f"{len(chosen):,} flops to {target:g} % of the pot: about {takes}, "
+            f"{human_bytes(need.memory * how.jobs)} of memory."
+        )
+        if how.quote:
+            return
+
+        def tell(done: int, of: int, row: dict[str, Any]) -> None:
+            meter.update("Solving flops", f"{done:,} of {of:,}, {row['flop']}", done / of)
+
+        lines = [*LINES, how.line] if how.line else list(LINES)
+        threads = 1 if how.jobs > 1 else how.threads
+        pool = ProcessPoolExecutor(how.jobs) if how.jobs > 1 else nullcontext(None)
+        with pool as executor:
+            found = flop_report(
+                chosen,
+                game,
+                target=target,
+                threads=threads,
+                lines=lines,
+                log=how.log,
+                executor=executor,
+                progress=tell,
+            )
+    said = f"{len(found):,} flops, each to {target:g} % of the pot or less; {first.parameters}"
+    _write(found, weighted_mean(found), how, "Report over flops", said)
+
+
+def _game(spot: Spot, flop: str) -> Holdem:
+    return replace(spot, board=flop).game(None)
+
+
+def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
+    from subgame.solve.pages import save_page
+
+    for path in how.out or []:
+        if path.suffix == ".html":
+            save_page(path, found, mean, title, said)
+        else:
+            found.save(path)
+        announce(f"The report is in {path}.")
+    if how.json:
+        emit({"rows": list(found), "mean": mean})
+    else:
+        _print(found, mean)
+
+
+def _print(found: Table, mean: dict[str, Any]) -> None:
+    from subgame.cli.common import table
+
+    left_out = {"weight", "iterations", "seconds", "pairs", "straight", "exploitability_percent"}
+    columns = [name for name in found.columns if name not in left_out]
+    words = [name for name in columns if all(isinstance(row.get(name), str) for row in found)]
+    shown = table(*columns, numbers=[name for name in columns if name not in words])
+    for row in ({columns[0]: "mean", **mean}, *found):
+        shown.add_row(*(_text(name, row.get(name, "")) for name in columns))
+    stdout().print(shown)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return f"{value:,.2f}" if name.startswith("ev") else f"{100 * value:.1f} %"

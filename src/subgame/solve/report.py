@@ -1,0 +1,217 @@
+"""Reports over many flops: each is solved, and becomes one row of frequencies, EV and equity.
+
+A report goes on where it stopped: every row is written to a log at once. The flops can be solved by
+any executor of `concurrent.futures`.
+
+    >>> import subgame as sg
+    >>> def game(flop):
+    ...     return sg.holdem.endgame(flop, 20, 10, ("AA,KQs", "QQ,JTs"), "a / cap 1")
+    >>> report = flop_report([Flop("AhKd2c", 4), Flop("8h8d7h", 1)], game, target=20)
+    >>> report.column("flop"), [round(row["oop check"] + row["oop all-in 10"], 3) for row in report]
+    (['AhKd2c', '8h8d7h'], [1.0, 1.0])
+    >>> round(weighted_mean(report)["equity_oop"], 3)
+    0.876
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from subgame.errors import SubgameError
+from subgame.games.holdem.game import Holdem
+from subgame.solve.endgame import Endgame, memory_needed
+from subgame.solve.flops import Flop, texture
+from subgame.solve.runouts import decision_row
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run, solve
+from subgame.solve.tables import Table
+from subgame.tree.compile import compile
+from subgame.tree.ranges.tree import range_tree
+
+SCHEDULE = "hs-dcfr"
+LINES = ("", "c")
+"""The decisions of a row: the first of each player."""
+USUAL = 110
+"""Iterations to 0.5 % of the pot, as in ``subgame bench holdem`` (flop-a); five times the accuracy
+takes about four times as many."""
+Progress = Callable[[int, int, dict[str, Any]], None]
+
+
+class Task(NamedTuple):
+    """A flop to solve; it can be sent to another process."""
+
+    flop: Flop
+    game: Holdem
+    target: float  # per cent of the pot
+    threads: int | None
+    lines: tuple[str, ...]
+
+
+def flop_row(task: Task) -> dict[str, Any]:
+    """Solve a flop; its row."""
+    began, pot = time.perf_counter(), task.game.start().pot
+    tree = range_tree(compile(task.game, memory_limit=None, merge=True))
+    result = solve(tree, SCHEDULE, target=task.target * pot / 100, threads=task.threads)
+    solved = Endgame.of(result.strategy, task.threads)
+    row: dict[str, Any] = {
+        "flop": task.flop.name,
+        "weight": task.flop.weight,
+        **texture(task.game.board, task.game.deck),
+        **{f"ev_{seat}": ev for seat, ev in zip(("oop", "ip"), solved.ev, strict=True)},
+        **{f"equity_{seat}": e for seat, e in zip(("oop", "ip"), solved.equity, strict=True)},
+    }
+    for line in task.lines:
+        here = solved.decision(line)
+        seat = ("oop", "ip")[here.player]
+        after = "" if line in LINES else f"after {here.words}: "
+        row |= decision_row(here, f"{after}{seat} ", values=False)
+    return row | {
+        "exploitability_percent": 100 * max(float(result.exploitability), 0) / pot,
+        "iterations": result.iterations,
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def flop_report(
+    flops: Sequence[Flop],
+    game: Callable[[str], Holdem],
+    *,
+    target: float = 0.5,
+    threads: int | None = None,
+    lines: Sequence[str] = LINES,
+    log: str | Path | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Solve every flop to `target` per cent of the pot; one row each, in the order of the flops.
+
+    `game` makes the spot of a flop, as `sg.holdem.endgame` does. With `log` each row is appended to
+    that file, and a later call with the same spots takes them from there. `executor` solves several
+    flops at once (`concurrent.futures.ProcessPoolExecutor`, or Dask's); give `threads` then, so
+    that they do not take each other's cores. `progress` is told how many flops of how many are
+    done, and the row.
+    """
+    kept = _Log(log, flops, game, target, lines)
+    missing = [flop for flop in flops if flop.name not in kept.rows]
+    tasks = (Task(flop, game(flop.name), target, threads, tuple(lines)) for flop in missing)
+    for row in _solved(tasks, executor):
+        kept.add(row)
+        if progress is not None:
+            progress(len(kept.rows), len(flops), row)
+    return Table(kept.rows[flop.name] | {"weight": flop.weight} for flop in flops)
+
+
+def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, Any]]:
+    """The rows as they are done."""
+    if executor is None:
+        yield from map(flop_row, tasks)
+        return
+    waiting: set[Future[dict[str, Any]]] = set()
+    most = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+    for task in tasks:
+        waiting.add(executor.submit(flop_row, task))
+        if len(waiting) >= most:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield from (each.result() for each in done)
+    while waiting:
+        done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        yield from (each.result() for each in done)
+
+
+class _Log:
+    """Rows that are done, also in a file of JSON lines, the first of which says of what."""
+
+    def __init__(
+        self,
+        path: str | Path | None,
+        flops: Sequence[Flop],
+        game: Callable[[str], Holdem],
+        target: float,
+        lines: Sequence[str],
+    ) -> None:
+        self.path, self.rows = None if path is None else Path(path), dict[str, dict[str, Any]]()
+        if self.path is None:
+            return
+        first = flops[0].name
+        spot = {"first": first, "game": str(game(first)), "target": target, "lines": list(lines)}
+        if not self.path.exists() or not self.path.stat().st_size:
+            self._append(spot)
+            return
+        head, *rest = self.path.read_text(encoding="utf-8").splitlines()
+        if _read(head) != spot:
+            raise SubgameError(
+                f"{self.path} is the log of another report; give another file, or the same spot, "
+                f"target and lines: {head[:200]}."
+            )
+        rows = [row for row in map(_read, rest) if row]
+        self.rows = {row["flop"]: row for row in rows if "flop" in row}
+        if rest and not _read(rest[-1]):  # cut short by a kill: the next row begins a line
+            self._write("\n")
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep a row."""
+        self.rows[row["flop"]] = row
+        if self.path is not None:
+            self._append(row)
+
+    def _append(self, row: dict[str, Any]) -> None:
+        self._write(json.dumps(row) + "\n")
+
+    def _write(self, text: str) -> None:
+        assert self.path is not None
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise SubgameError(f"{self.path} cannot be written: {error.strerror}.") from None
+
+
+def _read(line: str) -> dict[str, Any]:
+    """A line of a log; empty if it was cut short."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class Quote(NamedTuple):
+    """What a report needs."""
+
+    memory: int  # bytes for one flop
+    seconds: float  # for all flops, one after another
+
+
+def quote(flops: Sequence[Flop], game: Callable[[str], Holdem], target: float) -> Quote:
+    """An estimate from three iterations on the first flop."""
+    began = time.perf_counter()
+    tree = range_tree(compile(game(flops[0].name), memory_limit=None, merge=True))
+    run = Run(tree, parse(SCHEDULE))
+    run.advance(1)
+    run.measure()
+    built = time.perf_counter() - began
+    before = time.perf_counter()
+    run.advance(2)
+    each = (time.perf_counter() - before) / 2
+    iterations = USUAL * (0.5 / target) ** 0.8
+    return Quote(memory_needed(tree, SCHEDULE), len(flops) * (built + iterations * each))
+
+
+def weighted_mean(rows: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """The mean of every column of numbers, weighted by the flops' weights."""
+    table = Table(rows)
+    total = sum(table.column("weight"))
+    skipped = ("weight", "seconds", "iterations")
+    return {
+        name: sum(row["weight"] * row.get(name, 0.0) for row in table) / total
+        for name in table.columns
+        if name not in skipped and all(isinstance(row.get(name, 0.0), int | float) for row in table)
+    }
