@@ -179,6 +179,9 @@ def test_tables_become_data_frames(leduc: sg.Result, refined: sg.Refinement) -> 
     assert len(frame) == sum(len(each) for each in leduc.strategy.values())
     assert leduc.to_pandas().exploitability.tolist() == [p.exploitability for p in leduc.curve]
     assert refined.to_pandas().margin.tolist() == [r["margin"] for r in refined.rows()]
+    best = sg.best_response(leduc.strategy.tree, leduc.strategy, 0)
+    first = best.to_pandas().iloc[0]
+    assert first.normalised == best.values[first.infoset].normalised
     held = sg.holdem.Range.parse("AhKh,22:0.5").to_pandas()
     assert held.set_index("hand").weight["AhKh"] == 1
     assert len(held) == 7
