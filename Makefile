@@ -4,11 +4,12 @@ EXTRAS ?=
 BIN := .venv/bin
 comma := ,
 RUN := .venv/.installed-to-run
+DOCS := .venv/.installed-docs
 DEV := .venv/.installed-dev-$(subst $(comma),-,$(EXTRAS))
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 PYTEST_ARGS ?=
 
-.PHONY: help test lint demo bench venv clean
+.PHONY: help test lint demo bench docs venv clean
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
@@ -22,6 +23,11 @@ $(RUN): pyproject.toml constraints.txt | $(BIN)/python
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing subgame, its tests' tools and the solvers it is compared with into .venv (two to four minutes)"
 	@$(INSTALL) '.[dev$(if $(EXTRAS),$(comma)$(EXTRAS))]'
+	@touch $@ $(RUN)
+
+$(DOCS): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing subgame and what builds its documentation into .venv (about half a minute)"
+	@$(INSTALL) '.[docs]'
 	@touch $@ $(RUN)
 
 lint: venv ## ruff, mypy, import-linter
@@ -45,6 +51,9 @@ demo: $(RUN) ## what subgame does, in about a minute
 
 bench: venv ## our speed beside OpenSpiel's and LiteEFG's
 	@$(BIN)/subgame bench
+
+docs: $(DOCS) ## the documentation site, strictly, in build/site
+	@$(BIN)/python docs/site/build.py
 
 clean: ## remove the environment and caches
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from subgame import abstraction as abstraction
     from subgame import gambit as gambit
     from subgame import games, holdem
+    from subgame import notebook as notebook
     from subgame import openspiel as openspiel
     from subgame import play as play
     from subgame.errors import MemoryLimitError as MemoryLimitError
@@ -113,6 +114,7 @@ _MODULES = {
     "refine": "subgame.refine",
     "play": "subgame.play",
     "abstraction": "subgame.abstraction",
+    "notebook": "subgame.notebook",
 }
 _NAMES = {
     "subgame.errors": "MemoryLimitError SubgameError",

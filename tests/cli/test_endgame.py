@@ -16,7 +16,7 @@ from rich.console import Console
 import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
-from subgame.solve import solver
+from subgame.solve import hand_classes, solver
 from subgame.solve.browse import decision
 from subgame.solve.endgame import Endgame
 
@@ -261,7 +261,7 @@ def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
 def test_the_grid_is_that_of_every_chart() -> None:
     game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AhKh,AsKs:0.5,22,AQo", "random"))
     shown = decision(sg.Strategy.uniform(sg.compile(game)))
-    grid = hand_grid.cells(shown)
+    grid = hand_classes.squares(shown)
     names = [[cell.name for cell in line] for line in grid]
     assert names[0][:3] == ["AA", "AKs", "AQs"]
     assert names[1][:3] == ["AKo", "KK", "KQs"]
@@ -274,8 +274,8 @@ def test_the_grid_is_that_of_every_chart() -> None:
 
 
 def test_a_cell_is_split_by_its_actions() -> None:
-    shown = [hand_grid.Look(hand_grid.CALL, "x"), hand_grid.Look(hand_grid.ALL_IN, "a")]
-    cell = hand_grid.Cell("AKs", 1.0, np.array([0.5, 0.5]))
+    shown = [hand_classes.Look(hand_grid.CALL, "x"), hand_classes.Look(hand_grid.ALL_IN, "a")]
+    cell = hand_grid.Square("AKs", 1.0, (0.5, 0.5))
     text = hand_grid._cell(cell, shown, 6)
     assert text.plain == " AKs  "
     console = Console(force_terminal=True, color_system="truecolor", width=20)

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.color import Color
 from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from subgame.solve.decisions import class_at
-from subgame.solve.lines import is_all_in, share_of_pot
+from subgame.show.grid import ALL_IN as ALL_IN
+from subgame.show.grid import CALL as CALL
+from subgame.show.grid import FOLD as FOLD
+from subgame.show.grid import Rgb, blend
+from subgame.show.grid import Square as Square
+from subgame.solve.hand_classes import Look, looks, squares
+from subgame.solve.lines import share_of_pot
 
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
     from subgame.solve.decisions import Decision
 
-Rgb = tuple[int, int, int]
-Floats = NDArray[np.float64]
-
-FOLD: Rgb = (61, 124, 184)
-CALL: Rgb = (92, 184, 102)
-BETS: tuple[Rgb, Rgb] = ((250, 178, 102), (201, 48, 44))
-"""The smallest bet and the largest; bets between them have colours in between."""
-ALL_IN: Rgb = (125, 60, 152)
 DARK: Rgb = (30, 30, 34)
 """The colour of a class fades to this where little of it is in the range."""
 FAINTEST = 0.35
@@ -36,61 +32,6 @@ MOST, LEAST = 6, 3
 SECOND = 0.15
 """Without colours, a second action is shown from this frequency on."""
 SUITS = {"c": ("♣", "green"), "d": ("♦", "blue"), "h": ("♥", "red"), "s": ("♠", "")}
-
-
-class Look(NamedTuple):
-    """How one action is shown."""
-
-    colour: Rgb
-    letter: str  # shown where there are no colours
-
-
-class Cell(NamedTuple):
-    """One class of hands."""
-
-    name: str
-    weight: float  # how much of it is in the range, 0 to 1
-    mix: Floats  # [action]
-
-
-def looks(decision: Decision) -> list[Look]:
-    """Colour and letter of each action."""
-    bets = [a for a in decision.actions if a[0] == "r" and not is_all_in(decision.betting, a)]
-    shown = []
-    for action in decision.actions:
-        if action == "f":
-            shown.append(Look(FOLD, "f"))
-        elif action == "c":
-            shown.append(Look(CALL, "c" if decision.betting.to_call else "x"))
-        elif action in bets:
-            at = bets.index(action)
-            share = at / (len(bets) - 1) if len(bets) > 1 else 0.5
-            shown.append(Look(blend(*BETS, share), str(at + 1) if at < 9 else "9"))
-        else:
-            shown.append(Look(ALL_IN, "a"))
-    return shown
-
-
-def cells(decision: Decision) -> list[list[Cell]]:
-    """The grid: pairs on the diagonal, suited hands above it, offsuit hands below."""
-    deck = decision.tree.holdem.deck
-    free, held = deck.compatible(decision.board), decision.hands
-    reach, chance = np.zeros(deck.num_hands), np.zeros(deck.num_hands)
-    probs = np.zeros((deck.num_hands, len(decision.actions)))
-    reach[held], chance[held], probs[held] = decision.reach, decision.chance, decision.probs
-    ranks = range(deck.num_ranks - 1, -1, -1)
-    grid: list[list[Cell]] = []
-    for row in ranks:
-        grid.append([])
-        for column in ranks:
-            name, hands = class_at(deck, row, column)
-            hands = hands[free[hands]]
-            likely = float(chance[hands].sum())
-            mix = chance[hands] @ probs[hands] / likely if likely > 0 else np.zeros(probs.shape[1])
-            weight = float(reach[hands].mean()) if likely > 0 else 0.0
-            grid[-1].append(Cell(name, weight, mix))
-    fullest = max(cell.weight for line in grid for cell in line) or 1.0
-    return [[cell._replace(weight=cell.weight / fullest) for cell in line] for line in grid]
 
 
 # Drawing -------------------------------------------------------------------------------------
@@ -113,7 +54,7 @@ def draw(decision: Decision, title: Text, console: Console, width: int) -> Rende
     """A grid with its title above and its legend below."""
     shown, colours = looks(decision), coloured(console)
     lines = []
-    for line in cells(decision):
+    for line in squares(decision):
         parts = [
             _cell(cell, shown, width) if colours else _letters(cell, shown, width) for cell in line
         ]
@@ -145,7 +86,7 @@ def _of_pot(decision: Decision, action: str) -> str:
     return f" ({100 * share_of_pot(decision.betting, action):.0f} %)" if action[0] == "r" else ""
 
 
-def _cell(cell: Cell, shown: list[Look], width: int) -> Text:
+def _cell(cell: Square, shown: list[Look], width: int) -> Text:
     """A class on a background split by its actions, the largest bets on the left."""
     label = f" {cell.name}" if width > len(cell.name) + 1 else cell.name
     if not cell.weight:
@@ -170,23 +111,13 @@ def _cell(cell: Cell, shown: list[Look], width: int) -> Text:
     return text
 
 
-def _letters(cell: Cell, shown: list[Look], width: int) -> Text:
+def _letters(cell: Square, shown: list[Look], width: int) -> Text:
     """A class with the letters of its most frequent actions."""
     if not cell.weight:
         return Text(f"{'·':^3}".ljust(width))
-    order = np.argsort(-cell.mix, kind="stable")[:2]
+    order = np.argsort([-share for share in cell.mix], kind="stable")[:2]
     letters = [shown[a].letter for k, a in enumerate(order) if k == 0 or cell.mix[a] >= SECOND]
     return Text(f"{cell.name:<3} {''.join(letters)}"[:width].ljust(width))
-
-
-def blend(one: Rgb, two: Rgb, share: float) -> Rgb:
-    """A colour between two.
-
-    >>> blend((0, 0, 0), (100, 200, 50), 0.5)
-    (50, 100, 25)
-    """
-    r, g, b = (round(a + (z - a) * share) for a, z in zip(one, two, strict=True))
-    return r, g, b
 
 
 def _ink(paper: Rgb) -> Rgb:

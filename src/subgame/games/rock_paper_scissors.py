@@ -63,6 +63,8 @@ class RockPaperScissors(Game):
 
 
 class RockPaperScissorsPlus(RockPaperScissors):
+    """RPS+: whoever wins with or against Scissors wins 2."""
+
     name = "rps-plus"
     scissors = 2.0
     equilibrium = (0.4, 0.4, 0.2)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError, brief
+from subgame.show.frames import data_frame
+from subgame.show.html import block, table, text
 from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
@@ -124,6 +126,20 @@ class Report:
             done = ", ".join(f"{key} {figure(value)}" for key, value in self.settings.items())
             console.print(Text(f"Settings: {done}. Took {self.seconds:.3g} s."))
         return text.get()
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame: quantity, paper, ours, note."""
+        return data_frame(self.rows)
+
+    def _repr_html_(self) -> str:
+        """The paper's figures beside ours, and the notes, for notebooks."""
+        keys = ("quantity", "paper", "ours", "note")
+        rows = [
+            [figure(line[key]) if key != "note" else line[key] for key in keys]
+            for line in self.rows
+        ]
+        notes = "".join(f"<li>{text(note, 2000)}</li>" for note in self.notes)
+        return block(f"{self.key}: {self.what}", table(keys, rows), f"<ul>{notes}</ul>")
 
     def plot(self, path: str | Path) -> list[Path]:
         """Draw the panels to a file; to a .png and a .svg where `path` has no ending."""

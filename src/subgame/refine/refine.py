@@ -16,6 +16,7 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
 from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, left, solve_gadget
 from subgame.refine.subgame import At, Subgame, combine, subgames_at
+from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
@@ -156,6 +157,16 @@ class Refinement:
         from subgame.refine.report import draw
 
         return draw(self, ax)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with a line per root infoset, as `rows`."""
+        return data_frame(self.rows())
+
+    def _repr_html_(self) -> str:
+        """Exploitability before and after, and the margins, for notebooks."""
+        from subgame.refine.report import as_html
+
+        return as_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields that ``subgame refine --json`` prints."""

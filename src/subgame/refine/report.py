@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from subgame.show.charts import bars
+from subgame.show.html import Code, Value, beside, block, table, text
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -80,6 +83,31 @@ margin       cbv + gift - value
 smallest margin {margin:.6g}; by the margins exploitability has grown by at most {bound:.6g}
 {promise}
 {kept}"""
+
+
+SMALLEST = 12
+"""Root infosets in the table for notebooks: those with the smallest margins."""
+
+
+def as_html(refinement: Refinement) -> str:
+    """The exploitability before and after, the margins, and the smallest of them."""
+    rows = sorted(refinement.rows(), key=lambda row: float(row["margin"]))
+    seats: list[list[Value]] = [
+        [name, gap.mean, *gap.per_seat]
+        for name, gap in (("before", refinement.before), ("after", refinement.after))
+    ]
+    heads = ["exploitability", "mean", "of player 0", "of player 1"]
+    names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
+    drawn = bars(names, [float(row["margin"]) for row in rows], "margin")
+    columns = ("reach", "cbv", "gift", "alternative", "value", "margin")
+    listed: list[list[Value]] = [
+        [str(row["subgame"]), Code(name), *(float(row[key]) for key in columns)]
+        for name, row in zip(names[:SMALLEST], rows, strict=False)
+    ]
+    below = table(["subgame", "infoset", *columns], listed, more=max(len(rows) - SMALLEST, 0))
+    title = f"{refinement.game}, refined by {refinement.technique.name}"
+    said = f"<p>{text(refinement.technique.promise, 400)} {text(kept_text(refinement), 400)}</p>"
+    return block(title, beside(table(heads, seats), drawn), said, below)
 
 
 NAMED = 24

@@ -13,7 +13,7 @@ from subgame.errors import SubgameError, brief
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
-from subgame.games.holdem.ranges import Range, class_hands
+from subgame.games.holdem.ranges import Range, class_at
 from subgame.games.holdem.rules import Betting
 from subgame.solve.lines import SEATS, Walk, action_name, line_text, share_of_pot
 from subgame.solve.tables import Table
@@ -224,6 +224,12 @@ class Decision:
         """How much of the equity is won as EV; nan where there is none but rounding."""
         return ev / (equity * float(self.betting.pot)) if equity > 1e-9 else float("nan")
 
+    def _repr_html_(self) -> str:
+        """The grid of hand classes, for notebooks."""
+        from subgame.solve.hand_classes import as_html
+
+        return as_html(self)
+
     def as_dict(self, only: str = "", *, values: bool = True) -> dict[str, Any]:
         """Everything about the decision as plain data, which JSON can hold."""
         deck, betting = self.tree.holdem.deck, self.betting
@@ -289,11 +295,3 @@ def class_of(deck: Deck) -> Ints:
 def _classes(deck: Deck) -> list[tuple[str, Ints]]:
     ranks = range(deck.num_ranks - 1, -1, -1)
     return [class_at(deck, row, column) for row in ranks for column in ranks]
-
-
-def class_at(deck: Deck, row: int, column: int) -> tuple[str, Ints]:
-    """The name and the hands of the class in a row and a column of the grid, given as ranks."""
-    high, low = max(row, column), min(row, column)
-    kind = "p" if high == low else "s" if row > column else "o"
-    name = deck.ranks[high] + deck.ranks[low] + kind.replace("p", "")
-    return name, class_hands(high, low, kind, deck)

@@ -33,9 +33,11 @@ from subgame.games.holdem.chips import number, read_chips
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.spots import endgame
+from subgame.show.html import Value, beside, block, table
 from subgame.solve.browse import Explorer, calm_tree, merging, possible
 from subgame.solve.decisions import Decision
 from subgame.solve.evaluate import Exploitability
+from subgame.solve.hand_classes import as_html
 from subgame.solve.lines import SEATS
 from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
 from subgame.solve.options import SolveOptions
@@ -195,6 +197,18 @@ class Endgame:
             for name, weight, ev, equity in rows
             if weight > 0
         }
+
+    def _repr_html_(self) -> str:
+        """EV and equity, and the grids of both players' first decisions, for notebooks."""
+        heads = ["", "EV", "equity, %"]
+        rows: list[list[Value]] = [
+            [SEATS[p].upper(), self.ev[p], 100 * self.equity[p]] for p in (0, 1)
+        ]
+        first = [self.decision()]
+        if "c" in first[0].actions and not first[0].betting.child("c").is_over:
+            first.append(self.decision("c"))
+        title = f"{self.tree.game}: pot {self.pot:g}"
+        return block(title, table(heads, rows), beside(*(as_html(each) for each in first)))
 
 
 # Values --------------------------------------------------------------------------------------

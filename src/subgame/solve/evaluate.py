@@ -12,6 +12,7 @@ from subgame.engines.arrays import as_numpy
 from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
+from subgame.show.frames import data_frame
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
@@ -85,6 +86,11 @@ class BestResponse:
     """`player` plays the response, the opponent plays the given strategy."""
     values: dict[str, InfosetValue]
     """The counterfactual best-response value (CBV) at every infoset of `player`."""
+
+    def to_pandas(self) -> Any:
+        """The values as a pandas data frame: infoset, counterfactual, reach and normalised."""
+        rows = ({"infoset": name, **value._asdict()} for name, value in self.values.items())
+        return data_frame(rows, ["infoset", *InfosetValue._fields])
 
 
 def _own(tree: PublicTree, strategy: Strategy) -> Strategy:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from subgame.show.charts import curve
+from subgame.show.frames import data_frame
+from subgame.show.html import Value, beside, block, table
 from subgame.solve.evaluate import Exploitability
 from subgame.tree.strategy import Strategy
 
@@ -89,6 +92,27 @@ class Result:
         ax.grid(visible=True, which="both", alpha=0.3)
         ax.legend()
         return ax
+
+    def to_pandas(self) -> Any:
+        """The curve as a pandas data frame: iteration, seconds and exploitability."""
+        return data_frame((point._asdict() for point in self.curve), Point._fields)
+
+    def _repr_html_(self) -> str:
+        """The curve and the numbers, for notebooks."""
+        gap = self.exploitability
+        rows: list[list[Value]] = [
+            ["value for player 0", self.value],
+            ["exploitability", gap.mean],
+            ["a best response wins from player 0", gap.per_seat[0]],
+            ["a best response wins from player 1", gap.per_seat[1]],
+            ["iterations", self.iterations],
+            ["seconds", self.seconds],
+            ["stopped by", self.stopped],
+        ]
+        points = [(float(point.iteration), point.exploitability) for point in self.curve]
+        drawn = curve(points, "iterations", "exploitability")
+        title = f"{self.game}, solved by {self.schedule}"
+        return block(title, beside(drawn, table(["", ""], rows)))
 
     def __repr__(self) -> str:
         return (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from subgame.errors import SubgameError
+from subgame.show.frames import data_frame
 from subgame.tree.files import replacing
 
 
@@ -52,13 +53,7 @@ class Table(list[dict[str, Any]]):
 
     def to_pandas(self) -> Any:
         """A pandas data frame; an error says what to install if there is no pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise SubgameError(
-                "A data frame needs pandas, which is not installed: pip install pandas."
-            ) from None
-        return pandas.DataFrame(list(self), columns=self.columns)
+        return data_frame(self, self.columns)
 
     def to_parquet(self, path: str | Path) -> None:
         """Write a Parquet file; an error says what to install if there is no PyArrow."""

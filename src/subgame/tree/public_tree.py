@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import human_bytes
 from subgame.frozen import Frozen
+from subgame.show.html import Value, beside, block, table
 
 
 class Side(Protocol):
@@ -142,6 +143,21 @@ class PublicTree(Frozen, ABC):
     def action_class(self, action: str) -> str:
         """The kind of an action, for strategies biased towards a kind; by default the action."""
         return action
+
+    def drawn(self) -> str:
+        """The tree as SVG for notebooks; "" for a kind of tree that is not drawn."""
+        return ""
+
+    def _repr_html_(self) -> str:
+        """The size of the tree, and a drawing of its public states, for notebooks."""
+        one, two = (len(side.names) for side in self.players)
+        rows: list[list[Value]] = [
+            ["public states", self.num_nodes],
+            ["infosets of player 0", one],
+            ["infosets of player 1", two],
+            ["memory", human_bytes(self.nbytes)],
+        ]
+        return block(f"Public tree of {self.game}", beside(table(["", ""], rows), self.drawn()))
 
     def __repr__(self) -> str:
         infosets = " + ".join(f"{len(player.names):,}" for player in self.players)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import InitVar, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from subgame import games
 from subgame.errors import SubgameError, UnknownNameError, did_you_mean
+from subgame.show.frames import data_frame
+from subgame.show.html import Code, Shaded, Value, table
 from subgame.tree.compile import compile
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import OnDemand, PublicTree, Side
@@ -27,6 +29,8 @@ SAVED = "a strategy saved by solve --out"
 SLACK = 1e-5
 """Probabilities in a table may miss the sum 1 by this much (thirds of six digits); they are then
 normalised."""
+SHOWN = 60
+"""Infosets in the table for notebooks."""
 HUGE = 1e300
 """Sums of weights above this may overflow float64."""
 ROUNDING = {"float16": 5e-3, "float32": 1e-4, "float64": 1e-6}
@@ -189,23 +193,27 @@ class Strategy(Mapping[str, dict[str, float]]):
     def __repr__(self) -> str:
         return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"
 
+    def to_pandas(self) -> Any:
+        """A pandas data frame: player, infoset, action and probability, a line per action."""
+        names = ["player", "infoset", "action", "probability"]
+        return data_frame(
+            (
+                dict(zip(names, (p, infoset, action, prob), strict=True))
+                for p, infoset, row in self.rows()
+                for action, prob in row.items()
+            ),
+            names,
+        )
+
     def _repr_html_(self) -> str:
         """A table for notebooks: one line per infoset; darker cells have a higher probability."""
-        limit, out = 60, []
-        for count, (p, name, row) in enumerate(self.rows()):
-            if count == limit:
-                out.append(f"<tr><td colspan=9>… {self.tree.num_infosets - limit:,} more</td></tr>")
-                break
-            cells = "".join(
-                f'<td style="background:rgba(37,99,235,{prob:.2f});'
-                f'color:{"white" if prob > 0.5 else "inherit"}">'
-                f"{html.escape(action)} {prob:.3f}</td>"
-                for action, prob in row.items()
-            )
-            out.append(f"<tr><td>{p}</td><td><code>{html.escape(name)}</code></td>{cells}</tr>")
-        head = "<tr><th>player</th><th>infoset</th><th colspan=7>actions</th></tr>"
-        title = html.escape(repr(self).strip("<>"))
-        return f"<table><caption>{title}</caption>{head}{''.join(out)}</table>"
+        rows: list[list[Value]] = []
+        for p, name, row in islice(self.rows(), SHOWN):
+            mixed = [Shaded(f"{action} {prob:.3f}", prob) for action, prob in row.items()]
+            rows.append([str(p), Code(name), *mixed])
+        more = max(self.tree.num_infosets - SHOWN, 0)
+        title = repr(self).strip("<>")
+        return table(["player", "infoset", "actions"], rows, caption=title, more=more)
 
     # Files -----------------------------------------------------------------------------------
     def save(self, path: str | Path) -> None:

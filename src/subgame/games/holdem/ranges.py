@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ import numpy.typing as npt
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.pointing import fault
+from subgame.show.frames import data_frame
+from subgame.show.grid import HELD, Square, grid
+from subgame.show.html import block
 
 _ITEM = re.compile(r"\[[^\]]*\]?|[^\s,;\[]+")
 _GROUP = re.compile(r"\[(?P<end>/?)\s*(?P<percent>\d{1,3}(\.\d*)?|\.\d+)\s*%?\s*\]")
@@ -121,6 +124,25 @@ class Range:
     def format(self) -> str:
         """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
         return _format(self.weights, self.deck)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame: hand and weight, for the hands that are in the range."""
+        rows = np.flatnonzero(self.weights).tolist()
+        return data_frame(
+            ({"hand": self.deck.hand_name(h), "weight": float(self.weights[h])} for h in rows),
+            ["hand", "weight"],
+        )
+
+    def _repr_html_(self) -> str:
+        """The grid of hand classes, for notebooks; a square is as full as its hands weigh."""
+        ranks = range(self.deck.num_ranks - 1, -1, -1)
+        classes = [[class_at(self.deck, row, column) for column in ranks] for row in ranks]
+        squares = [
+            [Square(name, float(self.weights[hands].mean()), (1.0,)) for name, hands in row]
+            for row in classes
+        ]
+        title = f"Range of {self.combos:g} hands"
+        return block(title, grid(squares, [HELD], title))
 
     def __repr__(self) -> str:
         return f"<Range of {self.combos:g} hands>"
@@ -267,6 +289,18 @@ def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArra
     chosen = {"p": a < b, "s": a == b, "o": a != b}[kind]
     n = deck.num_suits
     return deck.hand_index(high * n + a[chosen], low * n + b[chosen])
+
+
+def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int64]]:
+    """The name and the hands of the class in a row and a column of the grid, given as ranks.
+
+    >>> class_at(DECK, 12, 11)[0], class_at(DECK, 11, 12)[0], class_at(DECK, 3, 3)[0]
+    ('AKs', 'AKo', '55')
+    """
+    high, low = max(row, column), min(row, column)
+    kind = "p" if high == low else "s" if row > column else "o"
+    name = deck.ranks[high] + deck.ranks[low] + kind.replace("p", "")
+    return name, class_hands(high, low, kind, deck)
 
 
 def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:

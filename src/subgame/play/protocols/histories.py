@@ -172,7 +172,8 @@ def read_phh(text: str, progress: Progress | None = None) -> History:
     if not found:
         raise SubgameError("The PHH has no hands.")
     rules = _rules_of(found[0])
-    game = hunl(int(rules.stacks[0]), *map(int, rules.blinds))
+    small, big = (int(blind) for blind in rules.blinds)
+    game = hunl(int(rules.stacks[0]), small, big)
     players = found[0].players or ("player 1", "player 2")
     names = player_names((players[0], players[1]))
     hands = []

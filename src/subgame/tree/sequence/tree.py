@@ -22,11 +22,15 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
+from subgame.show.charts import Node
+from subgame.show.charts import tree as draw_tree
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.walk import Histories
 
 Index = NDArray[np.int32]
 Floats = NDArray[np.float64]
+DRAWN = 20_000
+"""Public states of the largest tree of which the first levels are drawn."""
 
 
 class Plex(NamedTuple):
@@ -185,6 +189,14 @@ class SequenceTree(PublicTree):
     @property
     def num_nodes(self) -> int:
         return len(self.node_names)
+
+    def drawn(self) -> str:
+        if self.num_nodes > DRAWN:
+            return ""
+        counts = [np.bincount(side.node, minlength=self.num_nodes) for side in self.players]
+        notes = [f"({one} and {two} infosets)" for one, two in zip(*counts, strict=True)]
+        rows = zip(self.node_names, self.node_parent.tolist(), notes, strict=True)
+        return draw_tree([Node(*row) for row in rows])
 
     @property
     def nbytes(self) -> int:
