@@ -176,7 +176,7 @@ def test_techniques_side_by_side(cli: Cli, folder: Path) -> None:
         "20",
         "--json",
     ).json()["techniques"]
-    assert len(every) == 10
+    assert len(every) == 11
     alone = cli(
         "refine",
         "coin-toss",

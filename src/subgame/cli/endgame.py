@@ -143,7 +143,7 @@ def endgame_command(
     EV is a player's share of the pot in chips; the EVs of both players add up to the pot. Equity is
     a player's share of the pot with no further betting.
 
-    [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   T9s+   99-66   A5s-A2s   JTs-54s
+    [bold]Ranges[/]   AA   AKs AKo AK   AhKh   77+   KTs+   99-66   A5s-A2s   JTs-54s
 
     Separate items by commas. Add a weight after a colon: T9o:0.5, or around items:
     \\[50]AA,KK\\[/50]. 'random' is every hand. A later item replaces an earlier one: 'random,72o:0'

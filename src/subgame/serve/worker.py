@@ -87,8 +87,12 @@ def run(data: Path, job: str) -> None:
     folder = data / "jobs" / job
     task = json.loads((folder / TASK).read_text())
     limit_memory(parse_bytes(task["memory_limit"]))
-    logging.getLogger("subgame").addHandler(_Told())
-    result = KINDS[task["kind"]](data, folder, task)
+    logger, told = logging.getLogger("subgame"), _Told()
+    logger.addHandler(told)
+    try:
+        result = KINDS[task["kind"]](data, folder, task)
+    finally:
+        logger.removeHandler(told)
     (folder / RESULT).write_text(json.dumps(result))
     tell(done=True)
 

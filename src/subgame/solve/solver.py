@@ -162,14 +162,14 @@ class Run:
         `on` is the engine to use instead of the tree's engine on `device`. `finish` makes the
         strategy from the probabilities played, where they do not belong to the tree itself.
         """
+        self.finish = finish
+        self.tree, self.schedule, self.seed = tree, schedule, seed
+        self.engine = engine(tree, threads, device, storage) if on is None else on
         if tree.has_locks and schedule.responder >= 0:
             raise SubgameError(
                 f"The schedule {schedule} lets a player respond best everywhere, which locked "
                 "decisions do not allow; take another one, such as dcfr."
             )
-        self.finish = finish
-        self.tree, self.schedule, self.seed = tree, schedule, seed
-        self.engine = engine(tree, threads, device, storage) if on is None else on
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
