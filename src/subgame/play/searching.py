@@ -232,8 +232,9 @@ class LimitedAgent(NestedAgent):
         kind, offered = kind_of(tree), biased(self.blueprint, 1 - seat)
         limit = Limit(self.blueprint, kind.limit_at(search.at), seat, offered)
         schedule = search.schedule or default_schedule(search.gadget, tree)
+        limited = kind.limited(limit)  # takes time, too
         limits = search.limits(self.clock.left)
-        _, found = kind.limited(limit).solved(None, schedule, limits, None, None)
+        _, found = limited.solved(None, schedule, limits, None, None)
         # The opponent's part of the solution is one of many answers to ours, and may rule out
         # hands that the opponent has; ranges are those of the blueprint.
         sigma = [*self.blueprint.probs]
