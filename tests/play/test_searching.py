@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import subgame as sg
@@ -123,7 +125,7 @@ def test_a_depth_limit_and_then_the_end() -> None:
 @pytest.mark.parametrize("technique", ["resolve", "maxmargin", "unsafe"])
 def test_a_depth_limit_on_leduc_is_play_limited(leduc: sg.Strategy, technique: str) -> None:
     """The subgames below the limit have the alternative payoffs that the limit relied on."""
-    how = {"technique": technique, "schedule": "dcfr", "iterations": 60}
+    how: dict[str, Any] = {"technique": technique, "schedule": "dcfr", "iterations": 60}
     played = sg.exploitability(
         leduc.tree, whole(LimitedAgent(leduc, seconds=None, **how), leduc.tree)
     )

@@ -4,9 +4,9 @@ The agent follows a blueprint until the opponent makes a bet that it does not kn
 a frontier of the game (the last street, say). Then the rest of the game is solved behind a gadget,
 and followed from there on (Brown & Sandholm 2017, Sec. 6):
 
-* at a frontier the opponent's alternative payoff is the CBV of what was followed so far; if that was
-  solved to a depth limit, the value of the best continuation that was offered there, on which the
-  solve to the limit relied (Brown, Sandholm & Amos 2018, Sec. 5);
+* at a frontier the opponent's alternative payoff is the CBV of what was followed so far; if that
+  was solved to a depth limit, the value of the best continuation that was offered there, on which
+  the solve to the limit relied (Brown, Sandholm & Amos 2018, Sec. 5);
 * after an off-tree bet it is CBV~(I), the best value in I with what was followed so far, the bet
   excluded ("inexpensive" nested solving).
 

@@ -70,7 +70,7 @@ class Reached(Frozen, ABC):
 
     @property
     def acts(self) -> bool:
-        """Whether a subgame can begin here: somebody acts, or chance does in a game of histories."""
+        """Whether a subgame can begin here: a player acts, or chance in a game of histories."""
         return self.player >= 0
 
     @property
