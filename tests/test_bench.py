@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from subgame.bench import contenders
+from subgame.bench import play as instruments
 from subgame.bench import small_games as bench
 from subgame.errors import SubgameError
 
@@ -159,3 +160,15 @@ def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     answers = bench.measure("LiteEFG", "leduc", ["build"], 60)
     assert answers == {"build": "a_module_nobody_has is not installed"}
+
+
+def test_instruments_stand_beside_what_they_should_be() -> None:
+    rows = [instruments._row("LBR", 750.0, "mbb/h", exact=750)]
+    rows += [instruments._row("speed", 1398.2, "hands/s", at_least=1000)]
+    rows += [instruments._row("AIVAT", 97.5, "%", p_value=0.9)]
+    out = io.StringIO()
+    Console(file=out, width=100).print(instruments.table({"seed": 1, "lbr": rows}))
+    for text in ("= 750", "≥ 1,000", "1,398", "p = 0.9", instruments.TITLES["lbr"]):
+        assert text in out.getvalue()
+    with pytest.raises(SubgameError, match="'chess'"):
+        instruments.run("chess")

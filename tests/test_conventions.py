@@ -112,7 +112,7 @@ def test_a_saved_strategy_is_loaded_without_its_tree(tmp_path: Path, name: str) 
 
 
 def test_a_saved_strategy_of_a_game_without_a_name_asks_for_the_tree(tmp_path: Path) -> None:
-    river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, 200, ("AA", "KK"), "river: a")
+    river = sg.holdem.endgame("Qs Jh 2h 8d 3c", 100, (200, 150), ("AA", "KK"), "river: a")
     tree = sg.compile(river)
     sg.Strategy.uniform(tree).save(tmp_path / "a.safetensors")
     with pytest.raises(sg.SubgameError, match="pass the tree"):

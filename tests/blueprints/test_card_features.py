@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from subgame.blueprints.boards import BoardIndex
-from subgame.blueprints.cards import QUARTERS, CardBuckets, Tables, places
+from subgame.blueprints.cards import QUARTERS, CardBuckets, Lossless, Tables, places
+from subgame.engines.numba import strengths
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
@@ -68,6 +69,31 @@ def test_tables_are_the_same_one_by_one_and_by_either_library(cards: CardBuckets
         for k in (0, 17, 90):
             board = BoardIndex.of(SMALL, size).boards[k]
             assert (cards.of(board) == numba[street][k]).all()
+
+
+@pytest.mark.parametrize(
+    "boards",
+    ["2c2d2h2s Ac", "AcAdAh KcKd", "2c5c9cKcAc", "TsJsQsKs 9h", "3d4h5c6s7d", "AsAhAdAc", "2h3h4h"],
+)
+def test_kernels_rank_hands_as_the_evaluator_does(boards: str) -> None:
+    board = np.array([DECK.parse(boards)])
+    assert (strengths.ranks(board, DECK) == rank_hands(board)).all()
+
+
+def test_the_bucket_of_one_hand_is_that_of_all_hands(cards: CardBuckets) -> None:
+    one = CardBuckets.restored(SMALL, cards.centres, cards.thresholds)
+    stored = cards.with_flops(cards.tables())
+    exact = Lossless.of_deck(Deck("9TJQK", "cd"), 2)
+    for each, board in itertools.product((one, stored, exact), ("", "Jd 9c Tc", "Jd 9c Tc Kc")):
+        if each is exact and len(board) > 8:
+            continue
+        there = each.deck.parse(board)
+        free = np.flatnonzero(each.deck.compatible(there)).tolist()
+        alone = [each.of_hand(there, hand) for hand in free]
+        assert alone == each.of(there)[free].tolist()
+    river = SMALL.parse("Jd 9c Tc Kc Kd")
+    free = np.flatnonzero(SMALL.compatible(river)).tolist()
+    assert [one.of_hand(river, hand) for hand in free] == cards.of(river)[free].tolist()
 
 
 def test_suit_symmetry_keeps_the_bucket(cards: CardBuckets) -> None:

@@ -249,8 +249,10 @@ def test_the_default_blueprint_comes_with_the_package() -> None:
 def test_the_agent_translates_bets(blueprint: StoredBlueprint) -> None:
     game = hunl(600, bets="all: 0.4x 1.2x a", ranks="9TJQKA", suits="cd")
     agent = BlueprintAgent(game, blueprint)
+    before = set(blueprint.cards.kept)
     result = match(game, [agent, "uniform"], hands=60, seed=1)
     assert result.hands == 60
+    assert set(blueprint.cards.kept) <= before | {()}  # buckets of one hand, never of all
     # In its own game it plays the rows of the file, for one hand and for all of them.
     agent = BlueprintAgent(HUNL.game, blueprint)
     agent.begin(1, 0)

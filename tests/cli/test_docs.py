@@ -29,6 +29,7 @@ SHORTER = {
     "docs/play.md": [
         ("--hands 200 --aivat", "--hands 10 --aivat --iterations 20"),
         ("--hands 50", "--hands 2 --iterations 20"),
+        ("--hands 20", "--hands 2 --iterations 20"),
     ],
     "docs/depth-limited.md": [
         ("Rollouts(1000), epochs=100", "Rollouts(20), epochs=2"),

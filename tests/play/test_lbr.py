@@ -122,7 +122,7 @@ def test_against_translation() -> None:
     )
     strategy = sg.Strategy.uniform(sg.compile(small, merge="boards"))
     agent = Translated(strategy, small, large)
-    found = match(large, [LocalBestResponse(large, agent, "fcpa"), agent], hands=400, seed=2)
+    found = match(large, [LocalBestResponse(large, agent, "fcpa"), agent], hands=150, seed=2)
     assert found.result.mean > 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import subgame as sg
@@ -120,15 +122,17 @@ def test_a_depth_limit_and_then_the_end() -> None:
     assert sg.exploitability(tree, whole(agent, tree)).mean < 0.01
 
 
-def test_limited_on_leduc(leduc: sg.Strategy) -> None:
-    agent = LimitedAgent(leduc, iterations=100, seconds=None)
-    nested = NestedAgent(leduc, iterations=100, seconds=None)
-    limited, plain, both = (
-        sg.exploitability(leduc.tree, each).mean
-        for each in (whole(agent, leduc.tree), leduc, whole(nested, leduc.tree))
+@pytest.mark.parametrize("technique", ["resolve", "maxmargin", "unsafe"])
+def test_a_depth_limit_on_leduc_is_play_limited(leduc: sg.Strategy, technique: str) -> None:
+    """The subgames below the limit have the alternative payoffs that the limit relied on."""
+    how: dict[str, Any] = {"technique": technique, "schedule": "dcfr", "iterations": 60}
+    played = sg.exploitability(
+        leduc.tree, whole(LimitedAgent(leduc, seconds=None, **how), leduc.tree)
     )
-    assert limited < plain
-    assert both < plain
+    for p in (0, 1):
+        verb = sg.play_limited(leduc.tree, leduc, at=["after round 1"], player=p, **how)
+        assert played.per_seat[p] == pytest.approx(verb.after.per_seat[p], abs=1e-5)
+    assert played.mean < sg.exploitability(leduc.tree, leduc).mean
 
 
 def test_a_time_limit_is_kept_and_repeats(leduc: sg.Strategy) -> None:

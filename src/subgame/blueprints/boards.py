@@ -51,6 +51,11 @@ class BoardIndex:
         at = self.combination(cards)
         return self.form[at], hand_permutations(self.deck)[self.permutation[at]]
 
+    def row(self, board: tuple[int, ...], hand: int) -> tuple[int, int]:
+        """The canonical board of an ascending board, and the hand there of a hand."""
+        at = sum(math.comb(card, place) for place, card in enumerate(board, 1))
+        return int(self.form[at]), int(hand_permutations(self.deck)[self.permutation[at], hand])
+
 
 def _ranked(cards: Any) -> Any:
     """The number of each ascending combination: the sum of C(card, place + 1)."""

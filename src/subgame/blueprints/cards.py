@@ -24,7 +24,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,25 @@ class CardBuckets:
         out[free] = labels
         return out
 
+    def of_hand(self, board: Sequence[int], hand: int) -> int:
+        """The bucket of a hand that the board does not block, sooner than those of all hands.
+
+        >>> from subgame.games.holdem.cards import Deck
+        >>> found = CardBuckets.fit(Deck("9TJQKA", "cd"), (None, 6, 6, 10), seed=1)
+        >>> board, hand = found.deck.parse("9c Td Jc Kc"), found.deck.parse_hand("AcQc")
+        >>> bool(found.of_hand(board, hand) == found.of(board)[hand])
+        True
+        """
+        key = tuple(sorted(board))
+        if not key or key in self.kept:
+            return int(self.of(key)[hand])
+        if len(key) == BOARD_CARDS[1] and self.flops is not None:
+            return int(self.flops[BoardIndex.of(self.deck, len(key)).row(key, hand)])
+        maker = Tables.of(self.deck, self.showdown, None)
+        if len(key) == self.showdown:
+            return int(np.searchsorted(self.thresholds, maker.score(key, hand), side="right"))
+        return maker.label(key, hand, self.centres[BOARD_CARDS.index(len(key)) - 1])
+
     def tables(self, device: str | None = None, progress: Progress | None = None) -> list[Any]:
         """By street, [canonical board, hand] the buckets, -1 if blocked; and the ranks at the end.
 
@@ -202,7 +221,7 @@ class Lossless(CardBuckets):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        return tuple(int(table.max()) + 1 for table in self.tables()[:-1])
+        return tuple(int(table.max()) + 1 for table in self._numbers[:-1])
 
     @property
     def showdown(self) -> int:
@@ -224,8 +243,15 @@ class Lossless(CardBuckets):
         if not board:
             return self.classes
         row, images = BoardIndex.of(self.deck, len(board)).rows(np.array([board]))
-        found: Labels = self.tables()[BOARD_CARDS.index(len(board))][row[0], images[0]]
+        found: Labels = self._numbers[BOARD_CARDS.index(len(board))][row[0], images[0]]
         return found
+
+    @cached_property
+    def _numbers(self) -> list[Any]:
+        return self.tables()
+
+    def of_hand(self, board: Sequence[int], hand: int) -> int:
+        return int(self.of(board)[hand])
 
 
 def places(deck: Deck, cards: int, showdown: int) -> list[int]:
@@ -240,10 +266,14 @@ def to_come(deck: Deck, boards: NDArray[np.int64], showdown: int) -> NDArray[np.
     np.put_along_axis(left, boards, False, axis=1)
     cards = np.nonzero(left)[1].reshape(len(boards), -1)
     more = showdown - boards.shape[1]
-    chosen = np.array(list(itertools.combinations(range(cards.shape[1]), more)), dtype=np.int64)
-    added = cards[:, chosen]
+    added = cards[:, _chosen(cards.shape[1], more)]
     before = np.broadcast_to(boards[:, None], (*added.shape[:2], boards.shape[1]))
     return np.concatenate([before, added], axis=2)
+
+
+@lru_cache(maxsize=8)
+def _chosen(cards: int, more: int) -> NDArray[np.int64]:
+    return np.array(list(itertools.combinations(range(cards), more)), dtype=np.int64)
 
 
 class Tables:
@@ -312,16 +342,39 @@ class Tables:
         """[hand] scores on a whole board, or [hand, quantile] on one before; without a table."""
         from subgame.engines.numba import strengths
 
-        here = np.array([board], dtype=np.int64)
+        found = strengths.scores(self._recent(tuple(map(int, board))), self.deck)
         if len(board) == self.showdown:
-            return strengths.scores(rank_hands(here, self.deck), self.deck)[0]
-        come = to_come(self.deck, here, self.showdown)[0]
-        found = strengths.scores(rank_hands(come, self.deck), self.deck)
-        bins = strengths.score_bins(found, self.most)
-        rows = np.stack([np.arange(len(come)), np.zeros(len(come))], axis=-1).astype(np.int32)
-        same = np.arange(self.deck.num_hands)[None]
+            return found[0]
+        bins = np.sort(strengths.score_bins(found, self.most), axis=0)
         at = places(self.deck, len(board), self.showdown)
-        return strengths.quantiles(rows[None], same, bins, at)[0]
+        return np.ascontiguousarray(bins[at].T)
+
+    def score(self, board: tuple[int, ...], hand: int) -> int:
+        """The score of one hand on a whole board."""
+        from subgame.engines.numba import strengths
+
+        return strengths.hand_score(self._recent(board)[0], hand, self.deck)
+
+    def label(self, board: tuple[int, ...], hand: int, centres: NDArray[np.int16]) -> int:
+        """The centre that is nearest to the quantiles of one hand on a board before the last."""
+        from subgame.engines.numba import strengths
+
+        at = places(self.deck, len(board), self.showdown)
+        found = strengths.hand_quantiles(self._recent(board), hand, self.deck, self.most, at)
+        return int(strengths.nearest(found[None], centres, QUARTERS)[0])
+
+    @cached_property
+    def _recent(self) -> Callable[[tuple[int, ...]], Labels]:
+        """[board to come, hand] the ranks after a board; both players' hands need the same."""
+        from subgame.engines.numba import strengths
+
+        def ranked(board: tuple[int, ...]) -> Labels:
+            here = np.array([board], dtype=np.int64)
+            whole = len(board) == self.showdown
+            come = here if whole else to_come(self.deck, here, self.showdown)[0]
+            return strengths.ranks(come, self.deck)
+
+        return lru_cache(maxsize=4)(ranked)
 
     # What depends on the library.
 

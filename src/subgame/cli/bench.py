@@ -13,6 +13,7 @@ from subgame.errors import SubgameError, did_you_mean
 TAKES = {
     "games": ("about 20 minutes", "about three minutes"),
     "holdem": ("about ten minutes", "about a minute"),
+    "play": ("about two minutes", "about 20 seconds"),
     "startup": ("about ten minutes, most of it the installations", "about two minutes"),
 }
 """How long each benchmark takes, in full and quick."""
@@ -22,8 +23,9 @@ def bench_command(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="[games|holdem|startup]",
-            help="Small games, hold'em endgames, or how fast the command itself starts.",
+            metavar="[games|holdem|play|startup]",
+            help="Small games, hold'em endgames, the instruments of play (matches, local best "
+            "response, AIVAT), or how fast the command itself starts.",
         ),
     ] = "games",
     only: Annotated[str | None, option("NAME", "Run only this benchmark.")] = None,
@@ -44,8 +46,8 @@ def bench_command(
 
     Small games are compared with OpenSpiel and LiteEFG if they are installed. Hold'em endgames
     are compared with recorded figures of postflop-solver, or with a command that is run on this
-    machine (--peer). The startup is compared with an older
-    version.
+    machine (--peer). Instruments of play are compared with exact answers. The startup is compared
+    with an older version.
 
     [bold]Examples[/]
 
@@ -59,11 +61,13 @@ def bench_command(
 
     subgame bench holdem --only nlfh
 
+    subgame bench play --json > instruments.json
+
     subgame bench startup
     """
-    from subgame.bench import holdem as bench_holdem
+    from importlib import import_module
+
     from subgame.bench import small_games as bench
-    from subgame.bench import startup as bench_startup
     from subgame.solve.solver import whole_solves
 
     if what not in TAKES:
@@ -80,7 +84,7 @@ def bench_command(
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
     if what != "games":
-        module = bench_holdem if what == "holdem" else bench_startup
+        module = import_module(f"subgame.bench.{what}")
         more = {} if peer is None else {"peer": peer}
         with whole_solves():
             found = module.run(only=only, quick=quick, progress=progress, **more)

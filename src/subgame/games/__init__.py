@@ -295,6 +295,7 @@ for _name, _factory, _summary in (
     ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
     ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),
     ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
+    ("holdem", f"{_HOLDEM}:spot", "A hold'em spot: the rest of a hand from a board on"),
     ("hunl", f"{_HOLDEM}:hunl", "Heads-up no-limit Texas hold'em from the first blind"),
     ("kuhn", Kuhn, "Three-card poker with one bet"),
     ("leduc", Leduc, "Six-card poker with two betting rounds"),

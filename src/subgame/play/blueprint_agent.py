@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,29 +39,34 @@ class _Stored(Mixed):
 
     def __init__(self, blueprint: StoredBlueprint) -> None:
         self.blueprint, deck = blueprint, blueprint.game.deck
+        self.cards = {deck.card_name(card): card for card in range(deck.size)}
         self.hands = {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
-        self.decisions: dict[str, int] = {}
+        self.decisions: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
-        hand, decision, buckets = self._place(infoset)
-        units = self.blueprint.rows(decision)[:, buckets[hand]].tolist()
-        return draw(self.random, self.blueprint.tree.actions(decision), units)
+        hand, board, (actions, rows) = self._place(infoset)
+        return draw(
+            self.random, actions, rows[:, self.blueprint.cards.of_hand(board, hand)].tolist()
+        )
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        _, decision, buckets = self._place(infosets[0])
+        _, board, (actions, rows) = self._place(infosets[0])
         hands = [self.hands[infoset.partition(SEPARATOR)[0]] for infoset in infosets]
-        units = self.blueprint.rows(decision)[:, buckets[hands]].astype(np.float64)
-        return Policy(self.blueprint.tree.actions(decision), (units / units.sum(0)).T)
+        units = rows[:, self.blueprint.cards.of(board)[hands]].astype(np.float64)
+        return Policy(actions, (units / units.sum(0)).T)
 
-    def _place(self, infoset: str) -> tuple[int, int, NDArray[np.int16]]:
-        """Hand, decision, and the buckets of all hands there."""
+    def _place(
+        self, infoset: str
+    ) -> tuple[int, tuple[int, ...], tuple[tuple[str, ...], NDArray[Any]]]:
+        """The hand and the board of an infoset; the actions there and [action, bucket] units."""
         hand, board, text = infoset.split(SEPARATOR)
-        decision = self.decisions.get(text)
-        if decision is None:
-            betting = self.blueprint.game.start().play(text)
-            decision = self.decisions[text] = self.blueprint.decision(betting)
-        cards = self.blueprint.game.deck.parse(board)
-        return self.hands[hand], decision, self.blueprint.cards.of(cards)
+        found = self.decisions.get(text)
+        if found is None:
+            made = self.blueprint
+            decision = made.decision(made.game.start().play(text))
+            rows = np.asarray(made.rows(decision))  # a plain view is read faster than a memory map
+            found = self.decisions[text] = made.tree.actions(decision), rows
+        return self.hands[hand], tuple([self.cards[card] for card in board.split()]), found
 
 
 class BlueprintAgent(Translated):

@@ -229,11 +229,14 @@ class LimitedAgent(NestedAgent):
     def _followed(self, seat: int) -> Followed:
         tree, search = self.blueprint.tree, self.search
         assert search.at is not None
-        kind = kind_of(tree)
-        limit = Limit(
-            self.blueprint, kind.limit_at(search.at), seat, biased(self.blueprint, 1 - seat)
-        )
+        kind, offered = kind_of(tree), biased(self.blueprint, 1 - seat)
+        limit = Limit(self.blueprint, kind.limit_at(search.at), seat, offered)
         schedule = search.schedule or default_schedule(search.gadget, tree)
+        limited = kind.limited(limit)  # takes time, too
         limits = search.limits(self.clock.left)
-        _, found = kind.limited(limit).solved(None, schedule, limits, None, None)
-        return Followed(tree, found.probs)
+        _, found = limited.solved(None, schedule, limits, None, None)
+        # The opponent's part of the solution is one of many answers to ours, and may rule out
+        # hands that the opponent has; ranges are those of the blueprint.
+        sigma = [*self.blueprint.probs]
+        sigma[seat] = found.probs[seat]
+        return Followed(tree, (sigma[0], sigma[1]), tuple(offered.probs))

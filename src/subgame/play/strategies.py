@@ -79,6 +79,22 @@ class BettingGame(Protocol):
         """What may be done there, in the sizes that the game considers."""
 
 
+class _Known:
+    """A place in the smaller game's betting tree, with what follows it; computed once."""
+
+    def __init__(self, betting: Betting, actions: tuple[str, ...]) -> None:
+        self.betting, self.actions = betting, actions
+        self.bets = [betting.bet(action) for action in actions]
+        self.children: dict[str, Betting] = {}
+
+    def child(self, action: str) -> Betting:
+        """The betting after an action."""
+        found = self.children.get(action)
+        if found is None:
+            found = self.children[action] = self.betting.child(action)
+        return found
+
+
 class Translated(Agent):
     """Plays a strategy, or an agent, of a game with few bet sizes where any size is allowed.
 
@@ -102,11 +118,11 @@ class Translated(Agent):
         self.smaller, self.game = smaller, game
         self.how, self.name = mapping(how), name
         self.first = game.new_initial_state().betting, smaller.new_initial_state().betting
+        self._known: dict[tuple[str, ...], _Known] = {}
 
     def begin(self, seat: int, seed: int) -> None:
-        super().begin(seat, seed)
         self.inner.begin(seat, seed)
-        self.inner.random = self.random
+        self.seat, self.random = seat, self.inner.random
         self.real, self.mind = self.first
 
     def observe(self, event: Event) -> None:
@@ -124,11 +140,18 @@ class Translated(Agent):
 
     def _hear(self, said: Bet | None) -> None:
         """Follow an action in mind, translated."""
-        actions = self._menu()
-        taken = heard([self.mind.bet(action) for action in actions], said, self.how)
+        here = self._here()
+        taken = heard(here.bets, said, self.how)
         if taken:
             k = self.random.choices(list(taken), list(taken.values()))[0]
-            self.mind = self.mind.child(actions[k])
+            self.mind = here.child(here.actions[k])
+
+    def _here(self) -> _Known:
+        """Where the hand in mind is."""
+        found = self._known.get(self.mind.history)
+        if found is None:
+            found = self._known[self.mind.history] = _Known(self.mind, self._menu())
+        return found
 
     def _menu(self) -> tuple[str, ...]:
         return self.smaller.actions(self.mind)
@@ -136,15 +159,16 @@ class Translated(Agent):
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         if not self._follows(self.seat):
             return "c"
-        chosen = self.inner.act(self._in_mind(infoset), self._menu())
-        meant = self.mind.bet(chosen)
-        self.mind = self.mind.child(chosen)
-        return real_action(self.real, meant)
+        here = self._here()
+        chosen = self.inner.act(self._in_mind(infoset), here.actions)
+        self.mind = here.child(chosen)
+        return real_action(self.real, here.bets[here.actions.index(chosen)])
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         if not self._follows(self.seat):
             return Policy(("c",), np.ones((len(infosets), 1)))
-        inner = self.inner.policy([self._in_mind(each) for each in infosets], self._menu())
+        names = [self._in_mind(each) for each in infosets]
+        inner = self.inner.policy(names, self._here().actions)
         assert inner is not None
         real = [real_action(self.real, self.mind.bet(action)) for action in inner.actions]
         actions = tuple(dict.fromkeys(real))
@@ -167,8 +191,10 @@ def real_action(betting: Betting, meant: Bet | None) -> str:
     """
     if meant is None:
         return "f" if betting.to_call else "c"
+    if meant.fraction == 0:
+        return "c"
     least, most = betting.least_raise, betting.most_raise
-    if meant.fraction == 0 or least is None or most is None:
+    if least is None or most is None:
         return "c"
     called = betting.pot + betting.to_call
     total = most if meant.all_in else max(betting.bets) + round(meant.fraction * called)

@@ -43,7 +43,7 @@ def catalogue() -> list[dict[str, Any]]:
                 key: None if value is inspect.Parameter.empty else str(value)
                 for key, value in row.parameters.items()
             },
-            "holdem": row.name.startswith(("nlfh", "nlth", "hunl")),
+            "holdem": row.name.startswith(("holdem", "nlfh", "nlth", "hunl")),
         }
         for row in games.catalogue()
     ]

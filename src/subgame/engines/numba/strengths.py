@@ -2,15 +2,86 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.numba.compiling import njit
+from subgame.games.holdem import evaluate
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import LOW_BITS, SUIT_BITS, SUIT_SHIFT
 
 Ranks = NDArray[np.int16]
 Bytes = NDArray[np.uint8]
 BINS = 256
+LOW = (1 << LOW_BITS) - 1
+HIGH = (1 << evaluate.HIGH_BITS) - 1
+SUIT = (1 << SUIT_BITS) - 1
+
+
+@njit(cache=True, nogil=True)
+def _ranks(boards, keys, hands, of, pairs, starts, place, plain, flush, out):
+    """Ranks of hands on boards; `subgame.games.holdem.evaluate` explains the two keys.
+
+    Flushes aside, hands of the same two ranks have the same rank: that of `pairs`. A flush has at
+    least three cards of its suit on the board.
+    """
+    known = np.empty(len(pairs), np.int16)
+    for b in range(len(boards)):
+        where, what = 0, 0
+        for card in boards[b]:
+            where |= keys[0, card]
+            what += keys[1, card]
+        for p in range(len(pairs)):
+            # Five cards of one rank would be past the end; every hand of these ranks is blocked.
+            code = what + pairs[p]
+            high = min((code >> LOW_BITS) & HIGH, len(starts) - 1)
+            at = starts[high] + place[min(code & LOW, len(place) - 1)]
+            known[p] = plain[min(at, len(plain) - 1)]
+        shift = -1
+        for suit in range(4):
+            if (what >> (SUIT_SHIFT + 4 * suit)) & 15 >= 3:
+                shift = SUIT_BITS * suit
+        for h in range(len(of)):
+            rank = known[of[h]]
+            if shift >= 0:
+                rank = max(rank, flush[((where | hands[h]) >> shift) & SUIT])
+            out[b, h] = -1 if where & hands[h] else rank
+
+
+@njit(cache=True, nogil=True)
+def _hand_score(ranks, hand, hands, table):
+    """The score of one hand that is not blocked on a board, as `_scores` has it.
+
+    Without a sign, a blocked hand's rank is the highest: it is neither below nor a tie.
+    """
+    unsigned = ranks.view(np.uint16)
+    mine, score = unsigned[hand], np.uint16(1)  # the hand itself is taken out twice below
+    for h in range(len(unsigned)):
+        score += np.uint16(unsigned[h] < mine) + np.uint16(unsigned[h] <= mine)
+    for card in hands[hand]:
+        for other in range(len(table)):
+            if other != card:
+                rank = unsigned[table[card, other]]
+                score -= np.uint16(rank < mine) + np.uint16(rank <= mine)
+    return np.int64(score)
+
+
+@njit(cache=True, nogil=True)
+def _hand_quantiles(ranks, hand, hands, table, most, at, out):
+    """The quantiles of one hand from the ranks ``[board to come, hand]``, as `_quantiles`."""
+    counts = np.zeros(BINS, np.int32)
+    for b in range(len(ranks)):
+        if ranks[b, hand] >= 0:
+            counts[_hand_score(ranks[b], hand, hands, table) * BINS // (most + 1)] += 1
+    seen, each = 0, 0
+    for q in range(len(at)):
+        while seen + counts[each] <= at[q]:
+            seen += counts[each]
+            each += 1
+        out[q] = each
 
 
 @njit(cache=True, nogil=True)
@@ -84,6 +155,35 @@ def scores(ranks: Ranks, deck: Deck) -> Ranks:
     order = np.argsort(ranks, axis=1, kind="stable").astype(np.int32)
     out = np.empty_like(ranks)
     _scores(ranks, order, deck.hands, deck.size, out)
+    return out
+
+
+def ranks(boards: NDArray[np.int64], deck: Deck) -> Ranks:
+    """[board, hand] as `rank_hands`, without its checks and many times as fast."""
+    table, n = evaluate.tables(), boards.shape[1] + 2
+    keys = _stacked(deck)
+    out = np.empty((len(boards), deck.num_hands), np.int16)
+    _ranks(boards, *keys, table.start[n - 5], table.place, table.plain, table.flush, out)
+    return out
+
+
+@lru_cache(maxsize=8)
+def _stacked(deck: Deck) -> tuple[NDArray[Any], ...]:
+    """[key, card], [hand] where, [hand] which two ranks it has, and [two ranks] what."""
+    where, what = evaluate.hand_keys(deck)
+    pairs, of = np.unique(what & ((1 << SUIT_SHIFT) - 1), return_inverse=True)
+    return np.stack(evaluate.card_keys(deck)), where, of.astype(np.uint8), pairs
+
+
+def hand_score(found: Ranks, hand: int, deck: Deck) -> int:
+    """The score of one hand from the ranks ``[hand]`` of all; the board does not block it."""
+    return int(_hand_score(found, hand, deck.hands, deck.hand_table))
+
+
+def hand_quantiles(found: Ranks, hand: int, deck: Deck, most: int, at: list[int]) -> Bytes:
+    """[quantile] of one hand from the ranks ``[board to come, hand]``; see `quantiles`."""
+    out = np.empty(len(at), np.uint8)
+    _hand_quantiles(found, hand, deck.hands, deck.hand_table, most, np.array(at), out)
     return out
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -89,8 +89,9 @@ class Deck(Frozen):
         """The names of cards, joined: (43, 38, 2) is QsJh2h."""
         return "".join(self.card_name(card) for card in cards)
 
+    @lru_cache(maxsize=1 << 14)  # noqa: B019, decks are few
     def parse(
-        self, text: str, *, counts: Iterable[int] | None = None, what: str = "cards"
+        self, text: str, *, counts: tuple[int, ...] | None = None, what: str = "cards"
     ) -> tuple[int, ...]:
         """Cards from text, in the order written, with any separators or none.
 
@@ -185,6 +186,7 @@ class Deck(Frozen):
             )
         return np.asarray(high * (high - 1) // 2 + low)
 
+    @lru_cache(maxsize=1 << 14)  # noqa: B019
     def parse_hand(self, text: str) -> int:
         """The index of a hand from text: ``AhAs`` is 1,325."""
         return int(self.hand_index(*self.parse(text, counts=(2,), what="hand")))

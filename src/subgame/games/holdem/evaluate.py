@@ -46,11 +46,11 @@ CATEGORIES = (
 
 _SIZES = (5, 6, 7)
 _LOW = 7  # ranks 2 to 8 are the low half, 9 to A the high half
-_LOW_BITS, _HIGH_BITS = 17, 14  # 5**7 < 2**17, 5**6 < 2**14
-_SUIT_SHIFT = _LOW_BITS + _HIGH_BITS
-_SUIT_START = 0x3333 << _SUIT_SHIFT  # each suit's nibble starts at 3, so that five cards make 8
-_SUIT_FULL = 0x8888 << _SUIT_SHIFT
-_SUIT_BITS = len(RANKS)
+LOW_BITS, HIGH_BITS = 17, 14  # 5**7 < 2**17, 5**6 < 2**14
+SUIT_SHIFT = LOW_BITS + HIGH_BITS
+_SUIT_START = 0x3333 << SUIT_SHIFT  # each suit's nibble starts at 3, so that five cards make 8
+_SUIT_FULL = 0x8888 << SUIT_SHIFT
+SUIT_BITS = len(RANKS)
 _WHEEL = 0b1000000001111
 
 
@@ -82,7 +82,7 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
         raise SubgameError(
             f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
         )
-    where_of, what_of = _keys(deck)
+    where_of, what_of = card_keys(deck)
     where, what = where_of[given[..., 0]], what_of[given[..., 0]]
     for i in range(1, given.shape[-1]):
         again = where_of[given[..., i]]
@@ -111,11 +111,11 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
         raise SubgameError(
             f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
         )
-    where_of, what_of = _keys(deck)
+    where_of, what_of = card_keys(deck)
     where, what = where_of[boards].sum(-1)[..., None], what_of[boards].sum(-1)[..., None]
     if (np.bitwise_or.reduce(where_of[boards], axis=-1)[..., None] != where).any():
         raise SubgameError("A card occurs twice on a board.")
-    hand_where, hand_what = _hand_keys(deck)
+    hand_where, hand_what = hand_keys(deck)
     blocked = (where & hand_where) != 0
     return _look_up(where | hand_where, what + hand_what, boards.shape[-1] + 2, blocked)
 
@@ -134,8 +134,8 @@ def _look_up(
 ) -> npt.NDArray[np.int16]:
     """The rank of n cards from their two keys (see the top of the module)."""
     table = tables()
-    low = what & ((1 << _LOW_BITS) - 1)
-    high = (what >> _LOW_BITS) & ((1 << _HIGH_BITS) - 1)
+    low = what & ((1 << LOW_BITS) - 1)
+    high = (what >> LOW_BITS) & ((1 << HIGH_BITS) - 1)
     if blocked is not None:  # a card counted twice may make an impossible code
         low, high = np.where(blocked, 0, low), np.where(blocked, 0, high)
     index = table.start[n - _SIZES[0]][high] + table.place[low]
@@ -148,8 +148,8 @@ def _look_up(
         if blocked is not None:
             suited &= ~blocked
         # 8, 128, 2048, 32768 is the full suit's nibble: its bit number over four is the suit.
-        nibble = np.log2(full[suited] >> _SUIT_SHIFT).astype(np.int64) // len(SUITS)
-        bits = (where[suited] >> (nibble * _SUIT_BITS)) & ((1 << _SUIT_BITS) - 1)
+        nibble = np.log2(full[suited] >> SUIT_SHIFT).astype(np.int64) // len(SUITS)
+        bits = (where[suited] >> (nibble * SUIT_BITS)) & ((1 << SUIT_BITS) - 1)
         ranks[suited] = table.flush[bits]
     if blocked is not None:
         ranks[blocked] = -1
@@ -157,26 +157,26 @@ def _look_up(
 
 
 @lru_cache(maxsize=8)
-def _keys(deck: Deck) -> tuple[Ints, Ints]:
+def card_keys(deck: Deck) -> tuple[Ints, Ints]:
     """``where`` and ``what`` of each card: [card]."""
     where, what = np.zeros((2, deck.size), dtype=np.int64)
     for card in range(deck.size):
         rank, suit = RANKS.index(deck.card_name(card)[0]), SUITS.index(deck.card_name(card)[1])
-        where[card] = 1 << (suit * _SUIT_BITS + rank)
-        what[card] = _rank_code(rank) + (1 << (_SUIT_SHIFT + 4 * suit))
+        where[card] = 1 << (suit * SUIT_BITS + rank)
+        what[card] = _rank_code(rank) + (1 << (SUIT_SHIFT + 4 * suit))
     return where, what
 
 
 @lru_cache(maxsize=8)
-def _hand_keys(deck: Deck) -> tuple[Ints, Ints]:
+def hand_keys(deck: Deck) -> tuple[Ints, Ints]:
     """``where`` and ``what`` of each hand: [hand]."""
-    where, what = _keys(deck)
+    where, what = card_keys(deck)
     return where[deck.hands].sum(1), what[deck.hands].sum(1)
 
 
 def _rank_code(rank: int) -> int:
     """A card's share of ``what``: one in its rank's base-5 digit."""
-    return int(5**rank) if rank < _LOW else int(5 ** (rank - _LOW)) << _LOW_BITS
+    return int(5**rank) if rank < _LOW else int(5 ** (rank - _LOW)) << LOW_BITS
 
 
 @lru_cache(maxsize=1)
@@ -190,14 +190,14 @@ def tables() -> Tables:
     base = 0
     for row, n in enumerate(_SIZES):
         code = codes[multisets[n]].sum(1)
-        high = code >> _LOW_BITS
+        high = code >> LOW_BITS
         size = np.bincount(high, minlength=start.shape[1])
         start[row] = base + np.cumsum(size) - size
-        order[n] = start[row][high] + place[code & ((1 << _LOW_BITS) - 1)]
+        order[n] = start[row][high] + place[code & ((1 << LOW_BITS) - 1)]
         base += len(code)
 
     plain_keys = [_plain_strength(ranks) for ranks in multisets[5].tolist()]
-    flush_bits = [bits for bits in range(1 << _SUIT_BITS) if bits.bit_count() == 5]
+    flush_bits = [bits for bits in range(1 << SUIT_BITS) if bits.bit_count() == 5]
     flush_keys = [_flush_strength(bits) for bits in flush_bits]
     ladder = sorted({*plain_keys, *flush_keys})
     number = {key: rank for rank, key in enumerate(ladder)}
@@ -209,13 +209,13 @@ def tables() -> Tables:
         code = codes[multisets[n]].sum(1)
         for dropped in range(n):
             less = code - codes[multisets[n][:, dropped]]
-            index = start[row][less >> _LOW_BITS] + place[less & ((1 << _LOW_BITS) - 1)]
+            index = start[row][less >> LOW_BITS] + place[less & ((1 << LOW_BITS) - 1)]
             plain[order[n]] = np.maximum(plain[order[n]], plain[index])
 
-    flush = np.full(1 << _SUIT_BITS, -1, dtype=np.int16)
+    flush = np.full(1 << SUIT_BITS, -1, dtype=np.int16)
     flush[flush_bits] = [number[key] for key in flush_keys]
     for n in _SIZES[1:]:
-        for bits in range(1 << _SUIT_BITS):
+        for bits in range(1 << SUIT_BITS):
             if bits.bit_count() == n:
                 flush[bits] = max(flush[bits & ~(1 << i)] for i in range(13) if bits >> i & 1)
     return Tables(plain, start, place, flush, np.array(starts, dtype=np.int16))

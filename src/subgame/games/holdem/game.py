@@ -29,7 +29,7 @@ from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes, moves
 from subgame.games.holdem.cards import DECK, Deck
-from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.evaluate import rank_cards
 from subgame.games.holdem.isomorphism import (
     card_permutations,
     hand_permutations,
@@ -45,6 +45,8 @@ BOARD_CARDS = (0, 3, 4, 5)
 SEATS = ("out of position", "on the button")
 
 _LONG = 60  # a longer text of a range is named by its digest
+_KEPT = 1 << 16
+"""Betting sequences whose actions a game remembers."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,11 +148,26 @@ class Holdem(Frozen, Game):
 
     def start(self) -> Betting:
         """The betting from which play starts."""
+        return self._start
+
+    @cached_property
+    def _start(self) -> Betting:
         return self.rules.start() if self.first is None else self.first
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the street's total."""
-        return betting.actions(self.bets)
+        known = self._actions
+        found = known.get(betting)
+        if found is None:
+            if len(known) >= _KEPT:
+                known.clear()
+            found = known[betting] = betting.actions(self.bets)
+        return found
+
+    @cached_property
+    def _actions(self) -> dict[Betting, tuple[str, ...]]:
+        """Actions that were asked for; most hands of a match begin alike."""
+        return {}
 
     def weights(self) -> tuple[Floats, Floats]:
         """Each player's weights, zero where the board or a dead card blocks the hand: [hand]."""
@@ -239,6 +256,11 @@ class Holdem(Frozen, Game):
         return [self.deck.card_name(card) for card in range(self.deck.size)]
 
     @cached_property
+    def _hand_cards(self) -> list[list[int]]:
+        cards: list[list[int]] = self.deck.hands.tolist()
+        return cards
+
+    @cached_property
     def _hand_names(self) -> list[str]:
         return [self.deck.hand_name(hand) for hand in range(self.deck.num_hands)]
 
@@ -317,7 +339,7 @@ class HoldemState(State):
             raise SubgameError(f"A card of '{action}' has already been dealt.")
         if len(self.hands) == 2:
             return new(self.game, self.hands, (*self.board, *cards), self.betting)
-        hands = (*self.hands, int(deck.hand_index(*cards)))
+        hands = (*self.hands, deck.parse_hand(action))
         return new(self.game, hands, self.board, self.betting)
 
     def sample_chance(self, random: Random) -> str:
@@ -325,9 +347,10 @@ class HoldemState(State):
         if len(self.hands) < 2:
             weights = game._next_hand(self.hands[0] if self.hands else None)
             return game._hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
-        left = sorted(set(range(deck.size)) - self._taken)
-        count = next(n for n in BOARD_CARDS if n > len(self.board)) - len(self.board)
-        return deck.name(sorted(random.sample(left, count)))
+        taken, count = self._taken, 1 if self.board else BOARD_CARDS[1]
+        left = [card for card in range(deck.size) if card not in taken]
+        names = game._card_names
+        return "".join([names[card] for card in sorted(random.sample(left, count))])
 
     def allows(self, action: str) -> bool:
         try:
@@ -342,18 +365,13 @@ class HoldemState(State):
     @property
     def _taken(self) -> set[int]:
         """The cards that cannot be dealt any more."""
-        held = self.game.deck.hands
-        return {
-            *self.game.dead,
-            *self.board,
-            *(int(card) for hand in self.hands for card in held[hand]),
-        }
+        held = self.game._hand_cards
+        return {*self.game.dead, *self.board, *(card for hand in self.hands for card in held[hand])}
 
     def returns(self) -> tuple[float, float]:
         winner = NOBODY
         if self.betting.is_showdown:
-            ranks = _ranks(tuple(sorted(self.board)), self.game.deck)
-            mine, yours = ranks[self.hands[0]], ranks[self.hands[1]]
+            mine, yours = _ranks(self.board, self.hands, self.game.deck)
             winner = NOBODY if mine == yours else int(mine < yours)
         won, lost = self.betting.net(winner)
         return float(won), float(lost)
@@ -382,8 +400,9 @@ class _Frontier:
 
 
 @lru_cache(maxsize=1 << 12)
-def _ranks(board: tuple[int, ...], deck: Deck) -> list[int]:
-    ranks: list[int] = rank_hands(board, deck).tolist()
+def _ranks(board: tuple[int, ...], hands: tuple[int, ...], deck: Deck) -> list[int]:
+    cards = [[*board, *deck.hands[hand].tolist()] for hand in hands]
+    ranks: list[int] = rank_cards(cards, deck).tolist()
     return ranks
 
 

@@ -88,6 +88,29 @@ def endgame(
     return Holdem(rules, sizes, cards, (first, second), deck, dead=tuple(map(int, unused)))
 
 
+def spot(
+    board: str = "QsJh2h8d3c",
+    pot: float = 100.0,
+    stack: float = 1000.0,
+    bets: str = "postflop: 0.5x 1x a",
+    oop: str = "random",
+    ip: str = "random",
+    big_blind: float = 1.0,
+    ranks: str = RANKS,
+    suits: str = SUITS,
+    dead: str = "",
+) -> Holdem:
+    """An endgame by text alone, which is what the name of a game can hold; see `endgame`.
+
+    >>> from subgame.games import load
+    >>> game = load("holdem(board=QsJh2h8d, pot=6.5, stack=20, oop=AA KK:0.5, bets=all: a)")
+    >>> load(str(game)) == game
+    True
+    """
+    deck = Deck(ranks, suits)
+    return endgame(board, pot, stack, (oop, ip), bets, deck=deck, big_blind=big_blind, dead=dead)
+
+
 def _range(given: Weights, seat: str, deck: Deck) -> Range:
     """A range from whatever describes one; numbers above 1 are scaled down."""
     if isinstance(given, Range):

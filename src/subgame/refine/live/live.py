@@ -4,7 +4,9 @@ The agent follows a blueprint until the opponent makes a bet that it does not kn
 a frontier of the game (the last street, say). Then the rest of the game is solved behind a gadget,
 and followed from there on (Brown & Sandholm 2017, Sec. 6):
 
-* at a frontier the opponent's alternative payoff is the CBV of what was followed so far;
+* at a frontier the opponent's alternative payoff is the CBV of what was followed so far; if that
+  was solved to a depth limit, the value of the best continuation that was offered there, on which
+  the solve to the limit relied (Brown, Sandholm & Amos 2018, Sec. 5);
 * after an off-tree bet it is CBV~(I), the best value in I with what was followed so far, the bet
   excluded ("inexpensive" nested solving).
 
@@ -147,7 +149,7 @@ class Live:
     @property
     def pending(self) -> bool:
         """Whether the rest of the game is to be solved here."""
-        if self.reached.player < 0:
+        if not self.reached.acts:
             return False
         at = self.search.at
         return self.off is not None or (
@@ -175,7 +177,7 @@ class Live:
         began, subgame = clock.spent, here.subgame
         if not subgame.tree.players[us].names:
             return None
-        cbv = here.values(self.before, o, best=True) if self.off is None else self.off
+        cbv = self._alternative() if self.off is None else self.off
         weight = here.weight(o)
         if not (weight > 0).any():
             return None
@@ -206,6 +208,18 @@ class Live:
             seconds=clock.spent - began,
             stopped=found.stopped,
         )
+
+    def _alternative(self) -> Floats:
+        """[s] what the opponent can get here, before gifts."""
+        o, followed = 1 - self.seat, self.before
+        if not followed.offered:
+            return self.reached.values(followed, o, best=True)
+        values = []
+        for theirs in followed.offered:
+            sigma = (theirs, followed.sigma[1]) if o == 0 else (followed.sigma[0], theirs)
+            values.append(self.reached.values(Followed(followed.tree, sigma), o, best=False))
+        best: Floats = np.max(values, axis=0)
+        return best
 
     def rows(self) -> Rows:
         """What the acting player does here; uniform where nothing is known."""

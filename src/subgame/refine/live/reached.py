@@ -44,6 +44,8 @@ class Followed(NamedTuple):
 
     tree: PublicTree
     sigma: Pair  # [q]
+    offered: tuple[Any, ...] = ()
+    """[q] each: what the opponent chooses from at a depth limit; empty if there was none."""
 
 
 class Reached(Frozen, ABC):
@@ -65,6 +67,11 @@ class Reached(Frozen, ABC):
     def is_over(self) -> bool:
         """Whether nobody acts any more; cards may still be dealt."""
         return self.player == TERMINAL
+
+    @property
+    def acts(self) -> bool:
+        """Whether a subgame can begin here: a player acts, or chance in a game of histories."""
+        return self.player >= 0
 
     @property
     @abstractmethod
@@ -241,6 +248,10 @@ class ReachedHistories(Reached):
         if len(found) != 1:
             raise SubgameError(f"In {self.game} it is not known to both players who acts.")
         return found.pop()
+
+    @property
+    def acts(self) -> bool:
+        return self.player != TERMINAL
 
     @property
     def state(self) -> State:
