@@ -20,6 +20,7 @@ from subgame.errors import SubgameError, printable
 from subgame.serve.api_games import games_router
 from subgame.serve.api_jobs import jobs_router
 from subgame.serve.api_play import play_router
+from subgame.serve.api_solutions import solutions_router
 from subgame.serve.guard import Guard
 from subgame.serve.jobs import FullError, Jobs
 from subgame.serve.live import live_router
@@ -79,7 +80,7 @@ def create_app(settings: Settings) -> Guard:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    for router in (games_router, jobs_router, play_router, live_router):
+    for router in (games_router, jobs_router, solutions_router, play_router, live_router):
         app.include_router(router, prefix="/api")
     _pages(app, page)
     _errors(app)

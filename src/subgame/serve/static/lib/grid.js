@@ -11,6 +11,8 @@ const blend = (a, b, t) => a.map((x, k) => Math.round(x + (b[k] - x) * t));
 export const css = (c) => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;
 const light = (c) => 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] > 135;
 
+export const inkOn = (c) => (light(c) ? "#16181a" : "#ffffff");
+
 // A colour for each action: bets from orange (small) to red (large).
 export function colours(actions) {
   const bets = actions.filter((action) => action.kind === "bet" || action.kind === "raise");
@@ -58,7 +60,7 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
           under = (cell.parts.find(([, share]) => (sum += share) > 0.2) || cell.parts[0])[0];
         }
       }
-      pen.fillStyle = light(under) ? "#16181a" : "#ffffff";
+      pen.fillStyle = inkOn(under);
       pen.globalAlpha = cell && cell.height > 0 ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
       pen.fillText(name, x + each * 0.09, y + each * 0.09);
