@@ -147,6 +147,19 @@ def test_the_root_has_the_values_of_the_whole_solution() -> None:
     assert root.line_frequency == 1
 
 
+def test_dead_cards_never_come() -> None:
+    """The equity of the first decision is that of the whole solution, and no row is of them."""
+    game = sg.holdem.endgame(
+        "Qs Kh As Jh", 4, 6, ("AA,KK,T9", "QQ,JJ,KK"), "0.5x / cap 1", deck=FOUR, dead="9c Tc"
+    )
+    spot = Endgame.of(sg.Strategy.uniform(compile_range_tree(game)))
+    assert spot.decision().equity == pytest.approx(spot.equity)
+    rows = spot.runouts("c c")
+    assert {row["river"] for row in rows} & {"9c", "Tc"} == set()
+    ahead = spot.decision("c c / 9d").ev[0]
+    assert next(row["ev_oop"] for row in rows if row["river"] == "9d") == pytest.approx(ahead)
+
+
 def test_how_often_a_line_is_played_is_the_product_of_its_frequencies() -> None:
     solved, often = Endgame.of(strategy()), 1.0
     for line, action in (("", "c"), ("c", "r2"), ("c r2", "c")):

@@ -9,9 +9,11 @@ const LOW = [62, 103, 168], MIDDLE = [240, 232, 208], HIGH = [201, 90, 40];
 
 const blend = (a, b, t) => a.map((x, k) => Math.round(x + (b[k] - x) * t));
 export const css = (c) => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;
-const light = (c) => 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] > 135;
+const linear = (v) => (v <= 10 ? v / 3294 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+const luminance = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
 
-export const inkOn = (c) => (light(c) ? "#16181a" : "#ffffff");
+// Black or white, whichever has more contrast on a colour (WCAG 2); it is 4.5 or more.
+export const inkOn = (c) => (luminance(c) > 0.179 ? "#000000" : "#ffffff");
 
 // A colour for each action: bets from orange (small) to red (large).
 export function colours(actions) {

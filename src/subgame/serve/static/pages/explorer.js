@@ -121,10 +121,11 @@ function CardLinks({ here, rows, measure }) {
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const first = [..."shdc"].flatMap((suit) => [..."AKQJT98765432"].map((rank) => rank + suit)).find((card) => free.has(card));
   return html`<${Deck} label="Next card" draw=${(card, more) => {
-    if (!free.has(card)) return html`<span key=${card} class="pick gone ${card[1]}" aria-hidden="true">${card[0]}${SIGN[card[1]]}</span>`;
+    if (!free.has(card)) return html`<span key=${card} class="pick gone" aria-hidden="true"></span>`;
     const value = told[card], shade = value === undefined || value === null ? null : ramp(high > low ? (value - low) / (high - low) : 0.5);
-    return html`<a ...${more} class="pick ${shade ? "shaded" : card[1]}" tabindex=${card === first ? 0 : -1} href=${withQuery({ line: `${here.line} / ${card}`, report: null })}
-      style=${shade ? { background: css(shade), color: inkOn(shade) } : undefined}>${card[0]}${SIGN[card[1]]}${shade ? html`<small>${measure.text(value)}</small>` : null}</a>`;
+    const label = shade ? more["aria-label"].replace(",", ` ${measure.text(value)},`) : more["aria-label"];
+    return html`<a ...${more} aria-label=${label} class="pick ${shade ? "shaded" : card[1]}" tabindex=${card === first ? 0 : -1} href=${withQuery({ line: `${here.line} / ${card}`, report: null })}
+      style=${shade ? { background: css(shade), color: inkOn(shade) } : undefined}>${card[0]}${SIGN[card[1]]}${shade ? html` <small>${measure.text(value)}</small>` : null}</a>`;
   }} />`;
 }
 
