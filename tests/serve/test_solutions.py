@@ -176,8 +176,9 @@ def test_the_fields_make_the_game_of_the_text() -> None:
         "turn: 0.5x / raise a; oop river: 1x / donk 0.25x / raise none; "
         "ip river: 0.5x / raise none; add cr70; remove r50 r150"
     )
-    ranges, more = ("AA,T9s", "KQs,QJ"), {"dead": "2c", "rake": (0.05, 3)}
-    assert Spot(**TURN).game() == sg.holdem.endgame("QsJh2h8d", 100, 150, ranges, text, **more)
+    ranges = ("AA,T9s", "KQs,QJ")
+    made = sg.holdem.endgame("QsJh2h8d", 100, 150, ranges, text, dead="2c", rake=(0.05, 3))
+    assert Spot(**TURN).game() == made
 
 
 @pytest.mark.parametrize(

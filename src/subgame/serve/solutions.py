@@ -92,7 +92,7 @@ def _decision(found: Decision, values: bool) -> dict[str, Any]:
                 "name": row["name"],
                 "line": row["line"],
                 "next": _next(found.betting, action),
-                "kind": _kind(found.betting, action),
+                "kind": action_kind(found.betting, action),
                 **{key: _number(row[key]) for key in numbers if key in row},
             }
         )
@@ -123,7 +123,8 @@ def _next(betting: Betting, action: str) -> str:
     return "decision" if after.street == betting.street else "card"
 
 
-def _kind(betting: Betting, action: str) -> str:
+def action_kind(betting: Betting, action: str) -> str:
+    """What the page colours an action by: fold, check, call, bet, raise or all-in."""
     from subgame.solve.lines import is_all_in
 
     if action == "f":
