@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web'
 pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
 
 from browser import FOUND, Browser
-from serving import listening
+from serving import RIVER, listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -70,8 +71,7 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
     assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
     browser.press("ArrowLeft")
     browser.until("location.search === '?step=reach-maxmargin'")
-    page.check()
-    browser.run("document.querySelector('button.theme').click()")  # dark
+    browser.run("document.querySelector('button.theme').click()")  # dark; light is seen on a phone
     page.check()
     browser.run("document.querySelector('button.theme').click()")
 
@@ -146,28 +146,32 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
         "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
     )
     assert size > 1000
-    page.check()
     browser.resize(390, 800, phone=True)
     page.check()
     browser.resize(1280, 900)
 
 
+@pytest.mark.slow
 def test_hands_are_locked_and_the_two_solutions_compared(page: Page) -> None:
-    """At the solution of the test before."""
     browser = page.browser
-    browser.run("history.replaceState(null, '', location.pathname + '?hand=AA')")
-    browser.open(browser.run("location.href"))
+    page.open("/jobs")
+    body = json.dumps({"spot": RIVER, "stop": {"iterations": 20}, "name": "My river"})
+    job = browser.run(
+        "fetch('/api/spots/solve', {method: 'POST', headers: {'content-type': 'application/json'},"
+        f" body: {json.dumps(body)}}}).then(r => r.json()).then(j => j.id)"
+    )
+    page.open(f"/solve/{job}?hand=AA")
     browser.says("OOP to act")
     browser.click("Lock hands here")
     browser.fill("share-c", "30")
     browser.click("Add the lock")
     browser.says("must add up to 100%")
-    browser.fill("share-r50", "70")
+    browser.fill("share-r50", "70")  # two of its three actions
     browser.click("Add the lock")
     browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
     browser.click("Solve with these locks")
     browser.until("document.querySelector('#diff')")
-    browser.says("My turn: locked")
+    browser.says("My river: locked")
     browser.says("start: AA = check 30%, bet 50 70%")
     page.check()
 

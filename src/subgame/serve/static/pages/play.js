@@ -18,7 +18,7 @@ export function Play() {
   const spots = solved.filter((job) => job.result.spot);
   const fits = solved.filter((job) => game.startsWith("job:") ? job.result.spot && (`job:${job.id}` === game || job.of === game.slice(4)) : job.result.game === game || job.task?.game === game);
   const wanted = query.get("opponent"), known = [...fits.map((job) => `job:${job.id}`), ...agents];
-  const opponent = known.includes(wanted) ? wanted : known[0] || "uniform";
+  const opponent = known.includes(wanted) || !agents.length || wanted?.startsWith("job:") ? wanted : known[0];
   const open = async (event) => {
     event.preventDefault();
     busy.value = true;
@@ -36,7 +36,7 @@ export function Play() {
       <${Field} id="opponent" label="Opponent"><select id="opponent" value=${opponent} onChange=${set("opponent")}>
         ${fits.length ? html`<optgroup label="Solutions">${fits.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
         <optgroup label="Agents">${agents.map((name) => html`<option key=${name} value=${name}>${name}: ${ABOUT[name] || ""}</option>`)}</optgroup></select><//>
-      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value}>Sit down</button></form>
+      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value || !agents.length}>Sit down</button></form>
     ${tables.length ? html`<h2>Your tables</h2><ul class="job-list">${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}</ul>` : null}
   </section>`;
 }
