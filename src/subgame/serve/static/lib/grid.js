@@ -57,7 +57,7 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
           pen.fillRect(at, y + high - tall, wide * share, tall);
           at += wide * share;
         }
-        if (cell.height > 0.75 && cell.parts.length) {
+        if (cell.height > 0.9 && cell.parts.length) {
           let sum = 0;
           under = (cell.parts.find(([, share]) => (sum += share) > 0.2) || cell.parts[0])[0];
         }
