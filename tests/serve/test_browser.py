@@ -71,7 +71,7 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
     assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
     browser.press("ArrowLeft")
     browser.until("location.search === '?step=reach-maxmargin'")
-    browser.run("document.querySelector('button.theme').click()")  # dark; light is seen on a phone
+    browser.run("document.querySelector('button.theme').click()")  # dark; /games is checked light
     page.check()
     browser.run("document.querySelector('button.theme').click()")
 
@@ -141,6 +141,8 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser.open(address)
     browser.says("IP to act")
     browser.says("EQR")
+    browser.click("How equity and EV are spread")
+    browser.until("document.querySelector('.explorer .curve canvas')")
     assert browser.run("document.querySelector('h1').innerText") == "My turn"
     size = browser.run(
         "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
@@ -207,7 +209,16 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
     browser.says("What call had in mind")
 
 
-@pytest.mark.parametrize("path", ["/games", "/games/coin-toss", "/solve", "/play", "/jobs"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/games",
+        "/solve",
+        "/play",
+        pytest.param("/games/coin-toss", marks=pytest.mark.slow),
+        pytest.param("/jobs", marks=pytest.mark.slow),
+    ],
+)
 def test_pages_fit_a_phone(page: Page, path: str) -> None:
     page.browser.resize(390, 800, phone=True)
     page.open(path)

@@ -97,6 +97,8 @@ def test_a_decision_of_any_street_is_that_of_the_package(solved: Solved, line: s
         np.testing.assert_allclose(np.array(told, float), wanted, atol=2e-5)
         np.testing.assert_allclose(shown["probs"][k], [row[n] for n in found.names], atol=2e-5)
     assert shown["values"]["ev"] == pytest.approx(found.ev, abs=1e-4)
+    for p, told in enumerate(shown["values"]["spread"]):
+        np.testing.assert_allclose(told["equity"], found.spread(p)["equity"], atol=2e-5)
     for told, row in zip(shown["actions"], found.action_table(), strict=True):
         assert (told["name"], told["line"]) == (row["name"], row["line"])
         assert told["ev"] == pytest.approx(row["ev"], abs=1e-4)

@@ -253,6 +253,18 @@ def test_there_is_nothing_to_decide_before_a_card_and_after_the_end() -> None:
         decision(strategy(), "r2 f")
 
 
+def test_a_spread_goes_from_the_weakest_hands_to_the_best() -> None:
+    """With hands that are equally likely, a point for each is all of them in order."""
+    game = sg.holdem.endgame("QhKhAh", 4, 6, ("AsAc,KsQs,Td9d", "JcJs"), "0.5x / cap 1", deck=FOUR)
+    here = decision(sg.Strategy.uniform(compile_range_tree(game)), "")
+    np.testing.assert_allclose(here.chance, 1 / 3)
+    told = here.spread(0, 3)
+    np.testing.assert_allclose(told["equity"], np.sort(here.hand_equity))
+    np.testing.assert_allclose(told["ev"], np.sort(here.hand_ev))
+    assert here.spread(0, 6)["equity"][:2] == pytest.approx(min(here.hand_equity))
+    assert here.spread(1, 4)["equity"] == pytest.approx([here.equity[1]] * 4)
+
+
 # Tables --------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def turn() -> Decision:

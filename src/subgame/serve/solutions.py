@@ -112,6 +112,9 @@ def _decision(found: Decision, values: bool) -> dict[str, Any]:
             "hand_ev": _numbers(found.hand_ev[held]),
             "hand_equity": _numbers(found.hand_equity[held]),
             "action_ev": _numbers(found.action_ev[held]),
+            "spread": [
+                {name: _numbers(values) for name, values in found.spread(p).items()} for p in (0, 1)
+            ],
         }
     return told
 

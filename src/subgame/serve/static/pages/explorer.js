@@ -3,6 +3,7 @@ import { html, api, asked, jobs, route, withQuery, go, number, percent, whole, F
 import { useEffect, useMemo } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
+import { Curve } from "../lib/curve.js";
 import { Card, Cards, Deck, SIGN, classOf } from "../lib/cards.js";
 
 export const SEATS = ["OOP", "IP"];
@@ -171,7 +172,20 @@ function Decision({ job, here, shades, against, old }) {
         ${ABOUT[view] ? html`<p class="hint">${ABOUT[view]}</p>` : null}</div>
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
-    </div>`;
+    </div><${Spread} here=${here} />`;
+}
+
+// Equity or EV of both ranges here, from their weakest hands to their best.
+function Spread({ here }) {
+  const kind = route.value.query.get("spread");
+  const told = here.values?.spread, ready = kind && told?.every((each) => each[kind]?.length);
+  const xs = useMemo(() => ready ? told[0][kind].map((_, k, all) => Number(((100 * (k + 0.5)) / all.length).toFixed(1))) : [], [here, kind]);
+  const series = useMemo(() => ready ? SEATS.map((seat, p) => ({ label: seat, values: told[p][kind].map((value) => kind === "equity" ? 100 * value : value), dash: p ? [6, 4] : undefined })) : [], [here, kind]);
+  const show = (next) => go(withQuery({ spread: next }), { replace: true });
+  return html`<details class="box run" open=${!!kind} onToggle=${(e) => { if (e.target.open !== !!kind) show(e.target.open ? "equity" : null); }}><summary>How equity and EV are spread over both ranges</summary>
+    ${kind ? html`<div class="tabs" role="group" aria-label="What the curve shows">${[["equity", "Equity, %"], ["ev", "EV, chips"]].map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${kind === key} onClick=${() => show(key)}>${name}</button>`)}</div>
+    ${ready ? html`<${Curve} xs=${xs} series=${series} x="% of the range" logX=${false} logY=${false} label=${`${kind} of both players' hands, from the weakest to the best`} />` : html`<p class="hint">Not known here.</p>`}
+    <p class="hint">From the weakest hands of each range on the left to its best on the right, in percent of the range.</p>` : null}</details>`;
 }
 
 // How this solution differs from another one, by class of hands.
