@@ -71,7 +71,7 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
     assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
     browser.press("ArrowLeft")
     browser.until("location.search === '?step=reach-maxmargin'")
-    browser.run("document.querySelector('button.theme').click()")  # dark; /games is checked light
+    browser.run("document.querySelector('button.theme').click()")  # dark
     page.check()
     browser.run("document.querySelector('button.theme').click()")
 
@@ -127,7 +127,6 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser.click("check", "a.option")
     browser.click("see all of them")
     browser.says("Every river")
-    page.check()
     browser.run("document.querySelector('.shaded-deck a.pick').focus()")
     browser.press("ArrowRight", "ArrowDown", "Enter")  # the king of spades, then of hearts
     browser.says("this line is played")
@@ -157,23 +156,28 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
 def test_hands_are_locked_and_the_two_solutions_compared(page: Page) -> None:
     browser = page.browser
     page.open("/jobs")
-    body = json.dumps({"spot": RIVER, "stop": {"iterations": 20}, "name": "My river"})
+    sizes = {"turn": {"bets": "0.5x", "raises": "a"}, **RIVER["streets"]}
+    spot = {**RIVER, "board": "QsJh2h8d", "streets": sizes}
+    body = json.dumps({"spot": spot, "stop": {"iterations": 20}, "name": "My turn"})
     job = browser.run(
         "fetch('/api/spots/solve', {method: 'POST', headers: {'content-type': 'application/json'},"
         f" body: {json.dumps(body)}}}).then(r => r.json()).then(j => j.id)"
     )
+    page.open(f"/solve/{job}?line=c+c&report=ev_oop")
+    browser.says("Every river")
+    page.check()
     page.open(f"/solve/{job}?hand=AA")
     browser.says("OOP to act")
     browser.click("Lock hands here")
     browser.fill("share-c", "30")
     browser.click("Add the lock")
     browser.says("must add up to 100%")
-    browser.fill("share-r50", "70")  # two of its three actions
+    browser.fill("share-r50", "70")
     browser.click("Add the lock")
     browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
     browser.click("Solve with these locks")
     browser.until("document.querySelector('#diff')")
-    browser.says("My river: locked")
+    browser.says("My turn: locked")
     browser.says("start: AA = check 30%, bet 50 70%")
     page.check()
 
@@ -212,9 +216,9 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/games",
         "/solve",
         "/play",
+        pytest.param("/games", marks=pytest.mark.slow),
         pytest.param("/games/coin-toss", marks=pytest.mark.slow),
         pytest.param("/jobs", marks=pytest.mark.slow),
     ],
