@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from starlette.testclient import TestClient
 from subgame.serve.app import create_app
 from subgame.serve.run import bound
 from subgame.serve.settings import Settings
+from subgame.serve.store import Store
 
 HOST = "http://127.0.0.1:8017"
 RIVER: dict[str, Any] = {
@@ -30,6 +32,17 @@ RIVER: dict[str, Any] = {
     "ip": "KQ,QJ,JT",
     "streets": {"river": {"bets": "0.5x a", "raises": "a"}},
 }
+
+
+def put(store: Store, **task: Any) -> str:
+    """A job that nobody has run yet: its row and its folder."""
+    row = store.add("jobs", {"state": "queued", "name": "x"})
+    folder = store.folder(row["id"])
+    folder.mkdir()
+    (folder / "task.json").write_text(json.dumps({"memory_limit": "1GiB", **task}))
+    if "upload" in task:
+        (folder / "upload").write_bytes(Path(task["upload"]).read_bytes())
+    return str(row["id"])
 
 
 @contextmanager

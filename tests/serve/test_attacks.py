@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -125,7 +126,16 @@ ATTACKS = [
     Attack("traversal in a static file", 404, "/static/..%2f..%2f..%2fsecret.txt", "GET"),
     Attack("traversal in a job", 404, "/api/jobs/..%2f..%2fsecret.txt/file", "GET"),
     Attack("traversal in a table", 404, "/api/tables/..%2f..%2fsecret.txt", "GET"),
-    Attack("job that does not exist", 404, f"/api/jobs/{UNKNOWN}/values", "GET"),
+    Attack("job that does not exist", 404, f"/api/jobs/{UNKNOWN}/decision", "GET"),
+    Attack(
+        "comparison with a path", 404, f"/api/jobs/{UNKNOWN}/compare?other=..%2f..%2fsecret", "GET"
+    ),
+    Attack("traversal in hands", 404, "/api/tables/..%2f..%2fsecret.txt/hands.phhs", "GET"),
+    Attack("locks of a file", 404, "/api/locks", body={"of": "../../x", "locks": ["@/etc/passwd"]}),
+    Attack("locks without end", 422, "/api/locks", body={"of": UNKNOWN, "locks": [""] * 101}),
+    Attack("sizes inside a line", 422, "/api/spots/quote", body=spot(added=["c; river: 1x"])),
+    Attack("stack that is no number", 400, "/api/spots/quote", body=spot(stacks=[math.nan, 1])),
+    Attack("rake without end", 400, "/api/spots/quote", body=spot(rake_cap=math.inf, rake=0.1)),
     Attack("path of a game file", 400, "/api/tree?game=../secret.efg", "GET"),
     Attack("code as a game", 400, "/api/tree?game=/tmp/evil.py:Game", "GET"),
     Attack("another library's game", 400, "/api/games/solve", body={"game": "openspiel:chess"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web'
 pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
 
 from browser import FOUND, Browser
-from serving import listening
+from serving import RIVER, listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
@@ -70,7 +71,6 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
     assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
     browser.press("ArrowLeft")
     browser.until("location.search === '?step=reach-maxmargin'")
-    page.check()
     browser.run("document.querySelector('button.theme').click()")  # dark
     page.check()
     browser.run("document.querySelector('button.theme').click()")
@@ -94,9 +94,10 @@ def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
     page.open("/solve")
     browser.says("in 32 bits")
     for field, wrong, said in (
-        ("pot", "101", "The pot must be a positive even number"),
+        ("pot", "0", "must be a number of chips above 0"),
         ("river_b", "0.5x lots", "a size is a share of the pot"),
-        ("s0", "many", "must be a whole number of chips"),
+        ("s0", "many", "must be a number of chips"),
+        ("removed", "r77", "cannot be removed"),
         ("oop", "AA,KQx", "this is neither a hand"),
     ):
         right = browser.run(f"document.getElementById({field!r}).value")
@@ -109,9 +110,12 @@ def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
 
 def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser = page.browser
-    page.open("/solve?river_b=0.5x+a&river_r=a&s0=200&s1=200&oop=AA%2CKK%2C65s&ip=KQ%2CQJ")
+    page.open(
+        "/solve?board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=a&river_b=0.5x+a&river_r=a&river_ib=1x"
+        "&split=1&rake=5&s0=200&s1=200&oop=AA%2CKK%2C65s&ip=KQ%2CQJ&target=2"
+    )
     browser.says("in 32 bits")
-    browser.fill("name", "My river")
+    browser.fill("name", "My turn")
     browser.run("document.querySelector('canvas.grid').focus()")
     browser.press("ArrowRight", "ArrowRight", " ")  # paints AKs, by keys
     browser.until("document.getElementById('oop').value.includes('AKs')")
@@ -120,22 +124,62 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser.says("OOP to act")
     browser.click("check", "a.option")
     browser.says("IP to act")
+    browser.click("check", "a.option")
+    browser.click("see all of them")
+    browser.says("Every river")
+    browser.run("document.querySelector('.shaded-deck a.pick').focus()")
+    browser.press("ArrowRight", "ArrowDown", "Enter")  # the king of spades, then of hearts
+    browser.says("this line is played")
+    browser.click("check", "a.option")
+    browser.says("IP to act")
     browser.run("document.querySelector('canvas.grid').focus()")
     browser.press("ArrowDown")
     browser.until("location.search.includes('hand=')")
     address = browser.run("location.href")
-    assert "line=c" in address
+    assert "line=c+c+%2F+Kh+c" in address
     browser.open(address)
     browser.says("IP to act")
-    assert browser.run("document.querySelector('h1').innerText") == "My river"
+    browser.says("EQR")
+    browser.click("How equity and EV are spread")
+    browser.until("document.querySelector('.explorer .curve canvas')")
+    assert browser.run("document.querySelector('h1').innerText") == "My turn"
     size = browser.run(
         "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
     )
     assert size > 1000
-    page.check()
     browser.resize(390, 800, phone=True)
     page.check()
     browser.resize(1280, 900)
+
+
+@pytest.mark.slow
+def test_hands_are_locked_and_the_two_solutions_compared(page: Page) -> None:
+    browser = page.browser
+    page.open("/jobs")
+    sizes = {"turn": {"bets": "0.5x", "raises": "a"}, **RIVER["streets"]}
+    spot = {**RIVER, "board": "QsJh2h8d", "streets": sizes}
+    body = json.dumps({"spot": spot, "stop": {"iterations": 20}, "name": "My turn"})
+    job = browser.run(
+        "fetch('/api/spots/solve', {method: 'POST', headers: {'content-type': 'application/json'},"
+        f" body: {json.dumps(body)}}}).then(r => r.json()).then(j => j.id)"
+    )
+    page.open(f"/solve/{job}?line=c+c&report=ev_oop")
+    browser.says("Every river")
+    page.check()
+    page.open(f"/solve/{job}?hand=AA")
+    browser.says("OOP to act")
+    browser.click("Lock hands here")
+    browser.fill("share-c", "30")
+    browser.click("Add the lock")
+    browser.says("must add up to 100%")
+    browser.fill("share-r50", "70")
+    browser.click("Add the lock")
+    browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
+    browser.click("Solve with these locks")
+    browser.until("document.querySelector('#diff')")
+    browser.says("My turn: locked")
+    browser.says("start: AA = check 30%, bet 50 70%")
+    page.check()
 
 
 def test_a_job_is_cancelled(page: Page) -> None:
@@ -169,7 +213,16 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
     browser.says("What call had in mind")
 
 
-@pytest.mark.parametrize("path", ["/games", "/games/coin-toss", "/solve", "/play", "/jobs"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/solve",
+        "/play",
+        pytest.param("/games", marks=pytest.mark.slow),
+        pytest.param("/games/coin-toss", marks=pytest.mark.slow),
+        pytest.param("/jobs", marks=pytest.mark.slow),
+    ],
+)
 def test_pages_fit_a_phone(page: Page, path: str) -> None:
     page.browser.resize(390, 800, phone=True)
     page.open(path)

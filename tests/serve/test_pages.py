@@ -17,8 +17,9 @@ from starlette.testclient import TestClient
 
 import subgame as sg
 from subgame.cli import main
-from subgame.serve import tables
-from subgame.serve.spots import Spot, quote
+from subgame.play import named
+from subgame.serve import story, tables
+from subgame.serve.spots import Spot, quote, range_view
 from subgame.solve.endgame import memory_needed
 
 
@@ -34,6 +35,20 @@ def test_coin_toss_has_the_numbers_of_the_paper(client: TestClient) -> None:
     assert steps["resolve"]["rows"][1]["alternative"] == pytest.approx(0.5)
     assert steps["maxmargin"]["guess"]["Heads"] == pytest.approx(0.625)
     assert steps["optimum"]["guess"]["Tails"] == pytest.approx(0.75)
+
+
+def test_the_numbers_of_the_first_page_are_those_that_are_computed() -> None:
+    kept, found = (numbers(told) for told in (story.story(), story.computed()))
+    assert kept.keys() == found.keys()
+    assert kept == {key: pytest.approx(value, abs=1e-6) for key, value in found.items()}
+
+
+def numbers(told: Any, path: str = "") -> dict[str, Any]:
+    """Everything in some JSON by its path."""
+    if isinstance(told, dict | list):
+        pairs = told.items() if isinstance(told, dict) else enumerate(told)
+        return {k: v for key, each in pairs for k, v in numbers(each, f"{path}/{key}").items()}
+    return {path: told}
 
 
 def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> None:
@@ -81,7 +96,11 @@ def test_a_range_is_read_and_written(client: TestClient) -> None:
 # Play ----------------------------------------------------------------------------------------
 def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str, Any]:
     """A hand to its end, by one action or by the first legal one."""
-    while view["state"] == "your turn":
+    while view["state"] != "over":
+        assert not view["error"]
+        if view["state"] == "thinking":
+            view = client.get(f"/api/tables/{view['id']}").json()
+            continue
         legal = [each["id"] for each in view["legal"]]
         chosen = action if action in legal else legal[0]
         view = client.post(f"/api/tables/{view['id']}/act", json={"action": chosen}).json()
@@ -125,6 +144,60 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
         view = play(client, view, "c")
         assert abs(view["last"]["won"]) in (0, 777)
         assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
+
+
+def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: Path) -> None:
+    histories = pytest.importorskip("subgame.play.protocols.histories")
+    with serving(tmp_path, workers=0) as client:
+        assert client.get("/api/agents", params={"game": "hunl"}).json()[0] == "blueprint"
+        opened = {"game": "hunl", "opponent": "blueprint", "seed": 5}
+        view = play(client, client.post("/api/tables", json=opened).json(), "c")
+        assert view["title"] == "hunl"
+        steps = [step for step in view["last"]["reveal"] if "range" in step]
+        assert len(steps) > 1
+        for step, after in zip(steps, [*steps[1:], None], strict=True):
+            # Its own hand is in its range, and plays there as the agent said it would.
+            told = step["range"]
+            hand = sg.holdem.Range.parse(step["infoset"].partition(" | ")[0])
+            (name,) = range_view(str(hand))["classes"]
+            held, *mix = told["classes"][name]
+            assert held > 0
+            assert [action["id"] for action in told["actions"]] == [a for a, _ in step["policy"]]
+            assert sum(mix) == pytest.approx(1, abs=1e-3)
+            if after is None:
+                break
+            # What it did narrows its range; the board blocks hands of its own ranks.
+            k = [action["id"] for action in told["actions"]].index(step["action"])
+            board = after["infoset"].split(" | ")[1]
+            for each, (weight, *shares) in told["classes"].items():
+                if not {*each[:2]} & {*board}:
+                    left = after["range"]["classes"].get(each, [0])[0]
+                    assert left == pytest.approx(weight * shares[k], abs=2e-4)
+        pytest.importorskip("pokerkit")
+        text = client.get(f"/api/tables/{view['id']}/hands.phhs").text
+        (hand,) = histories.read_phh(text).hands
+        assert [list(move) for move in hand.moves] == view["last"]["moves"]
+        at = client.post(f"/api/tables/{view['id']}/next", json={}).json()
+        play(client, at, "f")
+        app: Any = client.app
+        first = app.app.state.store.get("tables", view["id"])["hands"][0]
+        assert not any("range" in step for step in first["reveal"])
+
+
+def test_an_agent_that_solves_while_it_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(named, "ITERATIONS", 20)
+    with serving(tmp_path, workers=0) as client:
+        opened = {"game": "kuhn", "opponent": "nested", "seed": 1}
+        view = client.post("/api/tables", json=opened).json()
+        if view["state"] == "thinking":  # it was not done within a second
+            assert view["thinking"]["preparing"] or view["thinking"]["most"] == tables.THINKS
+        view = play(client, view, "b")
+        assert "the agent plays" in view["last"]["reveal"][0]["why"]
+        refused = client.post("/api/tables", json={"game": "hunl", "opponent": "nested"})
+        assert "the agents are blueprint, uniform" in refused.json()["message"]
 
 
 def test_tables_beyond_the_limit_are_played_again_when_asked_for(

@@ -147,6 +147,19 @@ def test_the_root_has_the_values_of_the_whole_solution() -> None:
     assert root.line_frequency == 1
 
 
+def test_dead_cards_never_come() -> None:
+    """The equity of the first decision is that of the whole solution, and no row is of them."""
+    game = sg.holdem.endgame(
+        "Qs Kh As Jh", 4, 6, ("AA,KK,T9", "QQ,JJ,KK"), "0.5x / cap 1", deck=FOUR, dead="9c Tc"
+    )
+    spot = Endgame.of(sg.Strategy.uniform(compile_range_tree(game)))
+    assert spot.decision().equity == pytest.approx(spot.equity)
+    rows = spot.runouts("c c")
+    assert {row["river"] for row in rows} & {"9c", "Tc"} == set()
+    ahead = spot.decision("c c / 9d").ev[0]
+    assert next(row["ev_oop"] for row in rows if row["river"] == "9d") == pytest.approx(ahead)
+
+
 def test_how_often_a_line_is_played_is_the_product_of_its_frequencies() -> None:
     solved, often = Endgame.of(strategy()), 1.0
     for line, action in (("", "c"), ("c", "r2"), ("c r2", "c")):
@@ -238,6 +251,18 @@ def test_there_is_nothing_to_decide_before_a_card_and_after_the_end() -> None:
         decision(strategy(), "c c")
     with pytest.raises(sg.SubgameError, match="the hand is over, so there is nothing to decide"):
         decision(strategy(), "r2 f")
+
+
+def test_a_spread_goes_from_the_weakest_hands_to_the_best() -> None:
+    """With hands that are equally likely, a point for each is all of them in order."""
+    game = sg.holdem.endgame("QhKhAh", 4, 6, ("AsAc,KsQs,Td9d", "JcJs"), "0.5x / cap 1", deck=FOUR)
+    here = decision(sg.Strategy.uniform(compile_range_tree(game)), "")
+    np.testing.assert_allclose(here.chance, 1 / 3)
+    told = here.spread(0, 3)
+    np.testing.assert_allclose(told["equity"], np.sort(here.hand_equity))
+    np.testing.assert_allclose(told["ev"], np.sort(here.hand_ev))
+    assert here.spread(0, 6)["equity"][:2] == pytest.approx(min(here.hand_equity))
+    assert here.spread(1, 4)["equity"] == pytest.approx([here.equity[1]] * 4)
 
 
 # Tables --------------------------------------------------------------------------------------

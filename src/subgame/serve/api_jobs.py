@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,16 +19,13 @@ from subgame.serve.spots import (
     FieldError,
     Model,
     Spot,
-    decision_view,
     quote,
     range_view,
 )
 from subgame.serve.store import NotFoundError, Row, Store, checked_name
-from subgame.serve.worker import RESULT, STRATEGY, read_strategy
+from subgame.serve.worker import RESULT, STRATEGY
 
 jobs_router = APIRouter(tags=["jobs"])
-KEPT = 4
-"""Solutions whose trees are kept in memory."""
 
 
 class Stop(Model):
@@ -178,7 +173,7 @@ def refine(body: Refine, request: Request) -> Row:
         raise did_you_mean("technique", body.technique[:40], TECHNIQUES)
     if body.schedule is not None and body.schedule != "lp":
         parse(body.schedule)
-    row = _finished(store, body.of)
+    row = finished(store, body.of)
     limits = {"iterations": body.iterations, "seconds": body.seconds}
     task = {
         "kind": "refine",
@@ -252,18 +247,12 @@ def remove(id: str, request: Request) -> None:
 def download(id: str, request: Request) -> FileResponse:
     """The solution as a file, which ``subgame endgame`` and ``subgame refine`` read."""
     store = parts(request)[0]
-    _finished(store, id)
+    finished(store, id)
     return FileResponse(
         store.folder(id) / STRATEGY,
         media_type="application/octet-stream",
         filename=f"subgame-{id}.safetensors",
     )
-
-
-@jobs_router.get("/jobs/{id}/values")
-def values(id: str, request: Request) -> Any:
-    """Weight, EV and equity of each hand at the root, for both players."""
-    return _read(parts(request)[0], id, "values.json")
 
 
 @jobs_router.get("/jobs/{id}/rows")
@@ -272,38 +261,7 @@ def rows(id: str, request: Request) -> Any:
     return _read(parts(request)[0], id, RESULT).get("rows", [])
 
 
-@jobs_router.get("/jobs/{id}/decision")
-def decision(id: str, request: Request, line: str = "") -> dict[str, Any]:
-    """The strategy of each hand at a decision; `line` is the actions that lead there."""
-    store, _, settings = parts(request)
-    row = _finished(store, id)
-    return decision_view(_solution(store, row, settings.memory_limit), line)
-
-
-# Solutions -----------------------------------------------------------------------------------
-_solutions: OrderedDict[tuple[str, int], Any] = OrderedDict()
-_reading = threading.Lock()
-
-
-def _solution(store: Store, row: Row, memory_limit: str) -> Any:
-    """The strategy of a job; the last ones that were looked at stay in memory."""
-    path = store.folder(row["id"]) / STRATEGY
-    key = (str(path), path.stat().st_mtime_ns)
-    with _reading:
-        if key not in _solutions:
-            found, of = read_strategy(store.data, row["id"], {"memory_limit": memory_limit})
-            if of["kind"] == "game":
-                raise SubgameError(
-                    "This solution is of a small game; look at it on the page Games."
-                )
-            _solutions[key] = found
-        _solutions.move_to_end(key)
-        while len(_solutions) > KEPT:
-            _solutions.popitem(last=False)
-        return _solutions[key]
-
-
-def _finished(store: Store, id: str) -> Row:
+def finished(store: Store, id: str) -> Row:
     """A job that has a solution."""
     row = store.get("jobs", id)
     if not (store.folder(row["id"]) / STRATEGY).exists():

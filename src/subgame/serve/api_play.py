@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
+from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from subgame.serve.api_jobs import parts
@@ -46,11 +47,9 @@ def tables(request: Request) -> Tables:
 
 
 @play_router.get("/agents")
-def agents() -> list[str]:
-    """Agents that need nothing but their name."""
-    from subgame.serve.tables import SIMPLE
-
-    return list(SIMPLE)
+def agents(request: Request, game: str = "hunl") -> list[str]:
+    """The agents that can play a game."""
+    return tables(request).agents(game)
 
 
 @play_router.get("/tables")
@@ -85,3 +84,12 @@ def act(id: str, body: Action, request: Request) -> dict[str, Any]:
 def deal(id: str, request: Request) -> dict[str, Any]:
     """Deal the next hand."""
     return tables(request).next(id)
+
+
+@play_router.get("/tables/{id}/hands.phhs")
+def hands(id: str, request: Request) -> PlainTextResponse:
+    """The hands of a table of hold'em as PHH, each replayed through PokerKit."""
+    name = f"subgame-{parts(request)[0].get('tables', id)['id']}.phhs"
+    return PlainTextResponse(
+        tables(request).phh(id), headers={"content-disposition": f'attachment; filename="{name}"'}
+    )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -20,6 +22,7 @@ from subgame.errors import SubgameError, printable
 from subgame.serve.api_games import games_router
 from subgame.serve.api_jobs import jobs_router
 from subgame.serve.api_play import play_router
+from subgame.serve.api_solutions import solutions_router
 from subgame.serve.guard import Guard
 from subgame.serve.jobs import FullError, Jobs
 from subgame.serve.live import live_router
@@ -29,6 +32,14 @@ from subgame.serve.store import NotFoundError, Store
 
 STATIC = Path(__file__).parent / "static"
 MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
+NEEDED = (
+    "subgame.games.holdem",
+    "subgame.play.blueprint_agent",
+    "subgame.serve.tables",
+    "subgame.solve.compare",
+)
+"""What most requests need, and the first page does not."""
+LIGHT = ("/api/jobs", "/api/story")
 LONGEST = 600
 """Characters of the longest message."""
 
@@ -52,6 +63,17 @@ def policy(page: str) -> str:
         "img-src 'self' data:; connect-src 'self'; font-src 'self'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     )
+
+
+_importing = threading.Lock()
+
+
+def ready(request: Request) -> None:
+    """Import what requests need, in one thread: packages imported by several at once may fail."""
+    if request.url.path not in LIGHT:
+        with _importing:
+            for name in NEEDED:
+                import_module(name)
 
 
 def create_app(settings: Settings) -> Guard:
@@ -79,8 +101,9 @@ def create_app(settings: Settings) -> Guard:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    for router in (games_router, jobs_router, play_router, live_router):
-        app.include_router(router, prefix="/api")
+    app.include_router(live_router, prefix="/api")
+    for router in (games_router, jobs_router, solutions_router, play_router):
+        app.include_router(router, prefix="/api", dependencies=[Depends(ready)])
     _pages(app, page)
     _errors(app)
     return Guard(app, settings, policy(page))

@@ -277,7 +277,7 @@ def thinned(curve: list[list[float]]) -> list[list[float]]:
 
 
 def _pauses(task: dict[str, Any]) -> bool:
-    return task["kind"] in ("endgame", "game") and task.get("storage") != "int16"
+    return task["kind"] in ("endgame", "lock", "game") and task.get("storage") != "int16"
 
 
 def _after(wish: str | None, task: dict[str, Any], result: dict[str, Any]) -> str:

@@ -5,9 +5,10 @@ A spot comes as fields. What is wrong with one is said beside that field: `Field
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,20 +17,17 @@ from subgame.errors import SubgameError
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.ranges import Range
-    from subgame.games.holdem.rules import Betting
-    from subgame.solve.endgame import Endgame
     from subgame.tree.ranges.tree import RangeTree
-    from subgame.tree.strategy import Strategy
 
 T = TypeVar("T")
 Street = Literal["flop", "turn", "river"]
 RANGE = 20_000
 """Characters of the longest text of a range."""
-PLAYERS = ("OOP", "IP")
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^;:\n]*$")]
+LINES = 40
+"""Lines that are added, and that are removed."""
 SIZES = 10
 """Sizes of the bets of one street, and of its raises."""
-DIGITS = 5
-"""Digits of probabilities that are sent to the page."""
 PATIENCE = 5.0
 """Seconds that counting the nodes of a spot may take."""
 SCHEDULES = ("hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+", "lcfr", "cfr")
@@ -54,30 +52,52 @@ class StreetSizes(Model):
 
     bets: str = Field(default="", max_length=200)
     raises: str = Field(default="", max_length=200)
+    donks: str = Field(default="", max_length=200, description="Empty: as the other bets.")
+
+    def clauses(self) -> dict[str, str]:
+        """The part of the text that each field stands for."""
+        return {
+            "bets": self.bets.strip() or "none",
+            "donks": f"/ donk {self.donks}" if self.donks.strip() else "",
+            "raises": f"/ raise {self.raises}" if self.raises.strip() else "",
+        }
 
 
 class Spot(Model):
-    """A hold'em endgame."""
+    """A hold'em endgame. The player in position has the sizes of both where it has none alone."""
 
     board: str = Field(max_length=40, examples=["Qs Jh 2h 8d 3c"])
-    pot: int = 100
-    stacks: tuple[int, int] = (1000, 1000)
+    pot: float = 100
+    stacks: tuple[float, float] = (1000, 1000)
     oop: str = Field(default="random", max_length=RANGE)
     ip: str = Field(default="random", max_length=RANGE)
-    min_bet: int = 1
+    min_bet: float = 1
     streets: dict[Street, StreetSizes] = Field(default_factory=dict)
+    ip_streets: dict[Street, StreetSizes] = Field(default_factory=dict)
     cap: int | None = Field(default=None, ge=0, le=20)
     all_in: float | None = Field(default=None, gt=0, le=1)
+    force_all_in: float | None = Field(default=None, ge=0, le=100)
+    add_all_in: float | None = Field(default=None, ge=0, le=100)
+    added: list[Line] = Field(default_factory=list, max_length=LINES)
+    removed: list[Line] = Field(default_factory=list, max_length=LINES)
+    rake: float = 0.0
+    rake_cap: float | None = None
+    dead: str = Field(default="", max_length=120)
 
     def bets(self) -> str:
         """The sizes as one text."""
         parts = [
-            f"{street}: {sizes.bets.strip() or 'none'}"
-            + (f" / raise {sizes.raises.strip()}" if sizes.raises.strip() else "")
-            for street, sizes in self.streets.items()
+            f"{seat}{street}: {' '.join(sizes.clauses().values())}"
+            for seat, streets in (("", self.streets), ("ip ", self.ip_streets))
+            for street, sizes in streets.items()
         ]
         parts += [] if self.cap is None else [f"cap {self.cap}"]
-        parts += [] if self.all_in is None else [f"all-in {self.all_in:.4f}"]
+        shares = {"all-in": self.all_in, "force-all-in": self.force_all_in}
+        for name, share in (shares | {"add-all-in": self.add_all_in}).items():
+            parts += [] if share is None else [f"{name} {share:.4f}"]
+        parts += [f"add {line}" for line in self.added] + [
+            f"remove {line}" for line in self.removed
+        ]
         return "; ".join(parts)
 
     def game(self) -> Holdem:
@@ -96,15 +116,10 @@ class Spot(Model):
         cards = read("board", holdem.cards.DECK.parse, self.board)
         if cards is not None and len(cards) not in (3, 4, 5):
             fields["board"] = f"A board has 3, 4 or 5 cards; here are {len(cards)}."
-        for street, sizes in self.streets.items():
-            for field, text in (("bets", sizes.bets), ("raises", sizes.raises)):
-                if len(text.split()) > SIZES:
-                    fields[f"{street}.{field}"] = f"At most {SIZES} sizes."
-                elif any(mark in text for mark in ":;/\n"):
-                    fields[f"{street}.{field}"] = "Write sizes separated by spaces: 0.5x 1x a."
-                elif text.strip():
-                    clause = text if field == "bets" else f"1x / raise {text}"
-                    read(f"{street}.{field}", holdem.BetSizes.parse, clause, street)
+        dead = read("dead", holdem.cards.DECK.parse, self.dead) if self.dead.strip() else ()
+        if cards and dead and {*cards} & {*dead}:
+            fields["dead"] = "A dead card is on the board."
+        fields |= self._sizes()
         ranges = [read(seat, holdem.Range.parse, getattr(self, seat)) for seat in ("oop", "ip")]
         for seat, each in zip(("oop", "ip"), ranges, strict=True):
             if each is not None and not each.combos:
@@ -120,29 +135,76 @@ class Spot(Model):
                 (self.oop, self.ip),
                 self.bets(),
                 big_blind=self.min_bet,
+                dead=self.dead,
+                rake=(self.rake, math.inf if self.rake_cap is None else self.rake_cap),
             )
         except SubgameError as error:
             raise FieldError({_field_of(error.sentence): error.sentence}) from None
 
-    def _chips(self) -> dict[str, str]:
+    def _sizes(self) -> dict[str, str]:
+        """What is wrong with the sizes, by field."""
+        from subgame import holdem
+        from subgame.games.holdem.bets import moves
+
         wrong = {}
-        if self.pot <= 0 or self.pot % 2:
-            wrong["pot"] = "The pot must be a positive even number of chips."
-        if self.min_bet < 1:
-            wrong["min_bet"] = "The smallest bet must be at least 1 chip."
-        for k, stack in enumerate(self.stacks):
-            if stack < max(1, self.min_bet):
-                wrong[f"stacks.{k}"] = "A stack must be at least the smallest bet."
+        places = [("", each) for each in self.streets.items()]
+        places += [("ip_streets.", each) for each in self.ip_streets.items()]
+        for before, (street, sizes) in places:
+            for field, clause in sizes.clauses().items():
+                name, text = f"{before}{street}.{field}", getattr(sizes, field)
+                if len(text.split()) > SIZES:
+                    wrong[name] = f"At most {SIZES} sizes."
+                elif any(mark in text for mark in ":;/\n"):
+                    wrong[name] = "Write sizes separated by spaces: 0.5x 1x a."
+                elif text.strip():
+                    try:
+                        holdem.BetSizes.parse(clause if field == "bets" else f"1x {clause}", street)
+                    except SubgameError as error:
+                        wrong[name] = error.sentence
+            if before and sizes.donks.strip():
+                wrong[f"{before}{street}.donks"] = "Only OOP makes donk bets."
+        for field in ("added", "removed"):
+            for line in getattr(self, field):
+                if moves(line) is None:
+                    wrong[field] = f"'{line}' is no line; write it as c r50 c / r120."
+        return wrong
+
+    def _chips(self) -> dict[str, str]:
+        from subgame.games.holdem.chips import MOST_CHIPS
+
+        amounts = {"pot": self.pot, "min_bet": self.min_bet}
+        amounts |= {f"stacks.{k}": stack for k, stack in enumerate(self.stacks)}
+        wrong = {}
+        for field, chips in amounts.items():
+            if not 0 < chips <= MOST_CHIPS:
+                wrong[field] = f"The chips must be a number above 0 and at most {MOST_CHIPS:,}."
+            elif field.startswith("stacks") and chips < self.min_bet:
+                wrong[field] = "A stack must be at least the smallest bet."
+        if not 0 <= self.rake < 1:
+            wrong["rake"] = "The rake must be a share of the pot from 0 to below 1."
+        if self.rake_cap is not None and not 0 <= self.rake_cap <= MOST_CHIPS:
+            wrong["rake_cap"] = "The cap of the rake must be a number of chips, 0 or more."
         return wrong
 
 
+WORDS = {
+    "out of position": "oop",
+    "button": "ip",
+    "in position": "ip",
+    "ranges": "ip",
+    "cannot be added": "added",
+    "cannot be removed": "removed",
+    "The pot": "pot",
+    "smallest bet": "min_bet",
+    "big blind": "min_bet",
+    "stack": "stacks.0",
+    "dead": "dead",
+}
+"""Words of a message of the rules -> the field that it is about, the first that is found."""
+
+
 def _field_of(sentence: str) -> str:
-    """The field that a message of the rules is about."""
-    if "out of position" in sentence:
-        return "oop"
-    if "button" in sentence or "ranges" in sentence:
-        return "ip"
-    return "stacks.0" if "stack" in sentence.lower() else "board"
+    return next((field for words, field in WORDS.items() if words in sentence), "board")
 
 
 def compiled(
@@ -210,101 +272,3 @@ def _range_view(made: Range) -> dict[str, Any]:
         "share": float(made.combos) / deck.num_hands,
         "classes": {name: weight for name, weight in classes.items() if weight},
     }
-
-
-# Results -------------------------------------------------------------------------------------
-def decision_view(strategy: Strategy, line: str) -> dict[str, Any]:
-    """One decision: the actions, what follows them, and the strategy of each hand."""
-    import numpy as np
-
-    from subgame.games.holdem.bets import STREETS
-    from subgame.solve.browse import decision
-
-    found = decision(strategy, line)
-    betting, game, p = found.betting, found.tree.holdem, found.player
-    held = np.flatnonzero(found.reach > 0)
-    actions = [
-        {
-            "id": action,
-            "name": name,
-            "frequency": float(often),
-            "next": _next(betting, action),
-            **_size(betting, action),
-        }
-        for action, name, often in zip(found.actions, found.names, found.frequency, strict=True)
-    ]
-    return {
-        "line": " ".join(betting.history),
-        "path": _path(game, betting),
-        "player": p,
-        "street": STREETS[betting.street],
-        "board": game.deck.name(game.board),
-        "pot": betting.pot,
-        "to_call": betting.to_call,
-        "behind": list(betting.behind),
-        "actions": actions,
-        "hands": [found.hand_names[h] for h in held.tolist()],
-        "reach": np.round(found.reach[held], DIGITS).tolist(),
-        "chance": np.round(found.chance[held], DIGITS + 2).tolist(),
-        "probs": np.round(found.probs[held], DIGITS).tolist(),
-    }
-
-
-def _next(betting: Betting, action: str) -> str:
-    after = betting.child(action)
-    if after.is_over:
-        return "fold" if action == "f" else "showdown"
-    return "decision" if after.street == betting.street else "card"
-
-
-def _size(betting: Betting, action: str) -> dict[str, Any]:
-    """The kind of an action, and a bet's share of the pot once the bet before it is called."""
-    from subgame.solve.lines import is_all_in
-
-    if action == "f":
-        return {"kind": "fold"}
-    if action == "c":
-        return {"kind": "call" if betting.to_call else "check"}
-    bet = betting.bet(action)
-    kind = "all-in" if is_all_in(betting, action) else "raise" if betting.to_call else "bet"
-    return {"kind": kind, "of_pot": 0.0 if bet is None else bet.fraction}
-
-
-def _path(game: Holdem, here: Betting) -> list[dict[str, Any]]:
-    """The decisions that lead here, with the action that was taken at each."""
-    from subgame.solve.lines import action_name
-
-    betting, steps, line = game.start(), [], ""
-    for action in here.history[len(betting.history) :]:
-        steps.append(
-            {
-                "player": betting.player,
-                "line": line,
-                "action": action,
-                "name": action_name(betting, action),
-            }
-        )
-        line = f"{line} {action}".strip()
-        betting = betting.child(action)
-    return steps
-
-
-def values_view(solved: Endgame) -> dict[str, Any]:
-    """EV and equity of both players and of each of their hands at the root."""
-    return {
-        "ev": list(solved.ev),
-        "equity": list(solved.equity),
-        "pot": solved.pot,
-        "hands": [
-            {
-                name: [row["weight"], _number(row["ev"]), _number(row["equity"])]
-                for name, row in solved.hands(p).items()
-            }
-            for p in (0, 1)
-        ],
-    }
-
-
-def _number(value: float) -> float | None:
-    """A number for JSON, which has no nan."""
-    return round(value, 6) if value == value else None

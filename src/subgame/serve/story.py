@@ -1,26 +1,35 @@
 """Coin Toss, step by step: what safe subgame solving is (Brown & Sandholm 2017, Sec. 2 to 5).
 
-The texts are in the page. Every number is computed here, by linear programs.
+The texts are in the page. Every number is computed here, by linear programs, and kept in a file,
+because the first page must not wait for them: ``python -m subgame.serve.story`` writes it.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import json
+from pathlib import Path
 from typing import Any
+
+KEPT = Path(__file__).parent.parent / "data" / "coin-toss.json"
 
 STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum")
 COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Iterations after which a gadget is looked at."""
 
 
-@lru_cache(maxsize=1)
 def story() -> dict[str, Any]:
-    """Each step's guess of player 2, and what it is worth to player 1.
+    """What `computed` found, from the file.
 
     >>> told = story()["steps"]
     >>> {step["id"]: round(step["best_response"], 3) for step in told}["maxmargin"]
     0.375
     """
+    found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
+    return found
+
+
+def computed() -> dict[str, Any]:
+    """Each step's guess of player 2, and what it is worth to player 1."""
     import subgame as sg
 
     tree = sg.compile(sg.games.load("coin-toss"))
@@ -79,3 +88,7 @@ def _learning(name: str) -> list[dict[str, float]]:
             | dict(found.strategy["Play"])
         )
     return out
+
+
+if __name__ == "__main__":
+    KEPT.write_text(json.dumps(computed()), encoding="utf-8")

@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from queue import Queue
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
-from subgame.play.agent import Agent, Event, Policy
+from subgame.play.agent import Agent, Event
 from subgame.serve.store import Row, Store
+from subgame.serve.witness import Witness
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
 
-SIMPLE = ("uniform", "call", "raise", "fold", "best-response")
+SIMPLE = ("uniform", "call", "raise", "fold")
+BLUEPRINT, SEARCHING = "blueprint", ("nested", "limited")
+THINKS = 5.0
+"""Seconds that an agent has for a decision if it solves while it plays."""
 LIVE = 32
 """Tables that are kept in memory; others are played again when they are asked for."""
 SOON = 1.0
@@ -59,48 +65,13 @@ class Seat(Agent):
         return self.table.wait(infoset, tuple(legal))
 
 
-class Witness(Agent):
-    """The opponent, with a record of what it knew and did, to be shown after the hand."""
-
-    def __init__(self, inner: Agent) -> None:
-        self.inner, self.name = inner, inner.name
-        self.told: list[dict[str, Any]] = []
-
-    def begin(self, seat: int, seed: int) -> None:
-        super().begin(seat, seed)
-        self.inner.begin(seat, seed)
-        self.told = []
-
-    def observe(self, event: Event) -> None:
-        self.inner.observe(event)
-
-    def act(self, infoset: str, legal: Sequence[str]) -> str:
-        policy = self.inner.policy((infoset,), legal)
-        action = self.inner.act(infoset, legal)
-        self.told.append(
-            {
-                "infoset": infoset,
-                "action": action,
-                "policy": _row(policy),
-                "why": self.inner.explain(),
-            }
-        )
-        return action
-
-
-def _row(policy: Policy | None) -> list[list[Any]] | None:
-    if policy is None:
-        return None
-    pairs = zip(policy.actions, policy.probabilities[0].tolist(), strict=True)
-    return [[action, round(float(p), 5)] for action, p in pairs]
-
-
 class Live:
     """A table in memory: the thread that plays the hand, and what it waits for."""
 
-    def __init__(self, tables: Tables, row: Row, game: Game, opponent: Agent) -> None:
-        self.tables, self.row, self.game = tables, row, game
-        self.witness = Witness(opponent)
+    def __init__(self, tables: Tables, row: Row, game: Game, make: Callable[[], Agent]) -> None:
+        self.tables, self.row, self.game, self.make = tables, row, game, make
+        self.witness: Witness | None = None  # made by the thread: a blueprint may be solved first
+        self.since = time.monotonic()
         self.seat = Seat(self, row["current"])
         self.answers: Queue[str | None] = Queue()
         self.lock = threading.Condition()
@@ -120,15 +91,19 @@ class Live:
 
         row = self.row
         try:
+            self.witness = self.witness or Witness(self.make(), self.game)
             hand = play_hand(self.game, (self.seat, self.witness), len(row["hands"]), row["seed"])
         except _LeftError:
             return
-        except SubgameError as error:
+        except (SubgameError, MemoryError) as error:
             with self.lock:
-                self.error = error.sentence
+                ended = "The opponent ran out of memory."
+                self.error = error.sentence if isinstance(error, SubgameError) else ended
                 self.lock.notify_all()
             return
         with self.lock:
+            for step in row["hands"][-1]["reveal"] if row["hands"] else ():
+                step.pop("range", None)  # only that of the last hand is kept
             row["hands"].append(hand.record() | {"reveal": self.witness.told})
             row["current"], row["state"], self.asked = [], "over", None
             self.tables.store.put("tables", row)
@@ -155,7 +130,7 @@ class Live:
                     f"'{action[:40]}' is not legal here; the actions are {', '.join(legal)}"
                     f"{self._bets()}."
                 )
-            self.asked = None
+            self.asked, self.since = None, time.monotonic()
             self.row["current"] = [*self.row["current"], action]
             self.tables.store.put("tables", self.row)
             self.answers.put(action)
@@ -179,7 +154,7 @@ class Live:
         with self.lock:
             if self.row["state"] != "over":
                 raise SubgameError("The hand is not over.")
-            self.row["state"] = "playing"
+            self.row["state"], self.since = "playing", time.monotonic()
             self.tables.store.put("tables", self.row)
         self.seat = Seat(self, [])
         self.begin()
@@ -220,7 +195,7 @@ class Live:
                 "game": row["game"],
                 "title": row["title"],
                 "opponent": row["opponent"],
-                "opponent_name": self.witness.name,
+                "opponent_name": row.get("opponent_name", row["opponent"]),
                 "seed": row["seed"],
                 "number": number + 1,
                 "seat": number % 2,
@@ -229,6 +204,12 @@ class Live:
                 "result": result(row, self.game),
                 "last": row["hands"][-1] if over else None,
             }
+            if state == "thinking":
+                shown["thinking"] = {
+                    "seconds": round(time.monotonic() - self.since, 1),
+                    "most": THINKS if row["opponent"] in SEARCHING and self.witness else None,
+                    "preparing": self.witness is None,
+                }
             if self.asked:
                 infoset, legal = self.asked
                 shown |= {"knows": infoset, "legal": self._legal(legal)}
@@ -311,20 +292,22 @@ class Tables:
 
     def open(self, game: str, opponent: str, seed: int | None = None) -> dict[str, Any]:
         """A new table."""
-        made, agent = self._made(game, opponent)
+        made, make = self._made(game, opponent)
+        stored = opponent.startswith(SPOT)
         row = self.store.add(
             "tables",
             {
                 "game": game,
-                "title": str(made) if not game.startswith(SPOT) else f"Spot on {_board(made)}",
+                "title": _title(game, made),
                 "opponent": opponent,
+                "opponent_name": make().name if stored else opponent,
                 "seed": SystemRandom().randrange(2**31) if seed is None else seed,
                 "hands": [],
                 "current": [],
                 "state": "playing",
             },
         )
-        return self._keep(Live(self, row, made, agent))
+        return self._keep(Live(self, row, made, make))
 
     def get(self, id: str) -> Live:
         """A table by its identifier; it is played again up to where it was if need be."""
@@ -358,6 +341,17 @@ class Tables:
         live.settle()
         return live.view()
 
+    def phh(self, id: str) -> str:
+        """The hands of a table as PHH."""
+        from subgame.play.match import Hand
+        from subgame.play.protocols.acpc import whole_game
+        from subgame.play.protocols.histories import History, write_phh
+
+        live = self.get(id)
+        hands = [Hand.of(record) for record in live.row["hands"]]
+        names = ("you", live.view()["opponent_name"])
+        return "".join(write_phh(History(whole_game(live.game), names, hands)))
+
     def close(self) -> None:
         """End all threads."""
         for live in self._live.values():
@@ -371,26 +365,39 @@ class Tables:
         live.settle()
         return live.view()
 
-    def _made(self, game: str, opponent: str) -> tuple[Game, Agent]:
-        """The game and the opponent by their names."""
-        from subgame.play.named import named_agents
+    def agents(self, game: str) -> list[str]:
+        """The agents that can play a game."""
+        return _fitting(*self._game(game))
+
+    def _game(self, game: str) -> tuple[Game, Any]:
+        """A game by its name, and the solution if it is a spot's."""
         from subgame.serve.public_trees import load_game
 
-        if game.startswith(SPOT):
-            strategy = self._strategy(game.removeprefix(SPOT))
-            made: Game = getattr(strategy.tree, "holdem", None) or load_game(
-                self.store.data, strategy.tree.game
-            )
-        else:
-            made = load_game(self.store.data, game)
+        if not game.startswith(SPOT):
+            return load_game(self.store.data, game), None
+        strategy = self._strategy(game.removeprefix(SPOT))
+        own = getattr(strategy.tree, "holdem", None)
+        return own or load_game(self.store.data, strategy.tree.game), strategy
+
+    def _made(self, game: str, opponent: str) -> tuple[Game, Callable[[], Agent]]:
+        """The game by its name, and what makes the opponent."""
+        from subgame.play.named import named_agents
+
+        made, strategy = self._game(game)
         if opponent.startswith(SPOT):
-            return made, self._stored(made, opponent.removeprefix(SPOT))
-        if opponent not in SIMPLE:
+            stored = self._stored(made, opponent.removeprefix(SPOT))
+            return made, lambda: stored
+        known = _fitting(made, strategy)
+        if opponent not in known:
             raise SubgameError(
-                f"There is no agent called '{opponent[:40]}'; the agents are {', '.join(SIMPLE)} "
-                "and solutions."
+                f"There is no agent called '{opponent[:40]}' for this game; the agents are "
+                f"{', '.join(known)} and solutions."
             )
-        return made, named_agents(made, (opponent, "uniform"))[0]
+        if opponent == BLUEPRINT and hasattr(made, "deck"):
+            return made, partial(_shipped, made)
+        if opponent in SEARCHING:
+            return made, partial(_searching, made, opponent, strategy)
+        return made, lambda: named_agents(made, (opponent, "uniform"))[0]
 
     def _strategy(self, job: str) -> Any:
         from subgame.serve.worker import STRATEGY, read_strategy
@@ -413,5 +420,37 @@ class Tables:
         raise SubgameError(f"That solution was made for {strategy.tree.game}, not for {game}.")
 
 
-def _board(game: Any) -> str:
-    return str(game.deck.name(game.board)) if hasattr(game, "deck") else str(game)
+def _fitting(game: Game, strategy: Any) -> list[str]:
+    """The agents that can play a game, or a spot with its solution."""
+    if not hasattr(game, "deck"):
+        return [BLUEPRINT, *SEARCHING, *SIMPLE, "best-response"]
+    if strategy is not None:
+        return [*SIMPLE, "nested"]
+    with suppress(SubgameError):
+        _shipped(game)
+        return [BLUEPRINT, *SIMPLE]
+    return list(SIMPLE)
+
+
+def _shipped(game: Game) -> Agent:
+    """The blueprint of hunl that comes with the package; an error for other games."""
+    from subgame.play.blueprint_agent import BlueprintAgent
+
+    return BlueprintAgent(game)
+
+
+def _searching(game: Game, name: str, strategy: Any) -> Agent:
+    """An agent that solves while it plays, from a solution or a blueprint that is solved first."""
+    from subgame.play.named import SEARCHING, blueprint_of
+
+    blueprint = blueprint_of(game) if strategy is None else strategy
+    made = SEARCHING[name](blueprint, seconds=THINKS, iterations=500)
+    made.name = name
+    return made
+
+
+def _title(name: str, game: Any) -> str:
+    """What a table is called."""
+    if name.startswith(SPOT) and hasattr(game, "deck"):
+        return f"Spot on {game.deck.name(game.board)}"
+    return name if name == str(game).partition("(")[0] else str(game)

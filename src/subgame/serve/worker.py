@@ -24,8 +24,10 @@ from subgame.errors import SubgameError
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.refine.refine import Refinement
+    from subgame.solve.endgame import Endgame
     from subgame.solve.results import Result, Step
     from subgame.tree.public_tree import PublicTree
+    from subgame.tree.ranges.tree import RangeTree
     from subgame.tree.strategy import Strategy
 
 STRATEGY, CHECKPOINT, TASK, RESULT = (
@@ -100,17 +102,32 @@ def run(data: Path, job: str) -> None:
 # Kinds of jobs -------------------------------------------------------------------------------
 def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Solve a spot of hold'em."""
-    from subgame import solve
     from subgame.serve.spots import Spot, compiled
-    from subgame.solve.endgame import memory_needed
 
     tell(phase="Dealing the boards")
-    game = Spot(**task["spot"]).game()
-    tree = compiled(game, task["memory_limit"])
+    tree = compiled(Spot(**task["spot"]).game(), task["memory_limit"])
+    return _solve_spot(folder, tree, task)
+
+
+def lock(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+    """Solve a finished spot again while some hands play fixed frequencies."""
+    from subgame.solve.endgame import tree_of
+    from subgame.solve.locks import Lock, locked_spot
+
+    tell(phase="Reading the solution")
+    spot = tree_of(data / "jobs" / task["of"] / STRATEGY, task["memory_limit"]).holdem
+    locks = [Lock.parse(text) for text in task["locks"]]
+    return _solve_spot(folder, locked_spot(spot, locks, task["memory_limit"]), task)
+
+
+def _solve_spot(folder: Path, tree: RangeTree, task: dict[str, Any]) -> dict[str, Any]:
+    from subgame import solve
+    from subgame.solve.endgame import Endgame, memory_needed
+
     needed = memory_needed(tree, task["schedule"], task["storage"])
     _refuse(needed, task["memory_limit"])
     tell(phase="Loading the kernels", quote={"nodes": tree.num_nodes, "memory": needed})
-    pot = game.start().pot
+    pot = float(tree.holdem.start().pot)
     percent = task.get("target")
     kept = _checkpoints(folder) if task["storage"] == "float32" else {}
     result = solve(
@@ -120,35 +137,33 @@ def endgame(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
         iterations=task.get("iterations"),
         seconds=task.get("seconds"),
         storage=task["storage"],
-        progress=Reporter(float(100 / pot)),
+        progress=Reporter(100 / pot),
         **kept,
     )
-    return _spot_result(folder, result.strategy, result)
-
-
-def _spot_result(folder: Path, strategy: Strategy, result: Result | None = None) -> dict[str, Any]:
-    """Save a solved spot, with the values of its hands."""
-    from subgame.serve.spots import values_view
-    from subgame.solve.endgame import Endgame, notes, save
-    from subgame.solve.evaluate import exploitability
-
     tell(phase="Computing EV and equity")
-    solved = Endgame.of(strategy)
-    gap = exploitability(strategy.tree, strategy) if result is None else result.exploitability
-    save(strategy, folder / STRATEGY)
-    values = values_view(solved)
-    (folder / "values.json").write_text(json.dumps(values["hands"]))
-    said = notes(solved.tree.holdem)
+    found = replace(Endgame.of(result.strategy), exploitability=result.exploitability)
+    found.save(folder / STRATEGY)
+    return _spot_result(found) | _solved(result)
+
+
+def _spot_result(solved: Endgame) -> dict[str, Any]:
+    """What is told of a solved spot."""
+    from subgame.solve.endgame import notes
+
+    gap = solved.exploitability
+    assert gap is not None
+    if not all(map(math.isfinite, (*solved.ev, *solved.equity, gap.mean))):
+        raise SubgameError("The solution is damaged: its EV or equity is not a number.")
     return {
-        **(_solved(result) if result is not None else _noted(strategy)),
-        "spot": said,
-        "ev": values["ev"],
-        "equity": values["equity"],
+        **_noted(solved.strategy),
+        "spot": notes(solved.tree.holdem),
+        "locks": list(solved.tree.lock_texts),
+        "ev": list(solved.ev),
+        "equity": list(solved.equity),
         "pot": solved.pot,
         "nodes": solved.tree.num_nodes,
         "exploitability": gap.mean,
         "exploitability_percent": 100 * gap.mean / solved.pot,
-        "best_response_ev": [wins + solved.pot / 2 for wins in reversed(gap.per_seat)],
     }
 
 
@@ -181,6 +196,7 @@ def game(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
 def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Improve a finished job's strategy by solving its subgames again."""
     from subgame import refine
+    from subgame.solve.endgame import Endgame
 
     tell(phase="Reading the solution")
     strategy, of = read_strategy(data, task["of"], task)
@@ -205,23 +221,38 @@ def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     if of["kind"] == "game":
         found.strategy.save(folder / STRATEGY)
         return {**told, "game": of["game"], "exploitability": found.after.mean}
+    tell(phase="Computing EV and equity")
     noted = replace(
         found.strategy,
         notes={"refined": found.technique.name, "schedule": found.schedule},
     )
-    return {**_spot_result(folder, noted), **told}
+    solved = replace(Endgame.of(noted), exploitability=found.after)
+    solved.save(folder / STRATEGY)
+    return {**_spot_result(solved), **told}
 
 
 def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
-    """Read a solution that was uploaded, and compute its values."""
-    from subgame.solve.endgame import load
+    """Look into a solution that was uploaded; all of it is read only if its values are missing."""
+    from subgame.solve.endgame import Endgame
+    from subgame.solve.evaluate import exploitability
+    from subgame.tree.strategy import Strategy
 
     tell(phase="Reading the solution")
-    return _spot_result(folder, load(folder / "upload", memory_limit=task["memory_limit"]))
+    solved = Endgame.open(folder / "upload", memory_limit=task["memory_limit"])
+    if solved.exploitability is None:
+        whole = Strategy.from_weights(solved.tree, solved.strategy.probs)
+        gap = exploitability(solved.tree, whole)
+        solved = replace(solved, exploitability=gap)
+        solved.save(folder / STRATEGY)
+        (folder / "upload").unlink()
+    else:
+        (folder / "upload").rename(folder / STRATEGY)
+    return _spot_result(solved)
 
 
 KINDS: dict[str, Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
     "endgame": endgame,
+    "lock": lock,
     "game": game,
     "refine": refine,
     "load": load,

@@ -153,7 +153,7 @@ class Explorer:
         deck, last = self.game.deck, BOARD_CARDS[self.game.rules.last_street]
         if len(board) < last - 1:
             return self._calm_equities(board, reach)
-        rest = [c for c in range(deck.size) if c not in board]
+        rest = [c for c in range(deck.size) if c not in (*board, *self.game.dead)]
         boards = [board] if len(board) == last else [(*board, c) for c in rest]
         won, met = equities(np.array(boards), deck, np.stack(reach))
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -146,11 +146,33 @@ class Decision:
         one, two = (self._mean(p, self._equities[p]) for p in (0, 1))
         return one, two
 
-    def _mean(self, p: int, values: Floats) -> float:
-        """A mean over player `p`'s range here."""
+    def spread(self, p: int, points: int = 50) -> dict[str, Floats]:
+        """[point] EV and equity over player `p`'s range here, from its weakest hands to its best.
+
+        The range is cut into as many equal parts as there are points; each value is that of the
+        hand in the middle of a part. It is empty if the range is.
+        """
+        likely = self._likely(p)
+        found = {}
+        for name, values in (("ev", self._values[1][p]), ("equity", self._equities[p])):
+            some = np.flatnonzero((likely > 0) & ~np.isnan(values))
+            order = some[np.argsort(values[some], kind="stable")]
+            below = likely[order].cumsum()
+            middles = (np.arange(points) + 0.5) / points * likely[order].sum()
+            at = np.minimum(np.searchsorted(below, middles), max(len(order) - 1, 0))
+            found[name] = values[order][at] if len(order) else values[order]
+        return found
+
+    def _likely(self, p: int) -> Floats:
+        """[hand] how likely player `p` holds each hand here, up to a factor."""
         from subgame.solve.browse import possible
 
-        likely = self.ranges[p] * possible(self.tree.holdem.deck, self.ranges[1 - p])
+        out: Floats = self.ranges[p] * possible(self.tree.holdem.deck, self.ranges[1 - p])
+        return out
+
+    def _mean(self, p: int, values: Floats) -> float:
+        """A mean over player `p`'s range here."""
+        likely = self._likely(p)
         some = likely > 0
         return float(likely[some] @ values[some] / likely.sum()) if some.any() else float("nan")
 

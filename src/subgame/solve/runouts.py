@@ -27,7 +27,7 @@ def runouts(explorer: Explorer, line: str = "", *, values: bool = True) -> Table
         )
     reach, rows = explorer.reach(walk), Table()
     for card in range(game.deck.size):
-        if card in walk.board:
+        if card in (*walk.board, *game.dead):
             continue
         free = game.deck.compatible((card,))
         one, two = (each * free for each in reach)

@@ -35,30 +35,36 @@ export function placeOf(name) {
   return name[2] === "o" ? [b, a] : [a, b];
 }
 
-// A board of three to five cards: one button per card of the deck.
-export function BoardPicker({ value, onChange, error }) {
-  const picked = cards(value);
+// All cards of the deck, suit by suit, with arrow keys: `draw(card, more)` makes each.
+export function Deck({ label, draw, wrong }) {
   const box = useRef(null);
-  const toggle = (card) => {
-    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked, card].slice(0, 5);
-    onChange(next.join(" "));
-  };
   const move = (event) => {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
     if (!steps) return;
     event.preventDefault();
-    const at = Number(event.target.dataset.at);
-    const row = (Math.floor(at / 13) + steps[0] + 4) % 4;
-    const column = ((at % 13) + steps[1] + 13) % 13;
-    box.current.querySelector(`[data-at='${row * 13 + column}']`).focus();
+    let [row, column] = [Math.floor(Number(event.target.dataset.at) / 13), Number(event.target.dataset.at) % 13];
+    for (let k = 0; k < 52; k += 1) {  // over cards that cannot be chosen
+      row = (row + steps[0] + 4) % 4;
+      column = (column + steps[1] + 13) % 13;
+      const next = box.current.querySelector(`[data-at='${row * 13 + column}']`);
+      if (next && !next.disabled) { next.focus(); return; }
+    }
   };
-  return html`<div class="picker ${error ? "wrong" : ""}" ref=${box} role="group" aria-label="Board cards" onKeyDown=${move}>
-    ${[...SUITS].map((suit, row) => html`<div class="suit">${[...RANKS].map((rank, column) => {
-      const card = rank + suit;
-      const at = row * 13 + column;
-      const on = picked.includes(card);
-      return html`<button type="button" key=${card} data-at=${at} tabindex=${at === 0 ? 0 : -1} class="pick ${suit} ${on ? "on" : ""}"
-        aria-pressed=${on} aria-label=${`${rank}${SIGN[suit]}, ${spoken(card)}`} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${rank}${SIGN[suit]}</button>`;
-    })}</div>`)}
+  return html`<div class="picker ${wrong ? "wrong" : ""}" ref=${box} role="group" aria-label=${label} onKeyDown=${move}>
+    ${[...SUITS].map((suit, row) => html`<div class="suit" key=${suit}>${[...RANKS].map((rank, column) => draw(rank + suit, { key: rank + suit, "data-at": row * 13 + column, "aria-label": `${rank}${SIGN[suit]}, ${spoken(rank + suit)}` }))}</div>`)}
   </div>`;
+}
+
+// A board of three to five cards: one button per card of the deck.
+export function BoardPicker({ value, onChange, error }) {
+  const picked = cards(value);
+  const toggle = (card) => {
+    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked, card].slice(0, 5);
+    onChange(next.join(" "));
+  };
+  return html`<${Deck} label="Board cards" wrong=${error} draw=${(card, more) => {
+    const on = picked.includes(card);
+    return html`<button type="button" ...${more} tabindex=${more["data-at"] === 0 ? 0 : -1} class="pick ${card[1]} ${on ? "on" : ""}"
+      aria-pressed=${on} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
+  }} />`;
 }

@@ -108,7 +108,7 @@ export function listen() {
 export const number = (value, digits = 3) =>
   value === null || value === undefined ? "–" :
     Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
-      .replace("-", "−");
+      .replace(/^-(?=[0.]*$)/, "").replace("-", "−");
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? "–" : `${(100 * share).toFixed(digits)}%`;
 export const whole = (value) => Number(value).toLocaleString("en");

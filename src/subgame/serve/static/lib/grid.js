@@ -9,7 +9,11 @@ const LOW = [62, 103, 168], MIDDLE = [240, 232, 208], HIGH = [201, 90, 40];
 
 const blend = (a, b, t) => a.map((x, k) => Math.round(x + (b[k] - x) * t));
 export const css = (c) => `rgb(${c[0]}, ${c[1]}, ${c[2]})`;
-const light = (c) => 0.299 * c[0] + 0.587 * c[1] + 0.114 * c[2] > 135;
+const linear = (v) => (v <= 10 ? v / 3294 : ((v / 255 + 0.055) / 1.055) ** 2.4);
+const luminance = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+
+// Black or white, whichever has more contrast on a colour (WCAG 2); it is 4.5 or more.
+export const inkOn = (c) => (luminance(c) > 0.179 ? "#000000" : "#ffffff");
 
 // A colour for each action: bets from orange (small) to red (large).
 export function colours(actions) {
@@ -53,12 +57,12 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
           pen.fillRect(at, y + high - tall, wide * share, tall);
           at += wide * share;
         }
-        if (cell.height > 0.75 && cell.parts.length) {
+        if (cell.height > 0.9 && cell.parts.length) {
           let sum = 0;
           under = (cell.parts.find(([, share]) => (sum += share) > 0.2) || cell.parts[0])[0];
         }
       }
-      pen.fillStyle = light(under) ? "#16181a" : "#ffffff";
+      pen.fillStyle = inkOn(under);
       pen.globalAlpha = cell && cell.height > 0 ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
       pen.fillText(name, x + each * 0.09, y + each * 0.09);

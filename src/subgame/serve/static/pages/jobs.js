@@ -2,7 +2,7 @@
 import { html, api, jobs, Badge, Problem, percent, seconds } from "../lib/core.js";
 import { useSignal } from "@preact/signals";
 
-const KINDS = { endgame: "spot", game: "game", refine: "refinement", load: "uploaded" };
+const KINDS = { endgame: "spot", game: "game", refine: "refinement", lock: "locked spot", load: "uploaded" };
 
 export const where = (job) => job.result?.game && !job.result?.spot
   ? `/games/${encodeURIComponent(job.result.game)}?strategy=${job.id}` : `/solve/${job.id}`;
@@ -22,7 +22,7 @@ export function JobList({ rows, empty = "No jobs yet." }) {
       : job.result?.exploitability_percent !== undefined ? html`<span class="num">${job.result.exploitability_percent.toPrecision(2)}% of the pot</span>`
       : job.result?.exploitability !== undefined ? html`<span class="num">exploitability ${job.result.exploitability.toPrecision(3)}</span>` : null}</span>
     <span class="job-tools">
-      ${job.state === "running" && (job.kind === "endgame" || job.kind === "game") ? html`<button type="button" class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
+      ${job.state === "running" && ["endgame", "lock", "game"].includes(job.kind) ? html`<button type="button" class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
       ${job.state === "running" ? html`<button type="button" class="ghost" onClick=${() => act(job, "stop")}>Stop</button>` : null}
       ${job.state === "paused" ? html`<button type="button" class="ghost" onClick=${() => act(job, "resume")}>Resume</button>` : null}
       ${["running", "queued"].includes(job.state) ? html`<button type="button" class="ghost" onClick=${() => act(job, "cancel")}>Cancel</button>` : html`<button type="button" class="ghost" aria-label="Remove ${job.name}" onClick=${() => remove(job)}>Remove</button>`}

@@ -3,19 +3,22 @@ import { html, api, asked, go, route, withQuery, jobs, number, percent, whole, F
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
+import { Grid, colours, css } from "../lib/grid.js";
 
-const ABOUT = { uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
+const ABOUT = { blueprint: "a solved strategy of the whole game", nested: "solves what follows while it plays", limited: "solves to a depth limit while it plays", uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
 
 export function Play() {
   const query = route.value.query;
   const list = useMemo(() => asked(api("/games")), []).value.value || [];
-  const agents = useMemo(() => asked(api("/agents")), []).value.value || ["uniform"];
   const tables = useMemo(() => asked(api("/tables")), []).value.value || [];
   const error = useSignal(null), busy = useSignal(false);
-  const game = query.get("game") || "leduc", opponent = query.get("opponent") || "uniform";
+  const game = query.get("game") || "hunl";
+  const agents = useMemo(() => asked(api(`/agents?game=${encodeURIComponent(game)}`)), [game]).value.value || [];
   const solved = Object.values(jobs.value).filter((job) => job.result && (job.state === "done" || job.state === "paused"));
   const spots = solved.filter((job) => job.result.spot);
   const fits = solved.filter((job) => game.startsWith("job:") ? job.result.spot && (`job:${job.id}` === game || job.of === game.slice(4)) : job.result.game === game || job.task?.game === game);
+  const wanted = query.get("opponent"), known = [...fits.map((job) => `job:${job.id}`), ...agents];
+  const opponent = known.includes(wanted) || !agents.length || wanted?.startsWith("job:") ? wanted : known[0];
   const open = async (event) => {
     event.preventDefault();
     busy.value = true;
@@ -33,7 +36,7 @@ export function Play() {
       <${Field} id="opponent" label="Opponent"><select id="opponent" value=${opponent} onChange=${set("opponent")}>
         ${fits.length ? html`<optgroup label="Solutions">${fits.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
         <optgroup label="Agents">${agents.map((name) => html`<option key=${name} value=${name}>${name}: ${ABOUT[name] || ""}</option>`)}</optgroup></select><//>
-      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value}>Sit down</button></form>
+      <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value || !agents.length}>Sit down</button></form>
     ${tables.length ? html`<h2>Your tables</h2><ul class="job-list">${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}</ul>` : null}
   </section>`;
 }
@@ -69,7 +72,7 @@ export function Table({ id }) {
     ${now.holdem ? html`<${Felt} now=${now} />` : html`<${Plain} now=${now} />`}
     <${Problem} error=${error.value || (now.error ? new Error(now.error) : null)} />
     <div class="acting" aria-live="polite">
-      ${now.state === "thinking" && !now.error ? html`<${Wait}>${now.opponent_name} thinks<//>` : null}
+      ${now.state === "thinking" && !now.error ? html`<${Thinking} now=${now} />` : null}
       ${now.state === "your turn" ? html`<${Actions} now=${now} act=${act} busy=${busy.value} />` : null}
       ${now.state === "over" ? html`<p class="outcome"><b class=${now.last.won >= 0 ? "good" : "bad"}>${now.last.won > 0 ? "You win" : now.last.won < 0 ? "You lose" : "Even"}${now.last.won ? ` ${number(Math.abs(now.last.won), now.last.won % 1 ? 1 : 0)} chips` : ""}</b></p><button type="button" class="primary large" onClick=${deal} disabled=${busy.value} autofocus>Next hand</button>` : null}
     </div>
@@ -85,6 +88,9 @@ function Actions({ now, act, busy }) {
     ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
 }
 
+const Thinking = ({ now }) => html`<${Wait}>${now.thinking.preparing ? `${now.opponent_name} prepares: a blueprint is solved first` : `${now.opponent_name} thinks`}, ${number(now.thinking.seconds, 0)} s<//>
+  ${now.thinking.most ? html`<progress value=${now.thinking.seconds} max=${now.thinking.most} aria-label="Time of ${now.opponent_name}"></progress>` : null}`;
+
 const Plain = ({ now }) => html`<div class="felt plain"><p class="soft">You are player ${now.seat + 1}. You know:</p><p class="knows"><code>${now.knows || (now.state === "over" ? "the hand is over" : "…")}</code></p></div>`;
 
 function Felt({ now }) {
@@ -99,7 +105,33 @@ function Felt({ now }) {
     <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name} ${step.text}`}</span>`)}</p>`;
 }
 
-const Reveal = ({ now }) => html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
-  ${now.last.reveal.length ? html`<table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${now.last.reveal.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
-    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${action} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${step.action}</b>${step.why ? html`<br /><span class="soft">${step.why}</span>` : null}</td></tr>`)}</tbody></table>` : html`<p class="soft">It had nothing to decide.</p>`}
-  <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p></section>`;
+function Reveal({ now }) {
+  const steps = now.last.reveal, ranged = steps.map((step, k) => [step, k]).filter(([step]) => step.range);
+  const chosen = useSignal(null);
+  const at = steps[chosen.value]?.range ? chosen.value : ranged.at(-1)?.[1];
+  return html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
+  ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
+    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${action} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${step.action}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
+  ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
+    <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><${Range} told=${steps[at].range} />` : null}
+  <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>
+  ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}</section>`;
+}
+
+// The street of an infoset of hold'em, and the betting on it.
+function place(infoset) {
+  const [, board, betting] = infoset.split(" | ");
+  return `${["preflop", "", "", "flop", "turn", "river"][cards(board).length]} ${betting.trim().split("/").at(-1)}`.trim();
+}
+
+// The hands that the opponent could have, by class: how many are left, and their actions.
+function Range({ told }) {
+  const shades = colours(told.actions), at = useSignal(null);
+  const cells = useMemo(() => {
+    const most = Math.max(...Object.values(told.classes).map(([reach]) => reach), 1e-9);
+    return Object.fromEntries(Object.entries(told.classes).map(([name, [reach, ...mix]]) => [name, { parts: mix.map((share, k) => [shades[k], share]).reverse(), height: reach / most, text: "" }]));
+  }, [told]);
+  const about = (name) => { const row = told.classes[name]; return !name ? "" : !row ? `${name} is not in the range` : `${name}: ${told.actions.map((action, k) => `${action.name} ${percent(row[k + 1], 0)}`).join(", ")}; ${percent(row[0], 0)} left`; };
+  return html`<p class="options">${told.actions.map((action, k) => html`<span key=${action.id} class="option"><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b></span>`)}</p>
+    <div class="range-small"><${Grid} cells=${cells} selected=${at.value} onPick=${(name) => { at.value = name; }} label="Range of the opponent by class of hands" summary=${about} /></div><p class="hint">${at.value ? about(at.value) : "The height of a bar is how much of the class is left."}</p>`;
+}

@@ -10,11 +10,16 @@ const STREETS = ["flop", "turn", "river"];
 const DEFAULTS = {
   board: "Qs Jh 2h 8d 3c", pot: "100", s0: "300", s1: "300", oop: "66+,A8s+,A5s-A4s,KTs+,QTs+,JTs,T9s,98s,87s,ATo+,KQo",
   ip: "QQ-22,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,86s+,75s+,65s,54s,ATo+,KTo+,QTo+,JTo", min: "1", cap: "", allin: "",
-  flop_b: "0.33x 0.75x", flop_r: "2.5r a", turn_b: "0.5x 1x", turn_r: "2.5r a", river_b: "0.5x 1x a", river_r: "2.5r a",
+  flop_b: "0.33x 0.75x", flop_r: "2.5r a", turn_b: "0.5x 1x", turn_r: "2.5r a", river_b: "0.5x 1x a", river_r: "2.5r a", turn_d: "", river_d: "",
+  flop_ib: "0.33x 0.75x", flop_ir: "2.5r a", turn_ib: "0.5x 1x", turn_ir: "2.5r a", river_ib: "0.5x 1x a", river_ir: "2.5r a",
+  split: "", force: "", addall: "", added: "", removed: "", rake: "", rakecap: "", dead: "",
   target: "0.3", seconds: "120", schedule: "hs-dcfr", storage: "float32", name: "",
 };
-const FIELD = { min_bet: "min", "stacks.0": "s0", "stacks.1": "s1", all_in: "allin", "stop.target": "target", "stop.seconds": "seconds",
-  "flop.bets": "flop_b", "flop.raises": "flop_r", "turn.bets": "turn_b", "turn.raises": "turn_r", "river.bets": "river_b", "river.raises": "river_r" };
+const KINDS = { b: "bets", r: "raises", d: "donks" };
+// The names that the server has for the fields.
+const FIELD = { min_bet: "min", "stacks.0": "s0", "stacks.1": "s1", all_in: "allin", force_all_in: "force", add_all_in: "addall", rake_cap: "rakecap", "stop.target": "target", "stop.seconds": "seconds",
+  ...Object.fromEntries(STREETS.flatMap((street) => Object.entries(KINDS).flatMap(([key, kind]) => [[`${street}.${kind}`, `${street}_${key}`], [`ip_streets.${street}.${kind}`, `${street}_i${key}`]]))) };
+const MORE = ["force", "addall", "added", "removed", "rake", "rakecap", "dead"];
 
 export function Solve() {
   const query = route.value.query;
@@ -26,30 +31,39 @@ export function Solve() {
   };
   const errors = useSignal({}), problem = useSignal(null), quote = useSignal(null), busy = useSignal(false);
   const first = Math.max(0, Math.min(2, cards(value.board).length - 3));
-  const streets = STREETS.slice(first);
-  const whole_number = (text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : text.trim() === "" ? null : NaN);
+  const streets = STREETS.slice(first), first_street = streets[0];
+  const split = value.split.trim() === "1";
+  const lines = (key) => value[key].split(/[\n;]/).map((line) => line.trim()).filter(Boolean);
 
   const spot = () => {
     const wrong = {};
-    const chips = (key, label) => { const n = whole_number(value[key]); if (n === null || Number.isNaN(n)) wrong[key] = `${label} must be a whole number of chips.`; return n; };
-    const body = {
-      board: value.board, pot: chips("pot", "The pot"), stacks: [chips("s0", "A stack"), chips("s1", "A stack")], min_bet: chips("min", "The smallest bet"),
-      oop: value.oop.trim() || "AA:0", ip: value.ip.trim() || "AA:0",
-      streets: Object.fromEntries(streets.map((street) => [street, { bets: value[`${street}_b`].trim(), raises: value[`${street}_r`].trim() }])),
+    const amount = (key, label, usual, fits = (n) => n > 0, allowed = "a number of chips above 0") => {
+      if (!value[key].trim() && usual !== undefined) return usual;
+      const n = value[key].trim() ? Number(value[key]) : NaN;
+      if (!fits(n)) wrong[key] = `${label} must be ${allowed}.`;
+      return n;
     };
-    if (value.cap.trim()) { body.cap = whole_number(value.cap); if (!(body.cap >= 0 && body.cap <= 20)) wrong.cap = "The cap must be a whole number from 0 to 20."; }
-    if (value.allin.trim()) { body.all_in = Number(value.allin) / 100; if (!(body.all_in > 0 && body.all_in <= 1)) wrong.allin = "The threshold must be a percentage from 1 to 100."; }
+    const share = (key, label, most) => { const n = amount(key, label, null, (each) => each >= 0 && each <= most, `a percentage from 0 to ${most}`); return n === null ? n : n / 100; };
+    const sizes = (before) => Object.fromEntries(streets.map((street) => [street, { bets: value[`${street}_${before}b`].trim(), raises: value[`${street}_${before}r`].trim(), ...(before || street === first_street ? {} : { donks: value[`${street}_d`].trim() }) }]));
+    const body = {
+      board: value.board, pot: amount("pot", "The pot"), stacks: [amount("s0", "A stack"), amount("s1", "A stack")], min_bet: amount("min", "The smallest bet"),
+      oop: value.oop.trim() || "AA:0", ip: value.ip.trim() || "AA:0", streets: sizes(""), ip_streets: split ? sizes("i") : {},
+      cap: amount("cap", "The cap", null, (n) => Number.isInteger(n) && n >= 0 && n <= 20, "a whole number from 0 to 20"),
+      all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100), force_all_in: share("force", "The threshold", 1000), add_all_in: share("addall", "The threshold", 1000),
+      added: lines("added"), removed: lines("removed"), dead: value.dead.trim(),
+      rake: share("rake", "The rake", 99) ?? 0, rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
+    };
     if (cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
     return [body, wrong];
   };
   const said = (error) => {
-    const fields = Object.fromEntries(Object.entries(error.fields || {}).map(([key, text]) => [FIELD[key] || key, text]));
+    const fields = Object.fromEntries(Object.entries(error.fields || {}).map(([key, text]) => [FIELD[key] || FIELD[key.replace("streets.", "")] || key.replace(/\.\d+$/, ""), text]));
     errors.value = fields;
     problem.value = Object.keys(fields).some((key) => key in DEFAULTS) ? null : error;
     quote.value = null;
   };
   // The size is counted again a moment after the last change.
-  const keyed = ["board", "pot", "s0", "s1", "oop", "ip", "min", "cap", "allin", ...streets.flatMap((s) => [`${s}_b`, `${s}_r`]), "schedule"].map((key) => value[key]).join("|");
+  const keyed = Object.keys(DEFAULTS).filter((key) => !["target", "seconds", "storage", "name"].includes(key)).map((key) => value[key]).join("|");
   useEffect(() => {
     let gone = false;
     const timer = setTimeout(async () => {
@@ -79,7 +93,7 @@ export function Solve() {
       go(`/solve/${job.id}`);
     } catch (error) { said(error); } finally { busy.value = false; }
   };
-  const input = (key, label, more = {}) => html`<${Field} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
+  const input = (key, label, more = {}) => html`<${Field} key=${key} id=${key} label=${label} error=${errors.value[key]} hint=${more.hint}>
     <input id=${key} value=${value[key] === " " ? "" : value[key]} inputmode=${more.mode || "numeric"} placeholder=${more.placeholder} aria-invalid=${errors.value[key] ? "true" : undefined}
       aria-describedby=${errors.value[key] ? `${key}-error` : more.hint ? `${key}-hint` : undefined} onInput=${set(key)} /><//>`;
   const solved = Object.values(jobs.value).filter((job) => job.kind !== "game" && (job.kind !== "refine" || job.result?.spot)).sort((a, b) => b.made - a.made);
@@ -96,9 +110,16 @@ export function Solve() {
       <fieldset class="box"><legend>Chips</legend><div class="fields">
         ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}</div></fieldset></div>
       <div class="stack"><fieldset class="box bets-box"><legend>Bet sizes</legend>
-        ${streets.map((street) => html`<div class="fields two" key=${street}>${input(`${street}_b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_r`, "Raises", { mode: "text" })}</div>`)}
+        ${(split ? ["", "i"] : [""]).map((who) => html`<div key=${who}>${split ? html`<h3 class="third">${who ? "In position (IP)" : "Out of position (OOP)"}</h3>` : null}
+          ${streets.map((street) => html`<div class="fields sizes" key=${street}>${input(`${street}_${who}b`, `${street[0].toUpperCase()}${street.slice(1)} bets`, { mode: "text" })}${input(`${street}_${who}r`, "Raises", { mode: "text" })}${who || street === first_street ? null : input(`${street}_d`, "Donk bets", { mode: "text", placeholder: "as bets" })}</div>`)}</div>`)}
+        <label class="check"><input id="split" type="checkbox" checked=${split} onChange=${(e) => set("split")(e.target.checked ? "1" : "")} /> each player has sizes of their own</label>
         <div class="fields two">${input("cap", "Most bets and raises", { placeholder: "no limit" })}${input("allin", "All-in from, % of the stack", { placeholder: "never" })}</div>
-        <p class="hint">0.5x is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, a is all-in.</p></fieldset>
+        <p class="hint">0.5x or 50% is half of the pot, 2.5r is 2.5 times the bet, 250 is chips, e is geometric, a is all-in.</p>
+        <details class="more" open=${MORE.some((key) => value[key].trim() || errors.value[key])}><summary>More: rake, dead cards, single lines</summary>
+          <div class="fields">${input("rake", "Rake, % of the pot", { mode: "decimal", placeholder: "0" })}${input("rakecap", "At most, chips", { mode: "decimal", placeholder: "no limit" })}${input("dead", "Dead cards", { mode: "text", placeholder: "2c 7d" })}</div>
+          <div class="fields two">${input("force", "All-in if it leaves, % of the pot", { mode: "decimal", placeholder: "never" })}${input("addall", "Add all-in up to, % of the pot", { mode: "decimal", placeholder: "never" })}</div>
+          <div class="fields two">${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}</div>
+          <p class="hint">A line is c (check, call), f (fold) and r with the total on the street; / comes between streets. Semicolons separate lines.</p></details></fieldset>
       <fieldset class="box run-box"><legend>Run</legend>
         <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${input("seconds", "Time, seconds", { mode: "decimal" })}
           <${Field} id="schedule" label="Method"><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}</select><//>

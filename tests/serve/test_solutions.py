@@ -1,0 +1,209 @@
+"""Solved spots as the page Solve shows them: streets, next cards, locks, two solutions, set-up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from serving import put, serving
+from starlette.testclient import TestClient
+
+import subgame as sg
+from subgame.serve import worker
+from subgame.serve.solutions import opened
+from subgame.serve.spots import FieldError, Spot
+from subgame.serve.store import Store
+from subgame.solve.compare import Comparison
+from subgame.solve.decisions import Decision
+
+TURN: dict[str, Any] = {
+    "board": "QsJh2h8d",
+    "pot": 100,
+    "stacks": [150, 150],
+    "oop": "AA,T9s",
+    "ip": "KQs,QJ",
+    "streets": {
+        "turn": {"bets": "0.5x", "raises": "a"},
+        "river": {"bets": "1x", "donks": "0.25x", "raises": "none"},
+    },
+    "ip_streets": {"river": {"bets": "0.5x", "raises": "none"}},
+    "dead": "2c",
+    "rake": 0.05,
+    "rake_cap": 3,
+    "added": ["c r70"],
+    "removed": ["r50 r150"],
+}
+LOCK = "start: AA = check 25%, bet 50 75%"
+
+
+class Solved(NamedTuple):
+    """A server with a spot and the same spot with a lock."""
+
+    client: TestClient
+    free: str
+    locked: str
+    data: Path
+
+    def ask(self, path: str, **query: Any) -> Any:
+        answer = self.client.get(f"/api/jobs/{path}", params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def file(self, job: str) -> Path:
+        return self.data / "jobs" / job / "strategy.safetensors"
+
+    def open(self, job: str) -> sg.Endgame:
+        return sg.Endgame.open(self.file(job))
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
+    data = tmp_path_factory.mktemp("data")
+    store, limit = Store(data), pytest.MonkeyPatch()
+    limit.setattr(worker, "limit_memory", lambda most: None)
+    how = {"schedule": "dcfr", "storage": "float32", "iterations": 40}
+    free = put(store, kind="endgame", spot=TURN, **how)
+    worker.run(data, free)
+    locked = put(store, kind="lock", of=free, locks=[LOCK], **how)
+    worker.run(data, locked)
+    limit.undo()
+    for job in (free, locked):
+        told = json.loads((data / "jobs" / job / "result.json").read_text())
+        store.put("jobs", store.get("jobs", job) | {"state": "done", "result": told})
+    store.close()
+    with serving(data, workers=0) as client:
+        yield Solved(client, free, locked, data)
+
+
+@pytest.mark.parametrize("line", ["", "c", "c r70", "r50 c / 3c", "c r50 c / Ah c"])
+def test_a_decision_of_any_street_is_that_of_the_package(solved: Solved, line: str) -> None:
+    shown = solved.ask(f"{solved.free}/decision", line=line, values=True)
+    found: Decision = solved.open(solved.free).decision(line)
+    assert (shown["line"], shown["words"]) == (found.line, found.words)
+    assert (shown["player"], shown["frequency"]) == (
+        found.player,
+        pytest.approx(found.line_frequency, abs=1e-5),
+    )
+    table = {row["hand"]: row for row in found.hand_table()}
+    assert shown["hands"] == list(table)
+    for k, row in enumerate(table.values()):
+        values = shown["values"]
+        told = [values["hand_ev"][k], values["hand_equity"][k], *values["action_ev"][k]]
+        wanted = [row["ev"], row["equity"], *(row[f"{name} ev"] for name in found.names)]
+        np.testing.assert_allclose(np.array(told, float), wanted, atol=2e-5)
+        np.testing.assert_allclose(shown["probs"][k], [row[n] for n in found.names], atol=2e-5)
+    assert shown["values"]["ev"] == pytest.approx(found.ev, abs=1e-4)
+    for p, told in enumerate(shown["values"]["spread"]):
+        np.testing.assert_allclose(told["equity"], found.spread(p)["equity"], atol=2e-5)
+    for told, row in zip(shown["actions"], found.action_table(), strict=True):
+        assert (told["name"], told["line"]) == (row["name"], row["line"])
+        assert told["ev"] == pytest.approx(row["ev"], abs=1e-4)
+
+
+def test_where_a_card_comes_the_cards_are_named_and_every_step_has_its_line(
+    solved: Solved,
+) -> None:
+    card = solved.ask(f"{solved.free}/decision", line="c c")
+    assert card["kind"] == "card"
+    assert len(card["cards"]) == 47  # neither the board nor the dead card
+    assert "2c" not in card["cards"]
+    later = solved.ask(f"{solved.free}/decision", line="check, check / 3c, bet 100")
+    path = [(step["line"], step.get("card") or step["name"]) for step in later["path"]]
+    assert path == [
+        ("", "check"),
+        ("c", "check"),
+        ("c c", "3c"),
+        ("c c / 3c", "bet 100"),
+    ]
+    refused = solved.client.get(f"/api/jobs/{solved.free}/decision", params={"line": "c c / 2c"})
+    assert refused.status_code == 400
+    assert "has no board" in refused.json()["message"]
+
+
+def test_a_solution_is_looked_at_without_being_loaded(solved: Solved) -> None:
+    spot = opened(solved.file(solved.free), "1GiB").solved
+    assert all(isinstance(each, np.memmap) for each in spot.strategy.probs)
+
+
+def test_every_next_card_has_the_row_of_the_package(solved: Solved) -> None:
+    shown = solved.ask(f"{solved.free}/runouts", line="c c")
+    found = solved.open(solved.free).runouts("c c")
+    assert [row["card"] for row in shown] == found.column("river")
+    for told, row in zip(shown, found, strict=True):
+        assert told["ev_oop"] == pytest.approx(row["ev_oop"], abs=1e-4)
+        assert told["often"] == {
+            name: pytest.approx(row[name], abs=1e-5) for name in ("check", "bet 100")
+        }
+
+
+def test_locked_hands_keep_their_frequencies(solved: Solved) -> None:
+    free, shown = (solved.ask(f"{job}/decision") for job in (solved.free, solved.locked))
+    assert (free["locks"], shown["locks"]) == ([], [LOCK])
+    aces = [k for k, hand in enumerate(shown["hands"]) if hand[0] == "A"]
+    np.testing.assert_allclose([shown["probs"][k] for k in aces], [[0.25, 0.75]] * 6, atol=1e-5)
+    assert all(abs(free["probs"][k][0] - 0.25) > 0.01 for k in aces)
+
+
+def test_two_solutions_are_compared_as_the_package_does(solved: Solved) -> None:
+    shown = solved.ask(f"{solved.free}/compare", other=solved.locked, line="")
+    pair = Comparison(solved.open(solved.free), solved.open(solved.locked)).at()
+    assert shown["actions"] == list(pair.actions)
+    wanted = pair.table(hands=False)
+    assert [row["class"] for row in shown["classes"]] == wanted.column("class")
+    for told, row in zip(shown["classes"], wanted, strict=True):
+        assert told["bet 50 diff"] == pytest.approx(row["bet 50 diff"], abs=1e-5)
+
+
+def test_a_lock_is_queued_or_refused_beside_its_field(solved: Solved) -> None:
+    body = {"of": solved.free, "locks": [LOCK], "stop": {"iterations": 5}}
+    queued = solved.client.post("/api/locks", json=body).json()
+    assert (queued["kind"], queued["of"]) == ("lock", solved.free)
+    for wrong, words in (
+        (["start: AA = jump 100%"], "not 'jump'"),
+        (["start: AA = check 50%"], "add up to 1"),
+        ([" "], "at least one lock"),
+    ):
+        answer = solved.client.post("/api/locks", json={**body, "locks": wrong})
+        assert answer.status_code == 400
+        assert words in answer.json()["fields"]["locks"]
+
+
+# Set-up --------------------------------------------------------------------------------------
+def test_the_fields_make_the_game_of_the_text() -> None:
+    text = (
+        "turn: 0.5x / raise a; oop river: 1x / donk 0.25x / raise none; "
+        "ip river: 0.5x / raise none; add cr70; remove r50 r150"
+    )
+    ranges = ("AA,T9s", "KQs,QJ")
+    made = sg.holdem.endgame("QsJh2h8d", 100, 150, ranges, text, dead="2c", rake=(0.05, 3))
+    assert Spot(**TURN).game() == made
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "words"),
+    [
+        ("pot", {"pot": 0}, "above 0"),
+        ("stacks.1", {"stacks": [150, 0.5]}, "at least the smallest bet"),
+        ("rake", {"rake": 1.5}, "from 0 to below 1"),
+        ("rake_cap", {"rake_cap": -1}, "0 or more"),
+        ("dead", {"dead": "8d"}, "on the board"),
+        ("dead", {"dead": "8x"}, "card"),
+        ("added", {"added": ["b50"]}, "is no line"),
+        ("added", {"added": ["c r900"]}, "cannot be added"),
+        ("removed", {"removed": ["r77"]}, "cannot be removed"),
+        ("river.donks", {"streets": {"river": {"bets": "1x", "donks": "lots"}}}, "a size is"),
+        ("ip_streets.river.donks", {"ip_streets": {"river": {"donks": "1x"}}}, "Only OOP"),
+        ("ip_streets.turn.raises", {"ip_streets": {"turn": {"raises": "1y"}}}, "a size is"),
+        ("oop", {"oop": "2c2h"}, "block"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_its_field(
+    field: str, change: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(FieldError) as caught:
+        Spot(**{**TURN, **change}).game()
+    assert words in caught.value.fields[field]
