@@ -8,8 +8,10 @@ with both ranges (Unsafe, as Modicum does for its first turn subgame). Afterward
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,14 +20,17 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.rules import Betting
-from subgame.play.agent import Policy
-from subgame.play.searching import SearchAgent, actions_of
+from subgame.games.holdem.spots import endgame
+from subgame.play.agent import Policy, thresholded
+from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.live.live import Book, Clock, Live, Rows, Search
+from subgame.refine.live.live import PASSED, Book, Clock, Live, Rows, Search
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.live.reached import Followed, Move
 from subgame.refine.nested.mappings import heard, mapping
@@ -36,6 +41,8 @@ BETS = "turn: 0.75x a / cap 2; river: 0.75x a / cap 2"
 """The sizes that are solved; the opponent's own bet is always among them."""
 ROOTS = 4
 """Turn subgames that are kept."""
+DECIDED = 10_000
+"""Decisions that are kept: asked again, the agent answers what it played."""
 
 
 class RangeBlueprint(Protocol):
@@ -59,7 +66,8 @@ class HoldemAgent(SearchAgent):
     """Plays hold'em from the first blind on, by a blueprint and by solving from the turn on.
 
     `bets` are the sizes of the subgames that are solved. `technique` is that of the river and of
-    answers to off-tree bets. A decision takes at most `seconds`.
+    answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
+    is made. Actions below the probability `threshold` are not taken; 1 takes the most probable one.
 
     >>> from subgame.games import holdem
     >>> class Calls:
@@ -71,7 +79,7 @@ class HoldemAgent(SearchAgent):
     'c'
     """
 
-    name = "holdem"
+    name = "nested"
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class HoldemAgent(SearchAgent):
         technique: str = "maxmargin",
         iterations: int | None = 1000,
         seconds: float | None = 5.0,
+        threshold: float = 0.0,
     ) -> None:
         if solve_from not in STREETS[1 : game.rules.last_street + 1]:
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
@@ -93,17 +102,27 @@ class HoldemAgent(SearchAgent):
         self.search = Search(
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
-        self.mapping = mapping("deterministic-pseudo-harmonic")
+        self.mapping, self.threshold = mapping("deterministic-pseudo-harmonic"), threshold
+        self.start = Early(ReachedRanges.start(game), game.start())
+        self.seen: dict[tuple[Move, ...], Early] = {}
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
+        self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
+        if seconds is not None:
+            load_kernels(game.deck)
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.seen = {(): self.start}
 
     # Before the solved streets -----------------------------------------------------------------
     def _follow(self) -> tuple[Early, tuple[Move, ...]]:
         """Where the blueprint leads, and the moves that are left after it."""
-        early = Early(ReachedRanges.start(self.game), self.game.start())
+        early = self.start
         for k, (player, action) in enumerate(self.line):
             if self._solves(early.reached):
                 return early, self.line[k:]
-            early = self._moved(early, player, action)
+            known = self.seen.get(self.line[: k + 1])
+            early = self.seen[self.line[: k + 1]] = known or self._moved(early, player, action)
         return early, ()
 
     def _solves(self, reached: ReachedRanges) -> bool:
@@ -111,9 +130,7 @@ class HoldemAgent(SearchAgent):
 
     def _moved(self, early: Early, player: int, action: str) -> Early:
         reached, mind = early
-        if player == CHANCE:
-            return Early(reached.after(action), mind)
-        if not self._waits(early):
+        if player == CHANCE or not self._waits(early):
             return Early(reached.after(action), mind)
         actions, rows = self.blueprint.range_strategy(self._state(early))
         real = [real_action(reached.betting, mind.bet(each)) for each in actions]
@@ -155,35 +172,83 @@ class HoldemAgent(SearchAgent):
         early, rest = self._follow()
         if not self._solves(early.reached):
             raise SubgameError(f"Nothing is solved before the {STREETS[self.street]}.")
-        key = self.seat, actions_of(self.line[: len(self.line) - len(rest)])
+        game, line = self._with_bet(early.reached, rest), self.line[: len(self.line) - len(rest)]
+        key = self.seat, (*actions_of(line), *game.bets.added)
         if key not in self.roots:
             while len(self.roots) >= ROOTS:
                 self.roots.pop(next(iter(self.roots)))
-            self.roots[key] = self._root(early.reached), Book()
+            share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
+            self.roots[key] = self._root(replace(early.reached, game=game), share), Book()
         first, book = self.roots[key]
         return book.find(first, actions_of(rest), self.clock)
 
-    def _root(self, reached: ReachedRanges) -> Live:
+    def _with_bet(self, reached: ReachedRanges, rest: Sequence[Move]) -> Holdem:
+        """The game that is solved, with the bet that the opponent has made first."""
+        game = self.solved_game
+        if rest and rest[0][0] != self.seat and rest[0][1] not in game.actions(reached.betting):
+            made = f"{reached.betting}{rest[0][1]}"
+            return replace(game, bets=replace(game.bets, added=(made,)))
+        return game
+
+    def _root(self, here: ReachedRanges, share: float) -> Live:
         """The first subgame, solved with both players' ranges."""
-        here = replace(reached, game=self.solved_game)
         tree = here.subgame.tree
+        began = self.clock.spent
         uniform = Followed(tree, Strategy.uniform(tree).probs)
+        self.clock.reserve = self.clock.spent - began  # reading the solution takes as long
         search = replace(self.search, gadget=Unsafe())
         none = np.zeros(len(here.reach[1 - self.seat]))  # Unsafe has no alternative payoffs
-        found = Live(search, self.seat, here, uniform, off=none).ready(self.clock)
+        found = Live(search, self.seat, here, uniform, off=none).ready(self.clock, share)
+        self.clock.reserve = 0.0
         at = self.search.at
         return replace(found, search=self.search, inside=at is not None and here.within(at))
 
+    # Answers -----------------------------------------------------------------------------------
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        rows = self._rows()
+        at = [self.start.reached.number(self.seat, name) for name in infosets]
+        found = rows.probabilities[at].astype(np.float64)
+        return Policy(rows.actions, thresholded(found, self.threshold))
+
+    def _rows(self) -> Rows:
+        """What we do with every hand where play is; what was decided once stays so."""
+        key = self.seat, actions_of(self.line)
+        if key in self.decided:
+            return self.decided[key]
+        self.clock = Clock(self.search.seconds)
+        early, _ = self._follow()
+        if not self._solves(early.reached):
+            self.took = self.clock.spent
+            return self._early_rows(early)
+        rows = self.live_rows()
+        self.decided[key] = Rows(rows.actions, rows.probabilities.astype(np.float32))
+        if len(self.decided) > DECIDED:
+            self.decided.popitem(last=False)
+        return self.decided[key]
+
+    def explained(self, infoset: str) -> Explanation:
         early, _ = self._follow()
         if self._solves(early.reached):
-            return super().policy(infosets, legal)
-        rows = self._early_rows(early)
-        at = [early.reached.number(self.seat, name) for name in infosets]
-        return Policy(rows.actions, rows.probabilities[at])
+            return super().explained(infoset)
+        reached, rows = early.reached, self._early_rows(early)
+        row = rows.probabilities[reached.number(self.seat, infoset)].tolist()
+        ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
+        plays = dict(zip(rows.actions, row, strict=True))
+        return Explanation(infoset, plays, {}, ranges, None, 0, self.took)
 
-    def explain(self) -> str:
-        early, _ = self._follow()
-        return (
-            super().explain() if self._solves(early.reached) else "The agent plays its blueprint."
-        )
+
+@lru_cache(maxsize=8)
+def load_kernels(deck: Deck) -> None:
+    """Load what a first decision needs, so that it takes no longer than the others."""
+    rank_hands(tuple(range(5)), deck)
+    deck.facing(np.zeros(deck.num_hands))
+    tiny = endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    here = ReachedRanges.start(tiny)
+    tree = here.subgame.tree
+    uniform, off = Followed(tree, Strategy.uniform(tree).probs), np.zeros(len(here.reach[0]))
+    for gadget in (Unsafe(), technique_named("maxmargin")):
+        search = Search(gadget, None, None, iterations=2, seconds=None)
+        live = Live(search, 0, here, uniform, off=off).ready(Clock(None))
+        live.rows()
+        live.reached.action_values(live.before, best=False)
+        live.reached.values(live.before, 1, best=True)

@@ -98,7 +98,7 @@ class Holdem(Frozen, Game):
         """Raise an error unless every line that is added or removed can be."""
         for line in self.bets.added:
             try:
-                self.start().play(line)
+                self.start().play(line.removeprefix(str(self.start())))
             except SubgameError as error:
                 raise SubgameError(f"The line '{line}' cannot be added: {error}") from None
         whole = replace(self.bets, removed=())
