@@ -26,7 +26,7 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.holdem_agent import HoldemAgent
+from subgame.play.holdem_agent import FLOP, HoldemAgent
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
@@ -110,7 +110,7 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
         made: SearchAgent
         if whole is not None:
             assert isinstance(game, Holdem)
-            made = HoldemAgent(game, whole, **told)
+            made = HoldemAgent(game, whole, limited=FLOP if kind == "limited" else None, **told)
         else:
             made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
         made.name = agent

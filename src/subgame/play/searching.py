@@ -50,6 +50,8 @@ class Explanation:
     """Of the last solve; 0 if nothing was solved."""
     seconds: float
     """That the decision took."""
+    note: str = ""
+    """What was done instead of solving to the end of the game."""
 
     def __str__(self) -> str:
         worth = {action: f" ({value:+.3g} chips)" for action, value in self.values.items()}
@@ -63,7 +65,7 @@ class Explanation:
             likely = ", ".join(f"{name.split(' | ')[0]} {share:.3f}" for name, share in most)
             lines.append(f"{who} may have {likely}{' …' if len(held) > SHOWN else ''}.")
         if self.margin is None:
-            lines.append("Nothing was solved: the agent follows its blueprint.")
+            lines.append(self.note or "Nothing was solved: the agent follows its blueprint.")
         else:
             lines.append(
                 f"The subgame was solved by {self.iterations:,} iterations; its least margin is "
