@@ -95,10 +95,12 @@ def test_the_opponents_first_bet_is_solved_with_the_rest(game: Holdem) -> None:
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "r130")]
     live = after(agent, 1, line).live()
     assert live.solved is not None
-    assert str(live.solved.reached.betting) == "cc/cc/"  # one solve, from the start of the turn
+    where = live.solved.reached.state.public_state()
+    assert where == "Jh 9s Ts Qs | cc/cc/"  # one solve, from the start of the turn
     assert "r130" in live.solved.reached.actions
     river = after(agent, 1, [*line, (1, "c"), (-1, "Ah"), (0, "c")]).live()
-    assert str(river.solved and river.solved.reached.betting) == "cc/cc/r130c/"
+    assert river.solved is not None
+    assert river.solved.reached.state.public_state() == "Jh 9s Ts Qs Ah | cc/cc/r130c/"
 
 
 def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,9 +136,8 @@ def stored() -> StoredBlueprint:
 
 
 def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None:
-    agent = HoldemAgent(
-        game, stored, bets="turn: 1x / cap 1", limited="flop: 1x / cap 1", iterations=3, seconds=None
-    )
+    flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
+    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
     line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")]
     found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
     assert found.actions == ("f", "c")

@@ -60,11 +60,10 @@ class Walk:
         if p == 0 and self.choice:
             share[[("fcr".index(a[0]) + 1) == self.choice for a in actions]] *= FACTOR
         share /= share.sum()
-        return sum(
-            part * self.value(betting.child(a), hands)
-            for a, part in zip(actions, share.tolist(), strict=True)
-            if part
-        )
+        found = 0.0
+        for action, part in zip(actions, share.tolist(), strict=True):
+            found += part * self.value(betting.child(action), hands) if part else 0.0
+        return found
 
 
 def test_a_board_pays_what_a_walk_over_every_action_pays(

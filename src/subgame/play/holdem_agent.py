@@ -127,6 +127,9 @@ class HoldemAgent(SearchAgent):
         self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
         if seconds is not None:
             load_kernels(game.deck)
+            if self.limited is not None and isinstance(blueprint, StoredBlueprint):
+                for cards in (4, 5):
+                    blueprint.cards.of(range(cards))
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
