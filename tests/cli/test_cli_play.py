@@ -69,6 +69,18 @@ def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 hands" in shown
 
 
+def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default opponent comes with the package; any size may be typed, in a player's words."""
+    monkeypatch.setattr("subgame.play.holdem_agent.load_kernels", lambda deck: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO("explain\nraise to 150\nraise to 777\n"))
+    shown = cli("play", "hunl", "--hands", "1", "--seed", "5").out
+    assert "against nested" in shown
+    assert "you are player 0, the big blind" in shown
+    assert "the agent plays" in shown
+    assert "'raise to 150' is not legal here." in shown
+    assert "r777" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -12,13 +12,13 @@ import pytest
 import subgame as sg
 from holdem_games import GAMES
 from subgame.games.base import CHANCE, TERMINAL, State
-from subgame.play import StrategyAgent, match
+from subgame.play import Always, StrategyAgent, match
 from subgame.play.agent import Policy
 from subgame.play.aivat import Aivat, CheckDown
 from subgame.play.match import Z95, Estimate, play_hand
 from subgame.play.named import known_strategy
 from subgame.play.searching import NestedAgent
-from subgame.refine.live.ranges import start_of
+from subgame.refine.live.ranges import ReachedRanges, start_of
 
 
 def everything(
@@ -157,3 +157,18 @@ def test_outcomes_of_a_flop_by_brute_force() -> None:
     total = sum(weights.values())
     assert found == pytest.approx({flop: weight / total for flop, weight in weights.items()})
     assert len(set(weights.values())) > 1
+
+
+def test_flops_of_a_whole_deck_are_not_all_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their luck stays in; looking at 17,296 flops for each action would take minutes."""
+    usual = ReachedRanges.outcomes
+
+    def few(here: ReachedRanges, p: int, s: int) -> object:
+        assert len(here.board) >= 3
+        return usual(here, p, s)
+
+    monkeypatch.setattr(ReachedRanges, "outcomes", few)
+    game = sg.games.load("hunl")
+    seated = (Always("call"), Always("call"))
+    hand = play_hand(game, seated, number=0, seed=1)
+    assert abs(Aivat(game, seated[0]).estimate(hand)) <= 100  # both win what they bet: the blinds

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import subgame as sg
+from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer
 from subgame.games import holdem
 from subgame.games.holdem.game import Holdem, HoldemState
-from subgame.play import Always, match
+from subgame.play import Always, holdem_agent, load, match
 from subgame.play.agent import Event
+from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
+from subgame.play.named import AgentOptions, named_agents
 
 
 class HandMade:
@@ -80,3 +87,88 @@ def test_off_tree_bets_on_the_turn_and_matches(game: Holdem) -> None:
 def test_bad_input(game: Holdem) -> None:
     with pytest.raises(sg.SubgameError, match="has no street 'preflop'"):
         HoldemAgent(game, HandMade(), solve_from="preflop")
+
+
+def test_the_opponents_first_bet_is_solved_with_the_rest(game: Holdem) -> None:
+    bets = "turn: 1x / cap 1; river: 1x / cap 1"
+    agent = HoldemAgent(game, HandMade(), bets=bets, iterations=5, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "r130")]
+    live = after(agent, 1, line).live()
+    assert live.solved is not None
+    where = live.solved.reached.state.public_state()
+    assert where == "Jh 9s Ts Qs | cc/cc/"  # one solve, from the start of the turn
+    assert "r130" in live.solved.reached.actions
+    river = after(agent, 1, [*line, (1, "c"), (-1, "Ah"), (0, "c")]).live()
+    assert river.solved is not None
+    assert river.solved.reached.state.public_state() == "Jh 9s Ts Qs Ah | cc/cc/r130c/"
+
+
+def test_what_was_decided_stays_so(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = HoldemAgent(game, HandMade(), bets="turn: 1x / cap 1", iterations=3, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs"), (0, "c")]
+    names = ["AsKs | Jh 9s Ts Qs | cc/cc/c", "AhKs | Jh 9s Ts Qs | cc/cc/c"]
+    first = after(agent, 1, line).policy(names, ("c", "r200"))
+    assert "AsKs" in str(agent.explained(names[0]))
+    agent.roots.clear()
+    monkeypatch.setattr(agent, "live", None)  # nothing is solved again
+    again = after(agent, 1, line).policy(names, ("c", "r200"))
+    assert (again.probabilities == first.probabilities).all()
+    agent.threshold = 1.0
+    pure = agent.policy(names, ("c", "r200")).probabilities
+    assert ((pure == 1) == (first.probabilities == first.probabilities.max(1)[:, None])).all()
+
+
+def test_explaining_what_the_blueprint_does(game: Holdem) -> None:
+    agent = after(HoldemAgent(game, HandMade(), seconds=None), 1, [])
+    assert agent.act("AsAh |  | ", ("f", "c", "r300")) == "r300"
+    agent.observe(Event(1, "r300"))
+    told = agent.explain()
+    assert "r300 1.00" in told
+    assert "follows its blueprint" in told
+
+
+@pytest.fixture(scope="module")
+def stored() -> StoredBlueprint:
+    recipe = Recipe("tiny", "all: 1x / cap 1", (None, 5, 5, 5), 600, ranks="9TJQKA", suits="hs")
+    trainer = Trainer(recipe)
+    trainer.advance(3)
+    return StoredBlueprint.of(trainer)
+
+
+def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None:
+    flop, bets = "flop: 1x / cap 1", "turn: 1x / cap 1"
+    agent = HoldemAgent(game, stored, bets=bets, limited=flop, iterations=3, seconds=None)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "r130")]
+    found = after(agent, 1, line).policy(["AsKs | Jh 9s Ts | cc/r130"], ("f", "c"))
+    assert found.actions == ("f", "c")
+    assert "solved to its end by 3 iterations" in str(agent.explained("AsKs | Jh 9s Ts | cc/r130"))
+    # After a bet that answers ours the rest of the flop is solved again.
+    off = [*line[:3], (0, "c"), (1, "r200"), (0, "r420")]
+    found = after(agent, 1, off).policy(["AsKs | Jh 9s Ts | cc/cr200r420"], ("f", "c"))
+    assert found.actions[:2] == ("f", "c")
+    assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
+    with pytest.raises(sg.SubgameError, match="StoredBlueprint"):
+        HoldemAgent(game, HandMade(), limited="flop: 1x")
+
+
+def test_agents_by_name(
+    game: Holdem, stored: StoredBlueprint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holdem_agent, "load_kernels", lambda deck: None)
+    whole = load("hunl", threshold=0.1, seconds=1)
+    assert isinstance(whole, HoldemAgent)
+    assert (whole.name, whole.threshold, whole.search.seconds) == ("nested", 0.1, 1)
+    limited = load("hunl", "limited:resolve")
+    assert isinstance(limited, HoldemAgent)
+    assert limited.limited is not None
+    assert isinstance(load("hunl", "blueprint"), BlueprintAgent)
+    file = tmp_path / "tiny.safetensors"
+    stored.save(file)
+    options = AgentOptions(str(file))
+    one, two = named_agents(game, ("nested", str(file)), options)
+    assert isinstance(one, HoldemAgent)
+    assert isinstance(two, BlueprintAgent)
+    with pytest.raises(sg.SubgameError, match="it cannot play"):
+        named_agents(holdem.hunl(), ("nested", "call"), options)
+    with pytest.raises(sg.SubgameError, match="threshold must be a probability"):
+        load("kuhn", "nested", threshold=2, iterations=1).act("K", ("p", "b"))

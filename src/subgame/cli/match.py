@@ -53,12 +53,20 @@ class Agents:
 
     blueprint: Annotated[
         Path | None,
-        option("FILE", "The blueprint, saved by solve --out.", "solved, and kept in the cache"),
+        option(
+            "FILE",
+            "The blueprint, saved by solve --out or made by subgame blueprint.",
+            "for hunl the one in the package, otherwise solved and kept in the cache",
+        ),
     ] = None
     seconds: Annotated[
         float, option("S", "Time for each decision of an agent that solves while it plays.")
     ] = 5.0
     iterations: Annotated[int, option("N", "The most iterations of each of its solves.")] = 500
+    threshold: Annotated[
+        float,
+        option("P", "It takes no action below probability P; 1: only the most probable one."),
+    ] = 0.0
 
     def options(self) -> AgentOptions:
         """The same for `named_agents`."""
@@ -67,7 +75,7 @@ class Agents:
         check_readable("--blueprint", self.blueprint, "a strategy saved by solve --out")
         Limits(self.iterations, self.seconds)
         path = None if self.blueprint is None else str(self.blueprint)
-        return AgentOptions(path, self.seconds, self.iterations)
+        return AgentOptions(path, self.seconds, self.iterations, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,8 @@ def match_command(
     subgame match uniform raise --game nlfh --hands 2000 --log match.jsonl --jobs 2
 
     subgame match nested:reach-maxmargin blueprint --game leduc --seconds 0.5
+
+    subgame match nested blueprint --game hunl --hands 20 --seconds 1 --duplicate --aivat
     """
     from subgame.play.running import match
 

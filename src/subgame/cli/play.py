@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -11,22 +11,33 @@ from rich.text import Text
 from subgame.cli.common import GameArgument, check_least, load_game, option, stdout
 from subgame.cli.match import AGENT, Agents
 from subgame.cli.options import grouped
+from subgame.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from subgame.games.base import Game
 
 
 @grouped
 def play_command(
     *,
     game: GameArgument,
-    against: Annotated[str, option("AGENT", f"The opponent: {AGENT}")] = "uniform",
+    against: Annotated[
+        str | None,
+        option("AGENT", f"The opponent: {AGENT}", "nested in hunl, uniform in other games"),
+    ] = None,
     agents: Agents,
     hands: Annotated[int | None, option("N", "Stop after N hands.", "until Ctrl-C")] = None,
     seed: Annotated[int | None, option("N", "Seed of the deals.", "a new one each time")] = None,
 ) -> None:
     """Play a game against an agent.
 
-    You change seats after every hand. Type an action, or end with Ctrl-C.
+    You change seats after every hand. Type an action, or end with Ctrl-C. In hold'em say fold,
+    check, call, bet 250, 50% or all-in; any legal size will do. Type explain to see what the agent
+    did last and why: it shows the agent's cards.
 
     [bold]Examples[/]
+
+    subgame play hunl
 
     subgame play kuhn
 
@@ -34,9 +45,9 @@ def play_command(
 
     subgame play leduc --against leduc.safetensors --hands 20
     """
-    from subgame.play.human import Human
+    from subgame.play.human import Human, Thinks
     from subgame.play.match import Estimate, play_hand
-    from subgame.play.named import named_agents
+    from subgame.play.named import named_agents, whole_blueprint
 
     check_least("hands", hands)
     rules, console = load_game(game), stdout()
@@ -45,16 +56,24 @@ def play_command(
     def tell(line: str) -> None:
         console.print(Text(line))
 
-    you = Human(ask=lambda question: str(typer.prompt(question, prompt_suffix="")), tell=tell)
-    opponent = named_agents(rules, (against, "uniform"), agents.options())[0]
+    with Meter(str(rules)) as meter:
+        meter.update("Loading the agent")
+        usual = "uniform" if whole_blueprint(rules) is None else "nested"
+        opponent = named_agents(rules, (against or usual, "uniform"), agents.options())[0]
+    you = Human(
+        ask=lambda question: str(typer.prompt(question, prompt_suffix="")),
+        tell=tell,
+        answers={"explain": opponent.explain},
+    )
+    thinks = Thinks(opponent, lambda: Meter(opponent.name).saying("The agent thinks"))
     unit, scale = rules.unit
     won: list[float] = []
     tell(f"{rules} against {opponent.name}, seed {start}. Ctrl-C ends the game.")
     try:
         while hands is None or len(won) < hands:
             number = len(won)
-            tell(f"Hand {number + 1}: you are player {number % 2}.")
-            hand = play_hand(rules, (you, opponent), number, start)
+            tell(f"Hand {number + 1}: you are player {number % 2}{_place(rules, number % 2)}.")
+            hand = play_hand(rules, (you, thinks), number, start)
             told = [f"{_who(player, hand.seats)} {action}" for player, action in hand.moves]
             tell("  " + ", ".join(told))
             won.append(hand.won * scale)
@@ -65,6 +84,15 @@ def play_command(
         opponent.close()
     if won:
         tell(f"{len(won)} hands, {sum(won) / scale:+g} chips.")
+
+
+def _place(rules: Game, seat: int) -> str:
+    """Which blind a seat has, in a whole game of hold'em."""
+    from subgame.games.holdem.game import Holdem
+
+    if not isinstance(rules, Holdem) or rules.board or rules.first is not None:
+        return ""
+    return ", the small blind" if seat == rules.start().player else ", the big blind"
 
 
 def _who(player: int, seats: tuple[int, int]) -> str:

@@ -63,6 +63,11 @@ class Meter:
                 self._bar.stop()
             self._bar = None
 
+    def saying(self, what: str) -> Self:
+        """The same, with something to say from the start."""
+        self._now = (what, "", None)
+        return self
+
     def histories(self, count: int) -> None:
         """For `subgame.compile`."""
         histories = "1 history" if count == 1 else f"{count:,} histories"

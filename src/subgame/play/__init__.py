@@ -7,6 +7,7 @@
 
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.match import Estimate, Hand, play_hand
+from subgame.play.named import load_agent as load
 from subgame.play.running import MatchResult, match
 from subgame.play.searching import LimitedAgent, NestedAgent
 from subgame.play.strategies import StrategyAgent, Translated
@@ -23,6 +24,7 @@ __all__ = [
     "StrategyAgent",
     "Translated",
     "Uniform",
+    "load",
     "match",
     "play_hand",
 ]

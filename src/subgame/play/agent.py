@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.errors import ArgumentError
 from subgame.games.actions import of_kind
 from subgame.games.base import State
 
@@ -133,6 +134,25 @@ class Always(Agent):
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         return Policy((of_kind(self.name, legal),), np.ones((len(infosets), 1)))
+
+
+def thresholded(probabilities: Floats, least: float) -> Floats:
+    """[infoset, action] without actions below a probability; the most probable one always stays.
+
+    Ganzfried, Sandholm & Waugh 2012: thresholding, and with ``least=1`` purification.
+
+    >>> thresholded(np.array([[0.6, 0.3, 0.1]]), 0.2).round(2).tolist()
+    [[0.67, 0.33, 0.0]]
+    >>> thresholded(np.array([[0.6, 0.3, 0.1]]), 1).tolist()
+    [[1.0, 0.0, 0.0]]
+    """
+    if not 0 <= least <= 1:
+        raise ArgumentError("threshold", f"must be a probability from 0 to 1, not {least}.")
+    kept = np.where(
+        probabilities >= np.minimum(least, probabilities.max(1, keepdims=True)), probabilities, 0.0
+    )
+    found: Floats = kept / kept.sum(1, keepdims=True)
+    return found
 
 
 def draw(random: Random, actions: Sequence[str], probabilities: Sequence[float]) -> str:

@@ -215,7 +215,7 @@ class Aivat:
 
     def _found(self, node: _Node, o: int, s: int) -> float:
         here = node.reached
-        if here.is_over:
+        if here.is_over or (here.player == CHANCE and here.ways > WAYS):
             return mean_payoff(here, o, s)
         if here.player == CHANCE:
             shares = here.outcomes(o, s)

@@ -8,24 +8,31 @@ with both ranges (Unsafe, as Modicum does for its first turn subgame). Afterward
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.blueprints.stored import StoredBlueprint
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.rules import Betting
-from subgame.play.agent import Policy
-from subgame.play.searching import SearchAgent, actions_of
+from subgame.games.holdem.spots import endgame
+from subgame.play.agent import Policy, thresholded
+from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
+from subgame.refine.depth.rollouts import Planned, StreetPlan, solve_street
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
-from subgame.refine.live.live import Book, Clock, Live, Rows, Search
+from subgame.refine.live.live import PASSED, Book, Clock, Live, Rows, Search
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.live.reached import Followed, Move
 from subgame.refine.nested.mappings import heard, mapping
@@ -36,6 +43,10 @@ BETS = "turn: 0.75x a / cap 2; river: 0.75x a / cap 2"
 """The sizes that are solved; the opponent's own bet is always among them."""
 ROOTS = 4
 """Turn subgames that are kept."""
+FLOP = "flop: 0.75x / raise 1x / cap 2"
+"""The sizes of a flop that is solved to its end."""
+DECIDED = 10_000
+"""Decisions that are kept: asked again, the agent answers what it played."""
 
 
 class RangeBlueprint(Protocol):
@@ -53,13 +64,24 @@ class Early(NamedTuple):
 
     reached: ReachedRanges
     mind: Betting  # the hand of the blueprint's game that is followed
+    plan: StreetPlan | None = None
+    """The solution of the street, where it was solved to a depth limit."""
+
+    @property
+    def planned(self) -> Planned | None:
+        """What the plan says here."""
+        return None if self.plan is None else self.plan.rows.get(self.reached.betting.history)
 
 
 class HoldemAgent(SearchAgent):
     """Plays hold'em from the first blind on, by a blueprint and by solving from the turn on.
 
     `bets` are the sizes of the subgames that are solved. `technique` is that of the river and of
-    answers to off-tree bets. A decision takes at most `seconds`.
+    answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
+    is made. Actions below the probability `threshold` are not taken; 1 takes the most probable one.
+
+    With sizes for `limited` the street before is solved, too, to a depth limit at its end
+    (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`.
 
     >>> from subgame.games import holdem
     >>> class Calls:
@@ -71,7 +93,7 @@ class HoldemAgent(SearchAgent):
     'c'
     """
 
-    name = "holdem"
+    name = "nested"
 
     def __init__(
         self,
@@ -83,6 +105,8 @@ class HoldemAgent(SearchAgent):
         technique: str = "maxmargin",
         iterations: int | None = 1000,
         seconds: float | None = 5.0,
+        threshold: float = 0.0,
+        limited: str | None = None,
     ) -> None:
         if solve_from not in STREETS[1 : game.rules.last_street + 1]:
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
@@ -90,43 +114,83 @@ class HoldemAgent(SearchAgent):
         known = game.frontiers()
         self.game, self.blueprint, self.street = game, blueprint, STREETS.index(solve_from)
         self.solved_game = replace(game, bets=BetSizes.parse(bets))
+        self.limited = None if limited is None else replace(game, bets=BetSizes.parse(limited))
+        if self.limited is not None and not isinstance(blueprint, StoredBlueprint):
+            raise SubgameError("A depth limit needs a StoredBlueprint, which can be rolled out.")
         self.search = Search(
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
-        self.mapping = mapping("deterministic-pseudo-harmonic")
+        self.mapping, self.threshold = mapping("deterministic-pseudo-harmonic"), threshold
+        self.start = Early(ReachedRanges.start(game), game.start())
+        self.seen: dict[tuple[Move, ...], Early] = {}
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
+        self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
+        if seconds is not None:
+            load_kernels(game.deck)
+            if self.limited is not None and isinstance(blueprint, StoredBlueprint):
+                for cards in (4, 5):
+                    blueprint.cards.of(range(cards))
+
+    def begin(self, seat: int, seed: int) -> None:
+        super().begin(seat, seed)
+        self.seen = {(): self.start}
 
     # Before the solved streets -----------------------------------------------------------------
     def _follow(self) -> tuple[Early, tuple[Move, ...]]:
         """Where the blueprint leads, and the moves that are left after it."""
-        early = Early(ReachedRanges.start(self.game), self.game.start())
+        early = self.start
         for k, (player, action) in enumerate(self.line):
             if self._solves(early.reached):
                 return early, self.line[k:]
-            early = self._moved(early, player, action)
+            known = self.seen.get(self.line[: k + 1])
+            if known is None:
+                early = self._with_plan(early, action if player == 1 - self.seat else None)
+            early = self.seen[self.line[: k + 1]] = known or self._moved(early, player, action)
         return early, ()
+
+    def _with_plan(self, early: Early, made: str | None = None) -> Early:
+        """The same with the street solved to its end, where that is to be done.
+
+        The bet that the opponent has `made` is among those that are solved. After a bet in the
+        middle of the street that was not, the rest of the street is solved again.
+        """
+        reached, game = early.reached, self.limited
+        if game is None or reached.player < 0 or reached.betting.street != self.street - 1:
+            return early
+        if early.planned is not None:
+            return early
+        assert isinstance(self.blueprint, StoredBlueprint)
+        here = replace(reached, game=_with_bet(game, reached.betting, made))
+        limits = self.search.limits(self.clock.left)
+        plan = solve_street(self.blueprint, here, early.mind, self.seat, limits)
+        return early._replace(plan=plan)
 
     def _solves(self, reached: ReachedRanges) -> bool:
         return reached.player >= 0 and reached.betting.street >= self.street
 
     def _moved(self, early: Early, player: int, action: str) -> Early:
-        reached, mind = early
+        reached, mind, plan = early
         if player == CHANCE:
             return Early(reached.after(action), mind)
-        if not self._waits(early):
-            return Early(reached.after(action), mind)
-        actions, rows = self.blueprint.range_strategy(self._state(early))
-        real = [real_action(reached.betting, mind.bet(each)) for each in actions]
-        if player == self.seat and action in real:
-            taken = {real.index(action): 1.0}
-            share = rows[:, [each == action for each in real]].sum(1)
-        else:
-            meant = reached.betting.bet(action)
-            taken = heard([mind.bet(each) for each in actions], meant, self.mapping)
-            share = sum((part * rows[:, k] for k, part in taken.items()), np.zeros(len(rows)))
-        there = reached.after(action, share if taken else None)
-        k = max(taken, key=lambda each: taken[each]) if taken else -1
-        return Early(there, mind.child(actions[k]) if taken else mind)
+        share, planned, meant = None, early.planned, reached.betting.bet(action)
+        if self._waits(early):
+            actions, rows = self.blueprint.range_strategy(self._state(early))
+            real = [real_action(reached.betting, mind.bet(each)) for each in actions]
+            if player == self.seat and action in real:
+                taken = {real.index(action): 1.0}
+                share = rows[:, [each == action for each in real]].sum(1)
+            else:
+                taken = heard([mind.bet(each) for each in actions], meant, self.mapping)
+                share = _mixed(rows, taken)
+            if taken:
+                mind = mind.child(actions[max(taken, key=lambda each: taken[each])])
+        if planned is not None:
+            bets = [reached.betting.bet(each) for each in planned.actions]
+            known = action in planned.actions
+            taken = {planned.actions.index(action): 1.0} if known else {}
+            taken = taken or heard(bets, meant, self.mapping)
+            share = _mixed(planned.probabilities, taken)
+        return Early(reached.after(action, share), mind, plan)
 
     def _waits(self, early: Early) -> bool:
         """Whether the hand in mind waits for the player who really acts."""
@@ -139,6 +203,8 @@ class HoldemAgent(SearchAgent):
     def _early_rows(self, early: Early) -> Rows:
         """What we do before the solved streets, in real bets."""
         hands = self.game.deck.num_hands
+        if early.planned is not None:
+            return Rows(*early.planned)
         if not self._waits(early):
             return Rows(("c",), np.ones((hands, 1)))
         names, rows = self.blueprint.range_strategy(self._state(early))
@@ -155,35 +221,101 @@ class HoldemAgent(SearchAgent):
         early, rest = self._follow()
         if not self._solves(early.reached):
             raise SubgameError(f"Nothing is solved before the {STREETS[self.street]}.")
-        key = self.seat, actions_of(self.line[: len(self.line) - len(rest)])
+        made = rest[0][1] if rest and rest[0][0] != self.seat else None
+        game = _with_bet(self.solved_game, early.reached.betting, made)
+        line = self.line[: len(self.line) - len(rest)]
+        key = self.seat, (*actions_of(line), *game.bets.added)
         if key not in self.roots:
             while len(self.roots) >= ROOTS:
                 self.roots.pop(next(iter(self.roots)))
-            self.roots[key] = self._root(early.reached), Book()
+            share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
+            self.roots[key] = self._root(replace(early.reached, game=game), share), Book()
         first, book = self.roots[key]
         return book.find(first, actions_of(rest), self.clock)
 
-    def _root(self, reached: ReachedRanges) -> Live:
+    def _root(self, here: ReachedRanges, share: float) -> Live:
         """The first subgame, solved with both players' ranges."""
-        here = replace(reached, game=self.solved_game)
         tree = here.subgame.tree
+        began = self.clock.spent
         uniform = Followed(tree, Strategy.uniform(tree).probs)
+        self.clock.reserve = self.clock.spent - began  # reading the solution takes as long
         search = replace(self.search, gadget=Unsafe())
         none = np.zeros(len(here.reach[1 - self.seat]))  # Unsafe has no alternative payoffs
-        found = Live(search, self.seat, here, uniform, off=none).ready(self.clock)
+        found = Live(search, self.seat, here, uniform, off=none).ready(self.clock, share)
+        self.clock.reserve = 0.0
         at = self.search.at
         return replace(found, search=self.search, inside=at is not None and here.within(at))
 
+    # Answers -----------------------------------------------------------------------------------
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        rows = self._rows()
+        at = [self.start.reached.number(self.seat, name) for name in infosets]
+        found = rows.probabilities[at].astype(np.float64)
+        return Policy(rows.actions, thresholded(found, self.threshold))
+
+    def _rows(self) -> Rows:
+        """What we do with every hand where play is; what was decided once stays so."""
+        key = self.seat, actions_of(self.line)
+        if key in self.decided:
+            return self.decided[key]
+        self.clock = Clock(self.search.seconds)
         early, _ = self._follow()
         if self._solves(early.reached):
-            return super().policy(infosets, legal)
-        rows = self._early_rows(early)
-        at = [early.reached.number(self.seat, name) for name in infosets]
-        return Policy(rows.actions, rows.probabilities[at])
+            rows = self.live_rows()
+        else:
+            early = self.seen[self.line] = self._with_plan(early)
+            rows, self.took = self._early_rows(early), self.clock.spent
+        if early.plan is None and not self._solves(early.reached):
+            return rows
+        self.decided[key] = Rows(rows.actions, rows.probabilities.astype(np.float32))
+        if len(self.decided) > DECIDED:
+            self.decided.popitem(last=False)
+        return self.decided[key]
 
-    def explain(self) -> str:
+    def explained(self, infoset: str) -> Explanation:
+        self.clock = Clock(self.search.seconds)
         early, _ = self._follow()
-        return (
-            super().explain() if self._solves(early.reached) else "The agent plays its blueprint."
-        )
+        if self._solves(early.reached):
+            return super().explained(infoset)
+        early, note = self._with_plan(early), ""
+        if early.plan is not None:
+            note = (
+                f"The street was solved to its end by {early.plan.iterations:,} iterations, with "
+                f"values of {early.plan.boards} boards."
+            )
+        reached, rows = early.reached, self._early_rows(early)
+        row = rows.probabilities[reached.number(self.seat, infoset)].tolist()
+        ranges = shares(reached, self.seat), shares(reached, 1 - self.seat)
+        plays = dict(zip(rows.actions, row, strict=True))
+        return Explanation(infoset, plays, {}, ranges, None, 0, self.took, note)
+
+
+def _with_bet(game: Holdem, betting: Betting, made: str | None) -> Holdem:
+    """The game with a bet that the opponent has made among its sizes."""
+    if made is None or made in game.actions(betting):
+        return game
+    return replace(game, bets=replace(game.bets, added=(f"{betting}{made}",)))
+
+
+def _mixed(rows: Floats, taken: Mapping[int, float]) -> Floats | None:
+    """[hand] how likely an action is that is taken for several; None if it is taken for none."""
+    return (
+        sum((part * rows[:, k] for k, part in taken.items()), 0.0 * rows[:, 0]) if taken else None
+    )
+
+
+@lru_cache(maxsize=8)
+def load_kernels(deck: Deck) -> None:
+    """Load what a first decision needs, so that it takes no longer than the others."""
+    rank_hands(tuple(range(5)), deck)
+    deck.facing(np.zeros(deck.num_hands))
+    tiny = endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    here = ReachedRanges.start(tiny)
+    tree = here.subgame.tree
+    uniform, off = Followed(tree, Strategy.uniform(tree).probs), np.zeros(len(here.reach[0]))
+    for gadget in (Unsafe(), technique_named("maxmargin")):
+        search = Search(gadget, None, None, iterations=2, seconds=None)
+        live = Live(search, 0, here, uniform, off=off).ready(Clock(None))
+        live.rows()
+        live.reached.action_values(live.before, best=False)
+        live.reached.values(live.before, 1, best=True)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from subgame.games.base import State
-from subgame.play.agent import Watcher
+from subgame.games.holdem.game import HoldemState
+from subgame.play.agent import Agent, Event, Watcher
+from subgame.solve.lines import action_name, said
 
 
 class Human(Watcher):
     """Asks a person what to do; `ask` shows a question and returns a line of text.
+
+    `answers` are words that are answered instead of played, such as ``explain``.
 
     >>> person = Human(ask=lambda question: "b")
     >>> person.act("K", ("p", "b"))
@@ -18,8 +23,13 @@ class Human(Watcher):
 
     name = "you"
 
-    def __init__(self, ask: Callable[[str], str], tell: Callable[[str], None] = print) -> None:
-        self.ask, self.tell = ask, tell
+    def __init__(
+        self,
+        ask: Callable[[str], str],
+        tell: Callable[[str], None] = print,
+        answers: Mapping[str, Callable[[], str]] | None = None,
+    ) -> None:
+        self.ask, self.tell, self.answers = ask, tell, answers or {}
         self.state: State | None = None
         """Where play is, if it is known: then any action that the rules allow may be typed."""
 
@@ -28,10 +38,55 @@ class Human(Watcher):
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         while True:
-            typed = self.ask(f"You know: {infoset}. Your action ({', '.join(legal)}): ").strip()
-            if typed in legal or (self.state is not None and self.state.allows(typed)):
-                return typed
-            near = [action for action in legal if action.lower() == typed.lower()]
-            if near:
-                return near[0]
+            typed = self.ask(self._question(infoset, legal)).strip()
+            if typed in self.answers:
+                self.tell(self.answers[typed]() or "There is nothing to tell.")
+                continue
+            action = self._meant(typed, legal)
+            if action is not None:
+                return action
             self.tell(f"'{typed}' is not legal here.")
+
+    def _question(self, infoset: str, legal: Sequence[str]) -> str:
+        actions: Sequence[str] = legal
+        if isinstance(self.state, HoldemState):
+            actions = [action_name(self.state.betting, action) for action in legal]
+            actions += ["or any size"] if self.state.betting.least_raise is not None else []
+        return f"You know: {infoset}. Your action ({', '.join(actions)}): "
+
+    def _meant(self, typed: str, legal: Sequence[str]) -> str | None:
+        """The legal action that was typed, in the game's words or, in hold'em, a player's."""
+        near = [action for action in legal if action.lower() == typed.lower()]
+        if near:
+            return near[0]
+        found: str | None = typed
+        if isinstance(self.state, HoldemState) and not self.state.allows(typed):
+            found = said(self.state.betting, typed)
+        return found if found and self.state is not None and self.state.allows(found) else None
+
+
+class Thinks(Watcher):
+    """Another agent, with something around each of its decisions: a sign that it thinks.
+
+    >>> from contextlib import nullcontext
+    >>> from subgame.play.agent import Always
+    >>> Thinks(Always("call"), nullcontext).act("AhKh |  | ", ("f", "c"))
+    'c'
+    """
+
+    def __init__(self, agent: Agent, during: Callable[[], AbstractContextManager[object]]) -> None:
+        self.agent, self.during, self.name = agent, during, agent.name
+
+    def begin(self, seat: int, seed: int) -> None:
+        self.agent.begin(seat, seed)
+
+    def observe(self, event: Event) -> None:
+        self.agent.observe(event)
+
+    def watch(self, number: int, state: State) -> None:
+        if isinstance(self.agent, Watcher):
+            self.agent.watch(number, state)
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        with self.during():
+            return self.agent.act(infoset, legal)

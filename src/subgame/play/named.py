@@ -18,13 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from subgame.blueprints.stored import FORMAT, StoredBlueprint
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games import load
 from subgame.games.actions import KINDS
 from subgame.games.base import Game
+from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform
+from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.holdem_agent import FLOP, HoldemAgent
 from subgame.play.protocols.remote import started
-from subgame.play.searching import LimitedAgent, NestedAgent
+from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
 from subgame.refine.kinds import kind_of
 from subgame.refine.live.reached import every_decision
@@ -59,6 +63,8 @@ class AgentOptions:
     """The time for each decision of an agent that solves while it plays."""
     iterations: int | None = 500
     """The most iterations of each of its solves."""
+    threshold: float = 0.0
+    """It takes no action below this probability; 1: only the most probable one."""
 
 
 def named_agents(
@@ -92,16 +98,53 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
         return stored_agent(game, agent)
     if agent.startswith(PROGRAM):
         return started(game, agent)
+    if agent == BLUEPRINT or kind in SEARCHING:
+        whole = whole_blueprint(game, options.blueprint)
     if agent == BLUEPRINT:
+        if whole is not None:
+            return BlueprintAgent(game, whole)
         return _playing(game, blueprint_of(game, options.blueprint), BLUEPRINT)
     if kind in SEARCHING:
-        chosen = {"technique": technique} if technique else {}
-        limits: dict[str, Any] = {"seconds": options.seconds, "iterations": options.iterations}
-        made = SEARCHING[kind](blueprint_of(game, options.blueprint), **chosen, **limits)
+        told: dict[str, Any] = {"technique": technique} if technique else {}
+        told |= {name: getattr(options, name) for name in ("seconds", "iterations", "threshold")}
+        made: SearchAgent
+        if whole is not None:
+            assert isinstance(game, Holdem)
+            made = HoldemAgent(game, whole, limited=FLOP if kind == "limited" else None, **told)
+        else:
+            made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
         made.name = agent
         return made
     known = [*SIMPLE, BEST, BLUEPRINT, *SEARCHING, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"]
     raise did_you_mean("agent", agent, known)
+
+
+def load_agent(game: Game | str, agent: str = "nested", **options: Any) -> Agent:
+    """An agent that plays a game; `options` are those of `AgentOptions`.
+
+    With ``"hunl"`` it plays the whole of heads-up no-limit hold'em, from the blueprint that comes
+    with the package.
+
+    >>> load_agent("hunl", seconds=2)
+    <HoldemAgent nested>
+    """
+    rules = load(game) if isinstance(game, str) else game
+    return named_agents(rules, (agent, "uniform"), AgentOptions(**options))[0]
+
+
+def whole_blueprint(game: Game, path: str | Path | None = None) -> StoredBlueprint | None:
+    """The blueprint in buckets by which a game of hold'em is played from the first blind on.
+
+    It is that of the file, if that is one, or the one that comes with the package, if it fits the
+    game. None otherwise: then the game is solved as it is.
+    """
+    if path is not None:
+        header, _ = read_tensors(path, SAVED)
+        return BlueprintAgent(game, path).blueprint if header.get("format") == FORMAT else None
+    if isinstance(game, Holdem) and game.name == "hunl":
+        with suppress(SubgameError):  # other stacks or another deck
+            return BlueprintAgent(game).blueprint
+    return None
 
 
 def blueprint_of(game: Game, path: str | Path | None = None) -> Strategy:
@@ -142,6 +185,9 @@ def _loaded(game: Game, path: str | Path) -> Strategy:
 
 def stored_agent(game: Game, path: str | Path) -> Agent:
     """An agent that plays a saved strategy, translated if it was made for other bet sizes."""
+    whole = whole_blueprint(game, path)
+    if whole is not None:
+        return BlueprintAgent(game, whole, name=Path(path).name)
     return _playing(game, _loaded(game, path), Path(path).name)
 
 

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import Game
-from subgame.play.agent import Event, Mixed, Policy
+from subgame.play.agent import Event, Mixed, Policy, thresholded
 from subgame.refine.depth.continuations import biased
 from subgame.refine.depth.limit import Limit
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
-from subgame.refine.live.live import Book, Clock, Live, Search
-from subgame.refine.live.reached import Followed, Move
+from subgame.refine.live.live import Book, Clock, Live, Rows, Search
+from subgame.refine.live.reached import Followed, Move, Reached
 from subgame.refine.solve_gadget import default_schedule
 from subgame.tree.strategy import Strategy
 
@@ -40,7 +40,8 @@ class Explanation:
     strategy: dict[str, float]
     """What the agent does with its hand: action -> probability."""
     values: dict[str, float]
-    """What each action is worth with the hand if both go on as the agent thinks, in chips."""
+    """What each action is worth with the hand if both go on as the agent thinks, in chips; empty
+    where nothing says so."""
     ranges: tuple[dict[str, float], dict[str, float]]
     """Of the agent and of the opponent."""
     margin: float | None
@@ -49,19 +50,22 @@ class Explanation:
     """Of the last solve; 0 if nothing was solved."""
     seconds: float
     """That the decision took."""
+    note: str = ""
+    """What was done instead of solving to the end of the game."""
 
     def __str__(self) -> str:
+        worth = {action: f" ({value:+.3g} chips)" for action, value in self.values.items()}
         plays = ", ".join(
-            f"{action} {share:.2f} ({self.values[action]:+.3g} chips)"
+            f"{action} {share:.2f}{worth.get(action, '')}"
             for action, share in self.strategy.items()
         )
         lines = [f"With {self.infoset} the agent plays {plays}."]
         for who, held in zip(("The agent", "The opponent"), self.ranges, strict=True):
             most = sorted(held.items(), key=lambda item: -item[1])[:SHOWN]
-            likely = ", ".join(f"{name} {share:.3f}" for name, share in most)
+            likely = ", ".join(f"{name.split(' | ')[0]} {share:.3f}" for name, share in most)
             lines.append(f"{who} may have {likely}{' …' if len(held) > SHOWN else ''}.")
         if self.margin is None:
-            lines.append("Nothing was solved: the blueprint knows this line of play.")
+            lines.append(self.note or "Nothing was solved: the agent follows its blueprint.")
         else:
             lines.append(
                 f"The subgame was solved by {self.iterations:,} iterations; its least margin is "
@@ -76,6 +80,13 @@ def actions_of(line: Sequence[Move]) -> tuple[str, ...]:
     return tuple(action for _, action in line)
 
 
+def shares(reached: Reached, p: int) -> dict[str, float]:
+    """A player's range: information state -> probability, those that are possible."""
+    weight = reached.reach[p] * (reached.weight(p) > 0)
+    names, total = reached.names(p), max(weight.sum(), 1e-100)
+    return {names[k]: float(weight[k] / total) for k in np.flatnonzero(weight).tolist()}
+
+
 class SearchAgent(Mixed):
     """An agent that follows a hand as a `Live`: what its kinds share."""
 
@@ -85,6 +96,9 @@ class SearchAgent(Mixed):
     took: float = 0.0
     """Seconds that the last decision took."""
     asked: tuple[str, tuple[Move, ...]] | None = None
+    threshold: float = 0.0
+    """Actions below this probability are not taken; with 1 only the most probable one is. Ranges
+    are followed by the strategy as it was found."""
 
     @abstractmethod
     def live(self) -> Live:
@@ -97,32 +111,31 @@ class SearchAgent(Mixed):
     def observe(self, event: Event) -> None:
         self.line = (*self.line, (event.player, event.action))
 
-    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+    def live_rows(self) -> Rows:
+        """What the agent does where play is, with every infoset."""
         live = self.live()
         if live.reached.player != self.seat:
             done = " ".join(actions_of(self.line))
             raise SubgameError(f"After '{done}' it is not the agent's turn.")
         rows = live.rows()
-        at = [live.reached.number(self.seat, name) for name in infosets]
         self.took = self.clock.spent
-        return Policy(rows.actions, rows.probabilities[at])
+        return rows
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        rows, here = self.live_rows(), self.live().reached
+        at = [here.number(self.seat, name) for name in infosets]
+        return Policy(rows.actions, thresholded(rows.probabilities[at], self.threshold))
 
     def explained(self, infoset: str) -> Explanation:
         """Why the agent acts as it does with an information state at the present public state."""
         live, p = self.live(), self.seat
         s, rows = live.reached.number(p, infoset), live.rows()
         values = live.reached.action_values(live.before, best=False)[s]
-        ranges = []
-        for q in (p, 1 - p):
-            weight = live.reached.reach[q] * (live.reached.weight(q) > 0)
-            names, total = live.reached.names(q), max(weight.sum(), 1e-100)
-            held = np.flatnonzero(weight).tolist()
-            ranges.append({names[k]: float(weight[k] / total) for k in held})
         return Explanation(
             infoset,
             dict(zip(rows.actions, rows.probabilities[s].tolist(), strict=True)),
             dict(zip(rows.actions, values.tolist(), strict=True)),
-            (ranges[0], ranges[1]),
+            (shares(live.reached, p), shares(live.reached, 1 - p)),
             None if live.solved is None else live.solved.margin,
             0 if live.solved is None else live.solved.iterations,
             self.took,
@@ -171,10 +184,11 @@ class NestedAgent(SearchAgent):
         *,
         technique: Gadget | str = "maxmargin",
         at: str | None = "",
+        threshold: float = 0.0,
         **options: Any,
     ) -> None:
         """`at` may be None: solve after off-tree bets only. `options` are those of `Search`."""
-        self.blueprint = blueprint
+        self.blueprint, self.threshold = blueprint, threshold
         self.start = kind_of(blueprint.tree).start()
         chosen = self._frontier(self.start.game) if at == "" else at
         known = self.start.game.frontiers()

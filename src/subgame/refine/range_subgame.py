@@ -97,8 +97,10 @@ class RangeSubgame(Subgame):
         return out[self.hands(p)]
 
     def weight(self, p: int, opponent_reach: Floats) -> Floats:
-        pairs = self.whole.holdem.deck.disjoint[np.ix_(self.hands(p), self.hands(1 - p))]
-        out: Floats = pairs @ opponent_reach / self.tree.deals
+        deck = self.whole.holdem.deck
+        reach = np.zeros(deck.num_hands)
+        reach[self.hands(1 - p)] = opponent_reach
+        out: Floats = deck.facing(reach)[self.hands(p)] / self.tree.deals
         return out
 
     @cached_property

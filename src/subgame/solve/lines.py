@@ -217,6 +217,31 @@ def _dealt(game: Holdem, cards: tuple[int, ...]) -> list[str]:
     return ["/", *(game.deck.card_name(card) for card in cards)] if cards else []
 
 
+def said(here: Betting, text: str) -> str | None:
+    """The action that a player names in words, of any size; None if it is none.
+
+    >>> from subgame.games.holdem.rules import NoLimit
+    >>> start = NoLimit().start()
+    >>> [said(start, text) for text in ("fold", "call", "raise to 250", "100%", "all-in", "260")]
+    ['f', 'c', 'r250', 'r300', 'r20000', 'r260']
+    """
+    text = f"r{text}" if text[:1].isdigit() else text
+    most = here.most_raise
+    every = ("f", "c") if most is None else ("f", "c", f"r{most}")
+    for kind, form in _FORMS:
+        found = form.fullmatch(text)
+        if found is None:
+            continue
+        if kind not in ("total", "share"):
+            return _named(here, every, kind, found)
+        number = float(found["n"].replace(",", ""))
+        if kind == "share":
+            part = number if found["u"].lower() == "x" else number / 100
+            number = round(float(max(here.bets)) + part * float(here.pot + here.to_call))
+        return f"r{number:g}" if number < 1e6 else f"r{number:.0f}"
+    return None
+
+
 # Actions -------------------------------------------------------------------------------------
 def amount(action: str) -> float:
     """The chips of a bet or raise: the total on the street."""

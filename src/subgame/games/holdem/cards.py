@@ -225,6 +225,21 @@ class Deck(Frozen):
         masks = self.hand_masks
         return _frozen((masks[:, None] & masks[None, :]) == 0)
 
+    def facing(self, reach: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """[hand] the reach of all hands that share no card with it, added up.
+
+        >>> deck = Deck("QKA", "hs")
+        >>> deck.facing(np.ones(deck.num_hands)).max()  # six pairs of four cards that are left
+        np.float64(6.0)
+        """
+        found: npt.NDArray[np.float64] = self._facing @ reach
+        return found
+
+    @cached_property
+    def _facing(self) -> npt.NDArray[np.float64]:
+        """`disjoint` in numbers, so that they need not be converted at every product."""
+        return self.disjoint.astype(np.float64)
+
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     array.flags.writeable = False

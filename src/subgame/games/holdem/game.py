@@ -97,10 +97,14 @@ class Holdem(Frozen, Game):
         return (*self.board, *self.dead)
 
     def _check_lines(self) -> None:
-        """Raise an error unless every line that is added or removed can be."""
+        """Raise an error unless every line that is added or removed can be.
+
+        Where play starts in the middle of a hand, added lines that leave it before do not matter.
+        """
+        past = str(self.start())
         for line in self.bets.added:
             try:
-                self.start().play(line)
+                self.start().play(line.removeprefix(past) if line.startswith(past) else "")
             except SubgameError as error:
                 raise SubgameError(f"The line '{line}' cannot be added: {error}") from None
         whole = replace(self.bets, removed=())

@@ -84,6 +84,8 @@ class Clock:
 
     def __init__(self, seconds: float | None) -> None:
         self.began, self.seconds = time.perf_counter(), seconds
+        self.reserve = 0.0
+        """Seconds that must be left when a solve stops, for what follows it."""
 
     @property
     def spent(self) -> float:
@@ -92,7 +94,7 @@ class Clock:
     @property
     def left(self) -> float | None:
         """The seconds that are left; None without a limit."""
-        return None if self.seconds is None else self.seconds - self.spent
+        return None if self.seconds is None else self.seconds - self.spent - self.reserve
 
 
 @dataclass(frozen=True, eq=False)

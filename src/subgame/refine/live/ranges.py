@@ -147,7 +147,7 @@ class ReachedRanges(Reached):
     def weight(self, p: int) -> Floats:
         deck = self.game.deck
         possible = (self.game.weights()[p] > 0) & deck.compatible(self.board)
-        weight: Floats = self.chance * possible * (deck.disjoint @ self.reach[1 - p])
+        weight: Floats = self.chance * possible * deck.facing(self.reach[1 - p])
         return weight
 
     @cached_property

@@ -1,0 +1,363 @@
+"""One street of whole hold'em to a depth limit, with values by rollouts of a stored blueprint.
+
+Brown, Sandholm & Amos 2018, Sec. 4 and 6. At the end of the street the opponent chooses among the
+blueprint and the blueprint biased towards folding, calling and raising. What both players win from
+there on is taken from sampled cards to come: on each of them all betting that the blueprint knows
+is summed, for every pair of hands. A terminal pays ``stake * r_o(h) * r_p(j)``, after a showdown
+times who is ahead, so that a board is a few matrix products (see `PairTables`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.contract import RangeEngine
+from subgame.engines.factory import engine
+from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting
+from subgame.games.holdem.spots import endgame
+from subgame.refine.depth.street import Side, StreetEngine
+from subgame.refine.live.ranges import ReachedRanges
+from subgame.refine.nested.mappings import heard, mapping
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Limits, Run, drive
+from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
+from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+FACTOR = 10.0
+"""How much a biased continuation prefers its kind of action (2018, Sec. 6)."""
+CHOICES = 4
+"""Continuations: the blueprint, and more folds, more calls, more raises."""
+FAINT = 5e-3
+"""Hands below this share of the likeliest one are left out."""
+ROLLING = 0.6
+"""The share of the time for rollouts; the rest is for solving."""
+FEWEST, BOARDS = 2, 49
+"""Boards that are looked at, whatever time they take; and where there is no limit of time."""
+SCHEDULE = "dcfr"
+
+
+class Planned(NamedTuple):
+    """What a player does at a public state of the street: actions, [hand, action] probabilities."""
+
+    actions: tuple[str, ...]
+    probabilities: Floats
+
+
+@dataclass(frozen=True)
+class StreetPlan:
+    """A street solved to its end: both players' strategies, by betting history."""
+
+    rows: dict[tuple[str, ...], Planned]
+    boards: int
+    """Boards of which values at the limit are the mean."""
+    iterations: int
+
+
+class _Side(NamedTuple):
+    """One player's actions below a leaf in the blueprint. Axis: q = action, decisions in a row."""
+
+    street: Ints  # [q]
+    row: Ints  # [q] of the blueprint's table of the street
+    code: Ints  # [q]
+    first: Ints  # [decision] its first action
+    parent: Ints  # [q] the action before it, plus one; 0: none
+    levels: list[Ints]  # actions by how many come before them
+
+
+class _Below(NamedTuple):
+    """All that follows a leaf in the blueprint. Axis: z = terminal."""
+
+    sides: tuple[_Side, _Side]
+    last: tuple[Ints, Ints]  # [z] each player's last action, plus one
+    stake: Singles  # [z] what player 0 wins, in real chips; at a showdown with the better hand
+    shown: NDArray[np.bool_]  # [z]
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutLeaves:
+    """Values at the leaves of a street, by the blueprint's buckets there; see `street.Leaves`.
+
+    A hand wins what its bucket wins on average from the other player's range, as far as that range
+    shares no card with it. Axes: k = continuation, b and c = buckets of the opponent and of us.
+    """
+
+    values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
+    opponent: int
+    buckets: tuple[Ints, Ints]  # [hand] by player
+    meets: Floats  # [hand of the opponent, hand of ours] 1 where they share no card
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def pay(
+        self, p: int, side: Side, other: Side, theirs: Floats, value: Floats, deals: float
+    ) -> None:
+        """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
+        count, chooses = len(self), p == self.opponent
+        for l in range(len(side.leaves)):
+            for k in range(count):
+                mine, yours = side.leaves[l], other.leaves[l]
+                if chooses:
+                    mine = side.actions + l * count + k
+                else:
+                    yours = other.actions + l * count + k
+                value[mine] += self._won(k, l, p, theirs[yours]) / deals
+
+    def _won(self, k: int, leaf: int, p: int, reach: Floats) -> Floats:
+        """[hand] what player `p` wins at a leaf from the other player's reach [hand]."""
+        table, ours = self.values[k, leaf], p == self.opponent
+        size = table.shape[1 if ours else 0]
+        held = np.bincount(self.buckets[1 - p], reach, size) / max(reach.sum(), 1e-100)
+        held = held.astype(np.float32)  # as the table, which is not converted then
+        won = table @ held if ours else -(held @ table)
+        met = self.meets @ reach if ours else reach @ self.meets
+        found: Floats = won[self.buckets[p]] * met
+        return found
+
+
+def _counted(buckets: Ints, kinds: Ints, free: NDArray[np.bool_]) -> Singles:
+    """[bucket, kind] how many hands of a bucket are of a kind, on a board that leaves some."""
+    rows, columns = int(buckets.max()) + 1, int(kinds.max()) + 1
+    found = np.bincount(buckets * columns + kinds, free, rows * columns)
+    return found.reshape(rows, columns).astype(np.float32)
+
+
+class _Seen(NamedTuple):
+    """A whole board, and one hand of each kind there."""
+
+    board: tuple[int, ...]
+    hands: tuple[Ints, Ints]
+    ranks: NDArray[np.int16]  # [hand of the deck]
+
+
+_Kinds = tuple[Ints, Ints]
+
+
+def solve_street(
+    blueprint: StoredBlueprint,
+    reached: ReachedRanges,
+    mind: Betting,
+    player: int,
+    limits: Limits,
+) -> StreetPlan:
+    """Solve the street that play has reached to its end, for `player`.
+
+    `mind` is the blueprint's betting that stands for the real one. The bets are those of
+    `reached.game`. Half of the time of `limits` or more goes into rollouts.
+    """
+    return _Solving(blueprint, reached, mind, player).plan(limits)
+
+
+class _Solving:
+    """A street that is being solved. Axes: h, j = the hands that the players may hold."""
+
+    def __init__(
+        self, blueprint: StoredBlueprint, reached: ReachedRanges, mind: Betting, player: int
+    ) -> None:
+        self.blueprint, self.reached, self.player, self.o = blueprint, reached, player, 1 - player
+        game, street = reached.game, STREETS[reached.betting.street]
+        self.street = grow(game, [reached.betting])[0]
+        held = [reach * (reached.weight(p) > 0) for p, reach in enumerate(reached.reach)]
+        kept = [each * (each > FAINT * each.max()) for each in held]
+        ranges = [Range((each > 0).astype(np.float64), game.deck) for each in kept]
+        spot = endgame(reached.board, 2, 1, ranges, "all: none", deck=game.deck, last=street)
+        self.tree: RangeTree = compile_range_tree(spot, merge=False)
+        self.hands = self.tree.units[0].hands
+        self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
+        self.below = [self._below(state, mind) for state in self.street.leaves]
+        self.stakes = [float(state.at_stake) for state in self.street.leaves]
+
+    def plan(self, limits: Limits) -> StreetPlan:
+        """The solution within the limits."""
+        began = time.perf_counter()
+        until = None if limits.seconds is None else began + ROLLING * limits.seconds
+        leaves, boards = self._leaves(until)
+        on = StreetEngine(cast(RangeEngine, engine(self.tree)), self.street, leaves)
+        solving = Run(self.tree, parse(SCHEDULE), on=on, reach=(self.reach[0], self.reach[1]))
+        left = None
+        if limits.seconds is not None:
+            left = max(limits.seconds - (time.perf_counter() - began), 1e-3)
+        drive(solving, Limits(limits.iterations, left), measured=False)
+        played = solving.played()
+        rows: dict[tuple[str, ...], Planned] = {}
+        for p in (0, 1):
+            street, past = self.street, on.sides[p].roots
+            for state, first, names in zip(
+                street.states[p], street.first[p], street.actions[p], strict=True
+            ):
+                found = np.full((self.reached.game.deck.num_hands, len(names)), 1 / len(names))
+                here = np.asarray(played[p])[first - past : first - past + len(names)]
+                found[self.hands[p]] = here.T
+                rows[state.history] = Planned(names, found)
+        return StreetPlan(rows, boards, solving.iteration)
+
+    # Values at the limit -------------------------------------------------------------------------
+    def _leaves(self, until: float | None) -> tuple[RolloutLeaves, int]:
+        """The values at the leaves, and the number of boards, which are looked at until a time."""
+        o, deck = self.o, self.reached.game.deck
+        kept = [np.unique(self.blueprint.cards.of(self.reached.board)[h]) for h in self.hands]
+        bucket = [
+            np.searchsorted(kept[p], self.blueprint.cards.of(self.reached.board)[self.hands[p]])
+            for p in (0, 1)
+        ]
+        shape = (CHOICES, len(self.below), len(kept[o]), len(kept[1 - o]))
+        total, count = np.zeros(shape, np.float32), np.zeros(shape[2:], np.float32)
+        boards = 0
+        for board in self._runouts():
+            if until is not None and boards >= FEWEST and time.perf_counter() > until:
+                break
+            if until is None and boards >= BOARDS:
+                break
+            free, ranks = deck.compatible(board), rank_hands(board, deck)
+            kinds = [self._kinds(board, ranks, hands) for hands in self.hands]
+            mine, yours = (
+                _counted(bucket[p], kinds[p][1], free[self.hands[p]]) for p in (o, 1 - o)
+            )  # [bucket, kind] hands
+            seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
+            for l, below in enumerate(self.below):
+                for k, paid in enumerate(self._paid(l, below, seen)):
+                    total[k, l] += mine @ paid @ yours.T
+            count += np.outer(mine.sum(1), yours.sum(1))
+            boards += 1
+        meets = deck.disjoint[np.ix_(self.hands[o], self.hands[1 - o])].astype(np.float64)
+        values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
+        return RolloutLeaves(values, o, (bucket[0], bucket[1]), meets), boards
+
+    def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
+        """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
+        key = ranks[hands].astype(np.int64)
+        for cards in range(len(self.reached.board) + 1, len(board) + 1):
+            buckets = self.blueprint.cards.of(board[:cards])[hands]
+            key = key * (int(buckets.max()) + 2) + buckets + 1
+        _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+        return hands[first], kind
+
+    def _runouts(self) -> Iterator[tuple[int, ...]]:
+        """Whole boards: every next card comes before any comes again."""
+        deck, board, random = self.reached.game.deck, self.reached.board, Random(0)
+        final = BOARD_CARDS[self.reached.game.rules.last_street]
+        left = [card for card in range(deck.size) if card not in board]
+        for _ in range(deck.size):
+            for card in random.sample(left, len(left)):
+                others = random.sample([c for c in left if c != card], final - len(board) - 1)
+                yield (*board, card, *others)
+
+    def _paid(self, leaf: int, below: _Below | None, seen: _Seen) -> Iterator[Singles]:
+        """[kind, kind] what the opponent wins on a board, by continuation."""
+        o, p, board = self.o, self.player, seen.board
+        ranks = [seen.ranks[hands] for hands in seen.hands]
+        ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
+        if below is None:  # all-in, or nothing the blueprint knows: both check
+            for _ in range(CHOICES):
+                yield self.stakes[leaf] * ahead
+            return
+        ours = self._reach(below.sides[p], board, seen.hands[p], 0)[below.last[p]]
+        shown, sign = below.shown, 1 if o == 0 else -1
+        for k in range(CHOICES):
+            theirs = self._reach(below.sides[o], board, seen.hands[o], k)[below.last[o]]
+            won = theirs * below.stake[:, None]
+            folds = (sign * won[~shown]).T @ ours[~shown]
+            yield folds + (won[shown].T @ ours[shown]) * ahead
+
+    def _reach(self, side: _Side, board: tuple[int, ...], hands: Ints, choice: int) -> Singles:
+        """[1 + q, hand] a player's reach of its actions, by a continuation."""
+        sigma = np.empty((len(side.row), len(hands)), np.float32)
+        for s in np.unique(side.street).tolist():
+            here = side.street == s
+            buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
+            sigma[here] = np.asarray(self.blueprint.probabilities[s])[
+                np.ix_(side.row[here], np.maximum(buckets, 0))
+            ]
+        if choice > 0:
+            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == choice
+            sigma[liked] *= FACTOR
+        if len(side.first):
+            sums = np.add.reduceat(sigma, side.first, axis=0)
+            width = np.diff(np.append(side.first, len(sigma)))
+            sigma /= np.repeat(np.maximum(sums, 1e-9), width, axis=0)
+        out = np.ones((1 + len(sigma), len(hands)), np.float32)
+        for level in side.levels:
+            out[1 + level] = sigma[level] * out[side.parent[level]]
+        return out
+
+    # What follows a leaf ---------------------------------------------------------------------
+    def _below(self, leaf: Betting, mind: Betting) -> _Below | None:
+        """What follows a leaf in the blueprint; None if all are all-in or it knows nothing."""
+        there = self._in_mind(leaf, mind)
+        first = None if leaf.is_over or there is None else self.blueprint.find(there)
+        if first is None or there is None:
+            return None
+        scale = float(leaf.pot) / float(there.pot)
+        most = float(min(leaf.rules.stacks))
+        return _walk(self.blueprint.tree, first, scale, most)
+
+    def _in_mind(self, leaf: Betting, mind: Betting) -> Betting | None:
+        """The blueprint's betting at a leaf, each action taken for the nearest that it knows."""
+        real, how = self.reached.betting, mapping("deterministic-pseudo-harmonic")
+        for action in leaf.history[len(real.history) :]:
+            if action == "/":
+                continue
+            if mind.is_over or mind.player != real.player or mind.street != real.street:
+                return None
+            actions = self.blueprint.tree.actions(self.blueprint.decision(mind))
+            taken = heard([mind.bet(each) for each in actions], real.bet(action), how)
+            if not taken:
+                return None
+            mind = mind.child(actions[max(taken, key=lambda k: taken[k])])
+            real = real.child(action)
+        return None if mind.is_over or mind.street != leaf.street else mind
+
+
+def _walk(tree: BettingArrays, first: int, scale: float, most: float) -> _Below:
+    """All actions below a decision, by player, and all terminals."""
+    found: tuple[list[tuple[int, int, int, int]], ...] = ([], [])
+    starts: tuple[list[int], list[int]] = ([], [])
+    ends: list[tuple[int, int, float, bool]] = []
+    stack = [(first, (0, 0))]
+    while stack:
+        d, last = stack.pop()
+        p, s = int(tree.player[d]), int(tree.street[d])
+        begin, lo, hi = len(found[p]), int(tree.first[d]), int(tree.first[d + 1])
+        starts[p].append(begin)
+        for a, e in enumerate(range(lo, hi)):
+            found[p].append((s, int(tree.row[d]) + a, int(tree.code[e]), last[p]))
+            now = begin + a + 1
+            both = (now, last[1]) if p == 0 else (last[0], now)
+            child, stake = int(tree.child[e]), float(tree.stake[e]) * scale
+            if child >= 0:
+                stack.append((child, both))
+            else:
+                ends.append((*both, float(np.clip(stake, -most, most)), child == SHOWN))
+    one, two = (_side(found[p], starts[p]) for p in (0, 1))
+    zero, last_one, stakes, shown = zip(*ends, strict=True)
+    return _Below(
+        (one, two),
+        (np.array(zero), np.array(last_one)),
+        np.array(stakes, np.float32),
+        np.array(shown, bool),
+    )
+
+
+def _side(found: Sequence[tuple[int, int, int, int]], starts: Sequence[int]) -> _Side:
+    street, row, code, parent = np.array(found, np.int64).reshape(-1, 4).T
+    depth = np.zeros(1 + len(found), np.int64)
+    for q, above in enumerate(parent.tolist()):  # an action comes after those before it
+        depth[q + 1] = depth[above] + 1
+    levels = [np.flatnonzero(depth[1:] == n) for n in range(1, int(depth.max()) + 1)]
+    return _Side(street, row, code, np.array(starts, np.int64), parent, levels)

@@ -1,0 +1,113 @@
+"""Values at a depth limit by rollouts of a stored blueprint, beside a walk over every action."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer
+from subgame.games.base import CHANCE
+from subgame.games.holdem import hunl
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import HoldemState
+from subgame.games.holdem.rules import Betting
+from subgame.refine.depth.rollouts import CHOICES, FACTOR, RolloutLeaves, _Seen, _Solving
+from subgame.refine.live.ranges import ReachedRanges
+from subgame.solve.solver import Limits
+
+RECIPE = Recipe("tiny", "all: 1x a / cap 2", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+FLOP = "JdTc9d"
+
+
+@pytest.fixture(scope="module")
+def blueprint() -> StoredBlueprint:
+    trainer = Trainer(RECIPE)
+    trainer.advance(10)
+    return StoredBlueprint.of(trainer)
+
+
+@pytest.fixture(scope="module")
+def solving(blueprint: StoredBlueprint) -> _Solving:
+    game = hunl(600, bets="flop: 0.9x / cap 1", ranks="9TJQKA", suits="cd")
+    reached = ReachedRanges.start(game)
+    for action in ("c", "c", FLOP):
+        reached = reached.after(action)
+    assert reached.player != CHANCE
+    mind = blueprint.game.start().play("cc")
+    return _Solving(blueprint, reached, mind, player=1)
+
+
+class Walk:
+    """What player 0 wins with one pair of hands, action by action; player 0 may be biased."""
+
+    def __init__(self, blueprint: StoredBlueprint, board: tuple[int, ...], choice: int) -> None:
+        self.blueprint, self.board, self.choice = blueprint, board, choice
+        self.ranks = rank_hands(board, blueprint.game.deck)
+
+    def value(self, betting: Betting, hands: tuple[int, int]) -> float:
+        if betting.folded >= 0:
+            return float(betting.net()[0])
+        if betting.is_over:
+            one, two = (int(self.ranks[hand]) for hand in hands)
+            return float(betting.at_stake) * float(np.sign(one - two))
+        p, cards = betting.player, (0, 3, 4, 5)[betting.street]
+        state = HoldemState(self.blueprint.game, (0, 0), self.board[:cards], betting)
+        actions, rows = self.blueprint.range_strategy(state)
+        share: NDArray[np.float64] = rows[hands[p]].copy()
+        if p == 0 and self.choice:
+            share[[("fcr".index(a[0]) + 1) == self.choice for a in actions]] *= FACTOR
+        share /= share.sum()
+        found = 0.0
+        for action, part in zip(actions, share.tolist(), strict=True):
+            found += part * self.value(betting.child(action), hands) if part else 0.0
+        return found
+
+
+def test_a_board_pays_what_a_walk_over_every_action_pays(
+    blueprint: StoredBlueprint, solving: _Solving
+) -> None:
+    deck = blueprint.game.deck
+    board = deck.parse(FLOP + "QcKd")
+    hands = (np.array([deck.parse_hand("AdKc"), deck.parse_hand("9cAc")]),) * 2
+    mine = deck.parse_hand("QdTd")
+    seen = _Seen(board, (hands[0], np.array([mine])), rank_hands(board, deck))
+    # The bet of 0.9 pots is the blueprint's of 1, so that stakes there are 2.8 / 3 times its own.
+    leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
+    named = [str(leaf) for leaf in solving.street.leaves]
+    assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
+    for l, (line, scale) in enumerate(leaves):
+        there = blueprint.game.start().play("cc").play(line)
+        tables = list(solving._paid(l, solving.below[l], seen))
+        assert len(tables) == CHOICES
+        for choice, table in enumerate(tables):
+            walk = Walk(blueprint, board, choice)
+            wanted = [scale * walk.value(there, (int(hand), mine)) for hand in hands[0]]
+            assert table[:, 0] == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+
+
+def test_leaves_are_zero_sum_but_for_cards_that_meet() -> None:
+    values = np.random.default_rng(0).normal(size=(1, 1, 2, 3)).astype(np.float32)
+    buckets = np.array([0, 1, 1]), np.array([2, 0, 1, 1])
+    leaves = RolloutLeaves(values, 0, buckets, np.ones((3, 4)))
+    mine, yours = np.array([0.2, 0.5, 1.0]), np.array([1.0, 0.1, 0.4, 0.3])
+    won, lost = leaves._won(0, 0, 0, yours), leaves._won(0, 0, 1, mine)
+    assert won[1] == pytest.approx(values[0, 0, 1] @ [0.1, 0.7, 1.0], abs=1e-6)
+    assert won @ mine == pytest.approx(-lost @ yours, abs=1e-6)
+
+
+def test_a_street_is_solved(solving: _Solving) -> None:
+    plan = solving.plan(Limits(iterations=20))
+    assert plan.iterations == 20
+    start = solving.reached.betting
+    assert set(plan.rows) == {start.play(line).history for line in ("", "c", "r180", "cr180")}
+    for planned in plan.rows.values():
+        assert planned.probabilities.sum(1) == pytest.approx(1)
+    # A bet of nearly the pot is not called with what loses to everything that bets.
+    facing = plan.rows[start.play("r180").history]
+    folds = facing.probabilities[:, facing.actions.index("f")]
+    deck = solving.reached.game.deck
+    assert folds[deck.parse_hand("QdKd")] < 0.01
+    assert folds[solving.hands[1]].max() > 0.5
