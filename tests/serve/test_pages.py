@@ -196,8 +196,8 @@ def test_an_agent_that_solves_while_it_plays(
             assert view["thinking"]["preparing"] or view["thinking"]["most"] == tables.THINKS
         view = play(client, view, "b")
         assert "the agent plays" in view["last"]["reveal"][0]["why"]
-        refused = client.post("/api/tables", json={"game": "hunl", "opponent": "nested"})
-        assert "the agents are blueprint, uniform" in refused.json()["message"]
+        refused = client.post("/api/tables", json={"game": "nlfh", "opponent": "nested"})
+        assert "the agents are uniform" in refused.json()["message"]
 
 
 def test_tables_beyond_the_limit_are_played_again_when_asked_for(

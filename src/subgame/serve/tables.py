@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
+    from subgame.tree.strategy import Strategy
 
 SIMPLE = ("uniform", "call", "raise", "fold")
 BLUEPRINT, SEARCHING = "blueprint", ("nested", "limited")
 THINKS = 5.0
 """Seconds that an agent has for a decision if it solves while it plays."""
+ITERATIONS = 500
+"""The most iterations of one of its decisions."""
 LIVE = 32
 """Tables that are kept in memory; others are played again when they are asked for."""
 SOON = 1.0
@@ -381,7 +384,7 @@ class Tables:
 
     def _made(self, game: str, opponent: str) -> tuple[Game, Callable[[], Agent]]:
         """The game by its name, and what makes the opponent."""
-        from subgame.play.named import named_agents
+        from subgame.play.named import load_agent
 
         made, strategy = self._game(game)
         if opponent.startswith(SPOT):
@@ -393,11 +396,9 @@ class Tables:
                 f"There is no agent called '{opponent[:40]}' for this game; the agents are "
                 f"{', '.join(known)} and solutions."
             )
-        if opponent == BLUEPRINT and hasattr(made, "deck"):
-            return made, partial(_shipped, made)
-        if opponent in SEARCHING:
-            return made, partial(_searching, made, opponent, strategy)
-        return made, lambda: named_agents(made, (opponent, "uniform"))[0]
+        if opponent in SEARCHING and strategy is not None:
+            return made, partial(_searching, opponent, strategy)
+        return made, partial(load_agent, made, opponent, seconds=THINKS, iterations=ITERATIONS)
 
     def _strategy(self, job: str) -> Any:
         from subgame.serve.worker import STRATEGY, read_strategy
@@ -426,25 +427,16 @@ def _fitting(game: Game, strategy: Any) -> list[str]:
         return [BLUEPRINT, *SEARCHING, *SIMPLE, "best-response"]
     if strategy is not None:
         return [*SIMPLE, "nested"]
-    with suppress(SubgameError):
-        _shipped(game)
-        return [BLUEPRINT, *SIMPLE]
-    return list(SIMPLE)
+    from subgame.play.named import whole_blueprint
+
+    return list(SIMPLE) if whole_blueprint(game) is None else [BLUEPRINT, *SEARCHING, *SIMPLE]
 
 
-def _shipped(game: Game) -> Agent:
-    """The blueprint of hunl that comes with the package; an error for other games."""
-    from subgame.play.blueprint_agent import BlueprintAgent
+def _searching(name: str, solution: Strategy) -> Agent:
+    """An agent that solves a spot again while it plays, from the spot's solution."""
+    from subgame.play import named
 
-    return BlueprintAgent(game)
-
-
-def _searching(game: Game, name: str, strategy: Any) -> Agent:
-    """An agent that solves while it plays, from a solution or a blueprint that is solved first."""
-    from subgame.play.named import SEARCHING, blueprint_of
-
-    blueprint = blueprint_of(game) if strategy is None else strategy
-    made = SEARCHING[name](blueprint, seconds=THINKS, iterations=500)
+    made = named.SEARCHING[name](solution, seconds=THINKS, iterations=ITERATIONS)
     made.name = name
     return made
 
