@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +12,9 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
+    check_device,
     check_least,
-    check_writable,
+    check_saved,
     emit,
     option,
     seconds_text,
@@ -69,22 +71,28 @@ def blueprint_command(
     from subgame.blueprints.run import join_group, limited, train
     from subgame.blueprints.stored import DEFAULT
     from subgame.blueprints.training import memory
+    from subgame.memory import parse_bytes
     from subgame.tree.betting_arrays import BettingArrays
 
     check_least("iterations", iterations)
-    if hours is not None and not hours > 0:
-        raise SubgameError(f"--hours must be above 0, not {hours}.")
+    check_least("threads", place.threads)
+    parse_bytes(place.memory_limit)
+    for name, given in (("hours", hours), ("minutes", minutes)):
+        if given is not None and not 0 < given < math.inf:
+            raise SubgameError(f"--{name} must be a number above 0, not {given}.")
     own = DEFAULT.with_suffix(".toml")
     wanted = limited(Recipe.load(own if recipe.name == own.stem else recipe), hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
-    check_writable("--out", file)
+    check_saved("--out", file)
+    check_device(place.device, place.threads)
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:
         meter.update("Counting the betting")
         tree = BettingArrays.of(wanted.game)
         need = memory(wanted, tree, device, threads)
-        meter.say(f"{tree!r} needs {human_bytes(need)} on {device}{_until(wanted.hours)}.")
+        decisions = f"{len(tree.street):,} decisions of the betting"
+        meter.say(f"{decisions}; {human_bytes(need)} of memory on {device}{_until(wanted.hours)}.")
         made = train(
             wanted,
             file,
@@ -103,7 +111,7 @@ def blueprint_command(
 
 
 def _until(hours: float | None) -> str:
-    return "" if hours is None else f" and trains for {seconds_text(3600 * hours)}"
+    return "" if hours is None else f"; training takes {seconds_text(3600 * hours)}"
 
 
 def _show(made: StoredBlueprint, file: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from subgame.cli.common import JsonOption, emit, option, stdout, table
+from subgame.cli.common import JsonOption, check_form, emit, option, stdout, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,11 +48,17 @@ def compare_command(
 
     subgame compare a.safetensors b.safetensors --csv > differences.csv
     """
+    from subgame.errors import did_you_mean
     from subgame.solve.compare import Comparison
+    from subgame.solve.decisions import hands_in
     from subgame.solve.endgame import Endgame
 
+    check_form(csv, json)
     both = Comparison(Endgame.open(one), Endgame.open(two))
     pair = both.at(line)
+    hands_in(pair.one.tree.holdem.deck, hand)
+    if action is not None and action not in pair.actions:
+        raise did_you_mean("action", action, pair.actions)
     if csv:
         print(pair.table(hand).to_csv(), end="")
     elif json:
@@ -76,10 +82,7 @@ def _print(
     from rich.text import Text
 
     from subgame.cli.endgame_view import title
-    from subgame.errors import did_you_mean
 
-    if action is not None and action not in pair.actions:
-        raise did_you_mean("action", action, pair.actions)
     console.print(title(pair.one))
     numbers = ("A", "B", "B - A")
     shown = table("action", *numbers, numbers=numbers, title="How often, over the whole range")

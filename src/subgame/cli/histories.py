@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, check_writable, emit, load_game, option, stdout
+from subgame.cli.common import (
+    JsonOption,
+    check_writable,
+    emit,
+    load_game,
+    option,
+    save_files,
+    stdout,
+)
 from subgame.cli.match import GameOption
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
+
+if TYPE_CHECKING:
+    from subgame.play.protocols.histories import History
 
 
 @grouped
@@ -60,8 +72,8 @@ def histories_command(
 
         history = read_history(file, whole_game(load_game(game)))
         checked = check_hands(history, progress) if check else 0
-        if out is not None:
-            write_history(history, out, progress)
+        write = partial(write_history, history, progress=progress)
+        failed = save_files((out, write))
     if json:
         emit(
             {
@@ -69,10 +81,16 @@ def histories_command(
                 "agents": list(history.names),
                 "hands": len(history.hands),
                 "checked": checked,
-                "out": None if out is None else str(out),
+                "out": None if out is None or failed else str(out),
             }
         )
-        return
+    else:
+        _show(history, check, None if failed else out)
+    if failed is not None:
+        raise failed
+
+
+def _show(history: History, check: bool, out: Path | None) -> None:
     said = f"{len(history.hands):,} hands between {' and '.join(history.names)}"
     said += ", replayed through PokerKit without a rule broken" if check else ""
     said += f", written to {out}" if out is not None else ""

@@ -112,7 +112,12 @@ class Workers:
                 raise SubgameError(
                     "--dask needs the package distributed: pip install 'subgame[dask]'."
                 ) from None
-            client: Any = stack.enter_context(distributed.Client(self.dask))
+            try:
+                client: Any = stack.enter_context(distributed.Client(self.dask))
+            except (OSError, ValueError) as error:
+                raise SubgameError(
+                    f"There is no Dask scheduler at {self.dask} ({error})."
+                ) from None
             found: Executor = client.get_executor()
             return found
         jobs = self.jobs or os.cpu_count() or 1

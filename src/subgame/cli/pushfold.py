@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from subgame.cli.common import JsonOption, emit, option, stdout
+from subgame.cli.common import JsonOption, check_form, emit, option, stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +36,7 @@ def pushfold_command(
     """
     from subgame.solve.pushfold import push_fold
 
+    check_form(csv, json)
     found = push_fold(stack, small_blind=small_blind, ante=ante)
     if csv:
         print(found.table().to_csv(), end="")

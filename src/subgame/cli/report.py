@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import announce, emit, option, seconds_text, stdout
+from subgame.cli.common import announce, emit, option, save_files, seconds_text, stdout
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -189,16 +189,23 @@ def _game(spot: Spot, flop: str) -> Holdem:
 def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
     from subgame.solve.pages import save_page
 
-    for path in how.out or []:
+    def save(path: Path) -> None:
         if path.suffix == ".html":
             save_page(path, found, mean, title, said)
         else:
             found.save(path)
-        announce(f"The report is in {path}.")
+
+    paths = how.out or []
+    failed = save_files(*((path, save) for path in paths))
+    if failed is None:
+        for path in paths:
+            announce(f"The report is in {path}.")
     if how.json:
         emit({"rows": list(found), "mean": mean})
     else:
         _print(found, mean)
+    if failed is not None:
+        raise failed
 
 
 def _print(found: Table, mean: dict[str, Any]) -> None:

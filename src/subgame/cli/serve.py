@@ -54,6 +54,8 @@ def serve_command(
 
     check_least("workers", workers)
     parse_bytes(memory_limit)
+    if seconds is not None and not seconds > 0:
+        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
     if not 0 <= port < 2**16:
         raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
     try:
@@ -64,8 +66,13 @@ def serve_command(
         raise SubgameError(MISSING) from None
     from subgame.serve.settings import Settings, default_data
 
+    folder = (data or default_data()).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SubgameError(f"--data {folder} cannot be written: {error.strerror}.") from None
     settings = Settings(
-        data=(data or default_data()).expanduser().absolute(),
+        data=folder,
         host=host,
         port=port,
         allowed=tuple(allow_host or ()),

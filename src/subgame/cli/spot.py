@@ -93,6 +93,8 @@ class Spot:
                 raise SubgameError(
                     f"--{key} is missing. Give --board, --pot and --stack, or a file."
                 )
+        if spot.rake_cap is not None and spot.rake is None:
+            raise SubgameError("--rake-cap needs --rake, the share that it limits.")
         sizes = spot._sizes()
         ranges = [spot._range(seat) for seat in ("oop", "ip")]
         pot = _chips("pot", spot.pot or "")
@@ -197,4 +199,7 @@ def _share(text: str) -> float:
 
     if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
         raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")
-    return share(text.strip().replace(" ", ""))
+    found = share(text.strip().replace(" ", ""))
+    if not found < 1:
+        raise SubgameError(f"--rake must be below 100% of the pot, not '{text}'.")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -39,9 +40,12 @@ Chips = int | Fraction
 
 def tidy(amount: Chips) -> Chips:
     """An amount as an `int` where it is whole, and as a `PartChips` where it is not."""
+    if type(amount) is int:
+        return amount
     return int(amount) if amount.denominator == 1 else PartChips(amount)
 
 
+@lru_cache(maxsize=1024)
 def exact(number: float) -> Fraction:
     """A number as it is written: 0.1 is one tenth, not the nearest binary fraction."""
     return Fraction(repr(float(number)))

@@ -40,6 +40,11 @@ def _chips(text: str) -> Chips:
     return tidy(Fraction(text)) if "." in text else int(text)
 
 
+@lru_cache(maxsize=64)
+def _half(pot: Chips) -> Chips:
+    return tidy(Fraction(pot) / 2)
+
+
 @dataclass(frozen=True, slots=True)
 class NoLimit:
     """How a hand starts: before the flop with blinds, or later with a pot already in the middle."""
@@ -90,7 +95,7 @@ class NoLimit:
     @property
     def half(self) -> Chips:
         """Half of the pot at the start, which each player's value counts as paid."""
-        return tidy(Fraction(self.pot) / 2)
+        return _half(self.pot)
 
     @property
     def last_street(self) -> int:
@@ -146,11 +151,10 @@ class Betting:
     @property
     def behind(self) -> tuple[Chips, Chips]:
         """The chips each player has left."""
-        half, stacks = self.rules.half, self.rules.stacks
-        return (
-            tidy(stacks[0] + half - self.staked[0] - self.bets[0]),
-            tidy(stacks[1] + half - self.staked[1] - self.bets[1]),
-        )
+        half, (one, two) = self.rules.half, self.rules.stacks
+        if self.staked != (half, half):  # else on the first street, where no fraction is left
+            one, two = one + half - self.staked[0], two + half - self.staked[1]
+        return tidy(one - self.bets[0]), tidy(two - self.bets[1])
 
     @property
     def pot(self) -> Chips:
