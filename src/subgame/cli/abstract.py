@@ -35,7 +35,12 @@ def abstract_command(
         str, typer.Option("--features", metavar="NAME", help="What hands are clustered by.")
     ] = "strength-ochs",
     iterations: Annotated[
-        int, typer.Option("--iterations", metavar="N", help="Solve so long in the buckets; 0: not.")
+        int,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            help="Solve the game in the buckets for N iterations; 0 does not solve it.",
+        ),
     ] = 0,
     device: Annotated[
         str, typer.Option("--device", metavar="NAME", help="torch (on the CPU) or cuda.")

@@ -35,31 +35,32 @@ def blueprint_command(
         Path,
         typer.Argument(
             metavar="NAME.toml",
-            help="The recipe: game, bets, buckets, training; or hunl-default.",
+            help="The recipe, a TOML file with the sections game, bets, buckets and training; or "
+            "the word hunl-default.",
             show_default=False,
         ),
     ],
     hours: Annotated[
-        float | None, option("H", "Train for H hours, instead of what the recipe says.")
+        float | None, option("H", "Train for H hours; replaces the recipe's limit.")
     ] = None,
     iterations: Annotated[
-        int | None, option("N", "Train for N iterations, instead of what the recipe says.")
+        int | None, option("N", "Train for N iterations; replaces the recipe's limit.")
     ] = None,
     out: Annotated[
         Path | None, option("FILE", "Save the blueprint as FILE.", "NAME.safetensors")
     ] = None,
     minutes: Annotated[float, option("M", "Minutes between checkpoints, NAME.ckpt.")] = 10.0,
     resume: Annotated[
-        bool, option(None, "Go on from the checkpoint, if there is one.", name="--resume")
+        bool, option(None, "Continue from the checkpoint, if there is one.", name="--resume")
     ] = False,
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:
     """Train a blueprint of a whole hold'em game by a recipe.
 
-    Boards are sampled; hands are put into buckets. The result is a file of one byte a probability.
-    With the device cuda batches of boards are trained on a GPU. torchrun trains on several
-    machines or GPUs.
+    Each iteration deals random boards. Hands are put into buckets, which share a strategy. The
+    result is a file with one byte for each probability. With --device cuda, a GPU trains on many
+    boards at the same time; start the command by torchrun to use several GPUs or machines.
 
     [bold]Examples[/]
 

@@ -19,7 +19,7 @@ PERCENT = 100
 
 def compare_command(
     one: Annotated[Path, typer.Argument(metavar="A", help="A spot saved by endgame --out.")],
-    two: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    two: Annotated[Path, typer.Argument(metavar="B", help="The spot to compare it with.")],
     line: Annotated[
         str, option("ACTIONS", "Compare the decision after these actions and cards.", False)
     ] = "",
@@ -34,11 +34,11 @@ def compare_command(
 ) -> None:
     """Compare two saved solutions of a hold'em spot.
 
-    Shown are frequencies, EV, and how both differ.
+    The output shows frequencies and EV in both, and the differences.
 
     The two may differ in ranges, stacks or bet sizes, or be a blueprint and its refinement. If they
-    have the same tree, the command also shows what each player loses by playing as in A instead of
-    B, against B.
+    have the same tree, the output also shows what each player loses by playing A's strategy
+    instead of B's against an opponent who plays B's.
 
     [bold]Examples[/]
 

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
+    check_readable,
     check_writable,
     emit,
     load_game,
@@ -50,7 +51,7 @@ def histories_command(
     """Convert and check hand histories: logs of matches, PHH, ACPC.
 
     PHH is the format of PokerKit; a .phhs file has many hands. The .log of a dealer of the ACPC
-    does not say which game was played, so that --game must. Every hand that is read is checked by
+    does not say which game was played, so --game must say it. Every hand that is read is checked by
     the rules of this package. PHH and --check need PokerKit: pip install 'subgame\\[histories]'.
 
     [bold]Examples[/]
@@ -61,10 +62,11 @@ def histories_command(
 
     subgame histories match.jsonl --out match.log --check
     """
+    check_readable("FILE", file, "hands")
+    check_writable("--out", out)
     from subgame.play.protocols.acpc import whole_game
     from subgame.play.protocols.histories import check_hands, read_history, write_history
 
-    check_writable("--out", out)
     with Meter("hands") as meter:
 
         def progress(done: int, total: int) -> None:

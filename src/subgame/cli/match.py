@@ -158,11 +158,12 @@ def match_command(
 
     subgame match nested:reach-maxmargin blueprint --game leduc --seconds 0.5
     """
-    from subgame.play.running import match
-
     workers.check()
+    check_least("hands", hands)
     check_writable("--log", log)
     rules = load_game(game)
+    from subgame.play.running import match
+
     with Meter(str(rules)) as meter, ExitStack() as stack:
 
         def progress(done: int, total: int) -> None:

@@ -34,9 +34,9 @@ def pushfold_command(
 
     subgame pushfold --stack 7.7 --ante 0.1 --csv > chart.csv
     """
+    check_form(csv, json)
     from subgame.solve.pushfold import push_fold
 
-    check_form(csv, json)
     found = push_fold(stack, small_blind=small_blind, ante=ante)
     if csv:
         print(found.table().to_csv(), end="")
