@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 
 import subgame as sg
 from subgame.errors import NotSavedWarning
+from subgame.games.holdem.game import Holdem
 from subgame.play import match
 from subgame.solve import report, solver
 from subgame.solve.endgame import load
@@ -154,7 +155,10 @@ def test_a_match_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_report_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = report._Log(tmp_path / "a", [Flop("AhKd2c", 1)], str, 1.0, [])
+    def game(flop: str) -> Holdem:
+        return sg.holdem.endgame(flop, 20, 10)
+
+    log = report._Log(tmp_path / "a", [Flop("AhKd2c", 1)], game, 1.0, [])
 
     def full(self: object, text: str) -> None:
         raise sg.SubgameError(f"a cannot be written: {ENOSPC}.")

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
-    check_readable,
     check_writable,
     emit,
     load_game,
@@ -22,6 +21,7 @@ from subgame.cli.common import (
 from subgame.cli.match import GameOption
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
+from subgame.errors import check_regular
 
 if TYPE_CHECKING:
     from subgame.play.protocols.histories import History
@@ -62,7 +62,7 @@ def histories_command(
 
     subgame histories match.jsonl --out match.log --check
     """
-    check_readable("FILE", file, "hands")
+    check_regular(file, "hands")
     check_writable("--out", out)
     from subgame.play.protocols.acpc import whole_game
     from subgame.play.protocols.histories import check_hands, read_history, write_history

@@ -108,13 +108,13 @@ class Spot:
                 raise SubgameError(
                     f"--{key} is missing. Give --board, --pot and --stack, or a file."
                 )
-        if spot.rake_cap is not None and spot.rake is None:
-            raise SubgameError("--rake-cap needs --rake, the share that it limits.")
         sizes = spot._sizes()
         ranges = [spot._range(seat) for seat in ("oop", "ip")]
         pot = _chips("pot", spot.pot or "")
         blind = _chips("min-bet", spot.min_bet or "1", least=True)
         cap = math.inf if spot.rake_cap is None else float(_chips("rake-cap", spot.rake_cap))
+        if spot.rake_cap is not None and spot.rake is None:
+            raise SubgameError("--rake-cap needs --rake, the share that it limits.")
         hint = sizes.hint(float(pot)) if pot > 0 else None
         if hint is not None:
             _say(hint)
