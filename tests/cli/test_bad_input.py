@@ -19,6 +19,31 @@ ESCAPE = "x\x1b[31my\x07\x9b"
 ENDGAME = "endgame --board QsJh2h8d3c --pot"
 
 
+RECIPE = """
+[game]
+stack = 400
+[bets]
+all = "a"
+[buckets]
+flop = 2
+turn = 2
+river = 2
+[training]
+iterations = 1
+"""
+RECIPES = {
+    "recipe": RECIPE,
+    "digits": RECIPE.replace("400", DIGITS),
+    "deep": f"name = {'[' * 50_000}",
+    "nan": RECIPE.replace("400", "nan"),
+    "text": RECIPE.replace("400", '"x"'),
+    "huge": RECIPE.replace("400", "9" * 15),
+    "seed": f"{RECIPE}seed = -1",
+    "boards": f"{RECIPE}boards = 99999999999",
+    "hours": f"{RECIPE}hours = inf",
+}
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     return runner(capsys, monkeypatch)
@@ -34,6 +59,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (at / "huge-header.safetensors").write_bytes((10 * 2**30).to_bytes(8, "little"))
     (at / "digits.json").write_text(f'{{"K": {{"p": {DIGITS}}}}}')
     (at / "deep.json").write_text('{"K":' * 50_000)
+    for name, text in RECIPES.items():
+        (at / f"{name}.toml").write_text(text)
     (at / "null.efg").write_text('EFG 2 R "' + ESCAPE + '" { "A" "B" } oh')
     return at
 
@@ -84,6 +111,37 @@ BAD = [
     ("endgame /dev/zero", "/dev/zero is not a regular file"),
     ("reproduce burch2014-fig4 --quick --keep /dev/zero", "/dev/zero is not a regular file"),
     ("endgame /", "/ is a folder, not a file"),
+    (f"{ENDGAME} 10 --stack 20 --rake {DIGITS}", "--rake must be below 100% of the pot"),
+    (f"{ENDGAME} 10 --stack 20 --rake-cap 5", "--rake-cap needs --rake"),
+    (f"{ENDGAME} 10 --stack 20 --hand foo", "Hands are named as a hand (AhKh)"),
+    ("pushfold --stack 1e308", "--stack must be a number of big blinds above 0 and at most"),
+    ("pushfold --ante nan", "--ante must be at least 0 and below the stack, not nan"),
+    ("pushfold --csv --json", "--csv and --json cannot be given together"),
+    ("compare a b --csv --json", "--csv and --json cannot be given together"),
+    (f"abstract nlfh flop={DIGITS}", "Buckets are given as STREET=COUNT"),
+    ("match call raise --log /dev/zero", "/dev/zero cannot be written: it is not a regular file"),
+    ("match call raise --log {}/big.txt", "big.txt is not a log of a match"),
+    ("match call raise --hands 2 --dask nowhere", "There is no Dask scheduler at nowhere"),
+    ("dealer call raise --game kuhn", "whole hands of hold'em such as hunl, not for kuhn"),
+    ("acpc call localhost 99999999", "PORT must be from 1 to 65,535"),
+    ("acpc call localhost 1 --reconnect nan", "--reconnect must be at least 0 seconds, not nan"),
+    (f"acpc call {ESCAPE} 1", r"There is no dealer at x\x1b[31my\x07\x9b, port 1"),
+    ("slumbot call --url http://[", "http://[/slumbot/api/new_hand cannot be reached"),
+    ("report --pot 1 --stack 1 --log /dev/full", "/dev/full cannot be written: it is not a reg"),
+    ("serve --seconds nan", "--seconds must be a number above 0, not nan"),
+    ("serve --data /dev/null/x", "--data /dev/null/x cannot be written: Not a directory"),
+    ("blueprint {}/digits.toml", "digits.toml: The recipe contains a number that is too long"),
+    ("blueprint {}/deep.toml", "deep.toml: The recipe is nested too deeply"),
+    ("blueprint {}/nan.toml", "nan.toml: stack must be a whole number, not nan"),
+    ("blueprint {}/text.toml", "text.toml: stack must be a whole number, not 'x'"),
+    ("blueprint {}/huge.toml", "huge.toml: The stack must be at most 1,000,000,000,000 chips"),
+    ("blueprint {}/seed.toml", "seed.toml: seed must be a whole number from 0 to 2^63 - 1"),
+    ("blueprint {}/boards.toml", "boards.toml: boards must be at most 1,000,000"),
+    ("blueprint {}/hours.toml", "hours.toml: hours must be above 0, not inf"),
+    ("blueprint {}/recipe.toml --hours inf", "--hours must be a number above 0, not inf"),
+    ("blueprint {}/recipe.toml --minutes nan", "--minutes must be a number above 0, not nan"),
+    ("blueprint {}/recipe.toml --threads 0", "--threads must be a whole number of at least 1"),
+    ("blueprint {}/recipe.toml --out a.txt", "a file name that ends in .safetensors, not a.txt"),
 ]
 
 

@@ -64,12 +64,12 @@ def test_any_legal_bet_may_be_typed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
         (["match", "acpc:./nothing", "call", "--game", "hunl"], "cannot be started"),
         (["match", "acpc:true", "call", "--game", "hunl", "--jobs", "2"], "one hand at a time"),
         (["acpc", "call", "127.0.0.1", "1"], "There is no dealer at 127.0.0.1, port 1"),
-        (["acpc", "call", "127.0.0.1", "99999"], "There is no dealer"),
+        (["acpc", "call", "127.0.0.1", "99999"], "PORT must be from 1 to 65,535, not 99999"),
         (["acpc", "call", "127.0.0.1", "1", "--game", "kuhn"], "whole hands of hold'em"),
-        (["slumbot", "call", "--hands", "0"], "--hands must be at least 1"),
+        (["slumbot", "call", "--hands", "0"], "--hands must be a whole number of at least 1"),
         (["slumbot", "call", "--url", "ftp://x"], "must begin with http"),
         (["histories", "none.phhs"], "There is no file none.phhs"),
-        (["histories", "none.xyz"], "no kind of history called '.xyz'"),
+        (["histories", "none.xyz"], "There is no file none.xyz; expected hands"),
     ],
 )
 def test_bad_input(cli: Cli, words: list[str], says: str) -> None:

@@ -80,9 +80,9 @@ def test_a_file_of_another_program(cli: Cli, tmp_path: Path) -> None:
     ("more", "words"),
     [
         ("--rake much", "--rake must be a share of the pot such as 5%, not 'much'"),
-        ("--rake 200%", "The rake must be a share from 0 to below 1"),
+        ("--rake 200%", "--rake must be below 100% of the pot"),
         ("--rake-cap -3", "--rake-cap must be a number of chips"),
-        ("--dead Qs", "contain a card twice"),
+        ("--dead Qs", "The card Qs is given twice"),
         ("--add-line b50", "--add-line: In the bet sizes 'add b50', at 'b50'"),
         ("--add-line f", "The line 'f' cannot be added"),
         ("--remove-line r7", "The line 'r7' cannot be removed"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,11 @@ from safetensors import SafetensorError
 
 import subgame as sg
 from subgame.errors import NotSavedWarning
-from subgame.solve import solver
+from subgame.games.holdem.game import Holdem
+from subgame.play import match
+from subgame.solve import report, solver
 from subgame.solve.endgame import load
+from subgame.solve.flops import Flop
 from subgame.tree.files import replacing, rescue
 
 ENOSPC = "No space left on device"
@@ -111,6 +116,57 @@ def test_a_reproduction_is_saved_elsewhere(cli: Cli, full: Path) -> None:
     assert "Maxmargin" in answer.out
     assert ENOSPC in answer.err
     assert {file.suffix for file in rescued("results").iterdir()} == {".json", ".png", ".svg"}
+
+
+def test_a_report_is_saved_elsewhere(cli: Cli, full: Path, tmp_path: Path) -> None:
+    turn = str(tmp_path / "turn.safetensors")
+    bets = ("--bets", "none", "--iterations", "1")
+    assert cli("endgame", "--board", "QsJh2h8d", *SPOT[2:], *bets, "--out", turn).code == 0
+    answer = cli("report", turn, "--line", "c c", "--out", str(full / "turn.csv"))
+    assert (answer.code, "equity_oop" in answer.out) == (2, True)
+    assert ENOSPC in answer.err
+    assert "equity_oop" in rescued("turn.csv").read_text()
+
+
+class FullFile(io.FileIO):
+    """A file on a disk that is full after 400 bytes."""
+
+    def write(self, data: Any) -> int:
+        room = max(0, 400 - os.fstat(self.fileno()).st_size)
+        if not room:
+            raise OSError(errno.ENOSPC, ENOSPC)
+        return super().write(bytes(data)[:room])
+
+
+def test_a_match_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log keeps whole hands, and the match continues from them."""
+    path = tmp_path / "match.jsonl"
+    whole = match("kuhn", ["uniform", "call"], hands=20, seed=1)
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "open", lambda self, mode, **how: FullFile(self, mode.replace("b", "")))
+        with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The match goes on"):
+            found = match("kuhn", ["uniform", "call"], hands=20, seed=1, log=path)
+    assert found.result == whole.result
+    lines = path.read_text().splitlines(keepends=True)
+    assert 1 < len(lines) < 20
+    assert lines[-1].endswith("}\n")
+    again = match("kuhn", ["uniform", "call"], hands=20, seed=1, log=path)
+    assert again.result == whole.result
+
+
+def test_a_report_goes_on_without_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def game(flop: str) -> Holdem:
+        return sg.holdem.endgame(flop, 20, 10)
+
+    log = report._Log(tmp_path / "a", [Flop("AhKd2c", 1)], game, 1.0, [])
+
+    def full(self: object, text: str) -> None:
+        raise sg.SubgameError(f"a cannot be written: {ENOSPC}.")
+
+    monkeypatch.setattr(report._Log, "_write", full)
+    with pytest.warns(NotSavedWarning, match=f"{ENOSPC}. The report goes on"):
+        log.add({"flop": "AhKd2c"})
+    assert log.rows == {"AhKd2c": {"flop": "AhKd2c"}}
 
 
 def test_a_run_goes_on_without_checkpoints(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_wrong_numbers() -> None:
         DECK.parse_hand("Qs")
     with pytest.raises(SubgameError, match="Card 52 is not in this deck"):
         DECK.card_name(52)
-    with pytest.raises(SubgameError, match="a card twice"):
+    with pytest.raises(SubgameError, match="is given twice"):
         DECK.mask((3, 3))
     with pytest.raises(SubgameError, match="two different cards"):
         DECK.hand_index(3, 3)

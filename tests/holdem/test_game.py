@@ -411,7 +411,7 @@ def test_counts_of_boards(board: str) -> None:
     [
         ({"board": "Qs Jx 2h"}, r"In the board 'Qs Jx 2h', at 'Jx' .*: there is no suit 'x'"),
         ({"board": "Qs Jh Qs"}, "at 'Qs' .*: this card was already given"),
-        ({"board": (43, 38, 43)}, r"The cards \[43, 38, 43\] contain a card twice"),
+        ({"board": (43, 38, 43)}, "The card Qs is given twice"),
         ({"board": (43, 38, 52)}, "Card 52 is not in this deck"),
         ({"board": "Qs Jh"}, "A board has 3, 4 or 5 cards; 'Qs Jh' has 2"),
         ({"board": "Qs Jh 2h 3h 4h 5h"}, "A board has 3, 4 or 5 cards; .* has 6"),

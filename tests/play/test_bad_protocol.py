@@ -193,7 +193,7 @@ FROM_DEALER = {
     "MATCHSTATE:0:0::AsXs|": "there is no rank 'X'",
     "MATCHSTATE:0:0::AsAs|": "already given",
     "MATCHSTATE:0:0:cc/:AsKs|": "must have 3 cards on the board",
-    "MATCHSTATE:0:0:cc/:AsKs|/As2c3d": "a card twice",
+    "MATCHSTATE:0:0:cc/:AsKs|/As2c3d": "is given twice",
     "MATCHSTATE:0:0::AsKs|/2c3d4h": "must have 0 cards on the board",
     "MATCHSTATE:0:0:r150:AsKs|": "between 200 and 20000",
     "MATCHSTATE:0:0:r300:AsKs|:c": "is not a line MATCHSTATE",

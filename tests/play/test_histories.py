@@ -44,6 +44,31 @@ def test_hands_come_back(suffix: str, history: History, tmp_path: Path) -> None:
     assert again.names == history.names
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"won":', '"won":NaN,"x":', "Agent 0 wins nan chips; by the rules it is"),
+        ('"won":', '"won":1e9,"x":', "Agent 0 wins 1e.09 chips; by the rules it is"),
+        ('"seats":[0,1]', '"seats":[0,7]', "in the seats must be 0 and 1"),
+        ('"],[', '"],[-1,"7h7h"],[', "this card was already given"),
+    ],
+)
+def test_a_log_is_checked_hand_by_hand(
+    old: str, new: str, words: str, log: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "changed.jsonl"
+    path.write_text(log.read_text().replace(old, new, 1))
+    with pytest.raises(sg.SubgameError, match=f"changed.jsonl: Line 2: .*{words}"):
+        read_history(path)
+
+
+def test_hands_replace_an_older_file(history: History, tmp_path: Path) -> None:
+    path = tmp_path / "hands.jsonl"
+    write_history(history._replace(hands=history.hands[:1]), path)
+    write_history(history._replace(hands=history.hands[5:9]), path)
+    assert read_history(path).hands == history.hands[5:9]
+
+
 def test_pokerkit_reads_our_acpc_log(history: History, tmp_path: Path) -> None:
     """Its own reader, which counts chips by itself, plays every hand to the same result."""
     path = tmp_path / "match.log"

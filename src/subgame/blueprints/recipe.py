@@ -23,6 +23,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -33,6 +34,7 @@ from typing import Any
 from subgame.errors import ArgumentError, SubgameError, did_you_mean, read_text
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import RANKS, SUITS
+from subgame.games.holdem.chips import read_chips
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.schedule import parse
@@ -40,6 +42,15 @@ from subgame.solve.schedule import parse
 WANTED = "a recipe of a blueprint, NAME.toml"
 LOSSLESS = "lossless"
 METHODS = ("public", "external")
+MOST_BOARDS = 1_000_000
+"""Boards per iteration."""
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("stack", "small_blind", "big_blind"), int),
+    **dict.fromkeys(("boards", "pairs", "iterations", "seed"), int),
+    **dict.fromkeys(("hours", "prune"), int | float),
+    **dict.fromkeys(("name", "bets", "ranks", "suits", "last", "method", "schedule"), str),
+}
+"""Of the values of a recipe."""
 SECTIONS = {
     "": ("name",),
     "game": ("stack", "small_blind", "big_blind", "ranks", "suits", "last"),
@@ -79,6 +90,7 @@ class Recipe:
     """Probabilities below this are stored as 0."""
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         if self.method not in METHODS:
             raise did_you_mean("method of training", self.method, METHODS)
         counts = [count for count in self.buckets if count is not None]
@@ -86,7 +98,11 @@ class Recipe:
             value = min(counts) if name == "buckets" else getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ArgumentError(name, f"must be a whole number of at least 1, not {value}.")
-        if self.hours is not None and not self.hours > 0:
+        if self.boards > MOST_BOARDS:
+            raise ArgumentError("boards", f"must be at most {MOST_BOARDS:,}, not {self.boards:,}.")
+        if not 0 <= self.seed < 2**63:
+            raise ArgumentError("seed", "must be a whole number from 0 to 2^63 - 1.")
+        if self.hours is not None and not 0 < self.hours < math.inf:
             raise ArgumentError("hours", f"must be above 0, not {self.hours}.")
         if not 0 <= self.prune < 0.5:
             raise ArgumentError("prune", f"must be from 0 to below 0.5, not {self.prune}.")
@@ -98,6 +114,18 @@ class Recipe:
                 f"A game that ends on the {self.last} has buckets on each street from the flop to "
                 f"the {self.last}; {len(self.buckets) - 1} numbers were given."
             )
+
+    def _check_kinds(self) -> None:
+        """Refuse text where a number belongs and the reverse, which TOML lets through."""
+        for name, kind in KINDS.items():
+            value = getattr(self, name)
+            if value is None and name in ("iterations", "hours"):
+                continue
+            if not isinstance(value, kind) or isinstance(value, bool):
+                wanted = "text" if kind is str else "a whole number" if kind is int else "a number"
+                raise ArgumentError(name, f"must be {wanted}, not {value!r:.50}.")
+        for name in ("stack", "small_blind", "big_blind"):
+            read_chips(getattr(self, name), name.replace("_", " "))
 
     @cached_property
     def game(self) -> Holdem:
@@ -116,7 +144,11 @@ class Recipe:
     @classmethod
     def load(cls, path: str | Path) -> Recipe:
         """The recipe in a file; its name is the file's if it gives none."""
-        return cls.parse(read_text(path, WANTED), Path(path).stem)
+        text = read_text(path, WANTED)
+        try:
+            return cls.parse(text, Path(path).stem)
+        except SubgameError as error:
+            raise SubgameError(f"{path}: {error.sentence}") from None
 
     @classmethod
     def parse(cls, text: str, name: str = "blueprint") -> Recipe:
@@ -125,6 +157,10 @@ class Recipe:
             given = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SubgameError(f"The recipe is not TOML: {error}.") from None
+        except ValueError:  # of Python, not of TOML
+            raise SubgameError("The recipe contains a number that is too long.") from None
+        except RecursionError:
+            raise SubgameError("The recipe is nested too deeply.") from None
         own = {key: value for key, value in given.items() if not isinstance(value, dict)}
         parts = {"": own, **{key: each for key, each in given.items() if isinstance(each, dict)}}
         for section, part in parts.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +35,12 @@ def abstract_command(
         str, typer.Option("--features", metavar="NAME", help="What hands are clustered by.")
     ] = "strength-ochs",
     iterations: Annotated[
-        int, typer.Option("--iterations", metavar="N", help="Solve so long in the buckets; 0: not.")
+        int,
+        typer.Option(
+            "--iterations",
+            metavar="N",
+            help="Solve the game in the buckets for N iterations; 0 does not solve it.",
+        ),
     ] = 0,
     device: Annotated[
         str, typer.Option("--device", metavar="NAME", help="torch (on the CPU) or cuda.")
@@ -106,9 +112,12 @@ def abstract_command(
         console.print(f"  exploitability [bold]{lost:.6g}[/] chips in the whole game")
 
 
+COUNT = re.compile(r"[0-9]{1,9}")
+
+
 def _count(word: str) -> tuple[str, int]:
     """A street and its buckets, from STREET=COUNT."""
     street, _, count = word.partition("=")
-    if not count.isdecimal():
+    if not COUNT.fullmatch(count):
         raise SubgameError(f"Buckets are given as STREET=COUNT, such as flop=200, not '{word}'.")
     return street, int(count)

@@ -11,6 +11,7 @@ from subgame.cli.common import JsonOption, emit, load_game, option, stdout
 from subgame.cli.match import AgentArgument, GameOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
+from subgame.errors import SubgameError
 
 
 @grouped
@@ -36,8 +37,8 @@ def acpc_command(
 ) -> None:
     """Let an agent play at a dealer of the ACPC protocol.
 
-    The dealer decides how many hands there are. GAME must have the dealer's blinds and stacks; its
-    sizes of bets are those that the agent knows.
+    The dealer decides how many hands are played. --game must have the dealer's blinds and stacks;
+    its bet sizes are those that the agent's strategy has.
 
     [bold]Examples[/]
 
@@ -45,10 +46,14 @@ def acpc_command(
 
     subgame acpc hunl.safetensors localhost 18791 --reconnect 60
     """
+    if not 0 < port < 2**16:
+        raise SubgameError(f"PORT must be from 1 to 65,535, not {port}.")
+    if not reconnect >= 0:
+        raise SubgameError(f"--reconnect must be at least 0 seconds, not {reconnect}.")
+    rules = load_game(game)
     from subgame.play.named import named_agents
     from subgame.play.protocols.client import play_acpc
 
-    rules = load_game(game)
     player = named_agents(rules, (agent, "uniform"))[0]
     with Meter(str(rules)) as meter:
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +12,9 @@ from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
+    check_device,
     check_least,
-    check_writable,
+    check_saved,
     emit,
     option,
     seconds_text,
@@ -33,31 +35,32 @@ def blueprint_command(
         Path,
         typer.Argument(
             metavar="NAME.toml",
-            help="The recipe: game, bets, buckets, training; or hunl-default.",
+            help="The recipe, a TOML file with the sections game, bets, buckets and training; or "
+            "the word hunl-default.",
             show_default=False,
         ),
     ],
     hours: Annotated[
-        float | None, option("H", "Train for H hours, instead of what the recipe says.")
+        float | None, option("H", "Train for H hours; replaces the recipe's limit.")
     ] = None,
     iterations: Annotated[
-        int | None, option("N", "Train for N iterations, instead of what the recipe says.")
+        int | None, option("N", "Train for N iterations; replaces the recipe's limit.")
     ] = None,
     out: Annotated[
         Path | None, option("FILE", "Save the blueprint as FILE.", "NAME.safetensors")
     ] = None,
     minutes: Annotated[float, option("M", "Minutes between checkpoints, NAME.ckpt.")] = 10.0,
     resume: Annotated[
-        bool, option(None, "Go on from the checkpoint, if there is one.", name="--resume")
+        bool, option(None, "Continue from the checkpoint, if there is one.", name="--resume")
     ] = False,
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:
     """Train a blueprint of a whole hold'em game by a recipe.
 
-    Boards are sampled; hands are put into buckets. The result is a file of one byte a probability.
-    With the device cuda batches of boards are trained on a GPU. torchrun trains on several
-    machines or GPUs.
+    Each iteration deals random boards. Hands are put into buckets, which share a strategy. The
+    result is a file with one byte for each probability. With --device cuda, a GPU trains on many
+    boards at the same time; start the command by torchrun to use several GPUs or machines.
 
     [bold]Examples[/]
 
@@ -69,22 +72,28 @@ def blueprint_command(
     from subgame.blueprints.run import join_group, limited, train
     from subgame.blueprints.stored import DEFAULT
     from subgame.blueprints.training import memory
+    from subgame.memory import parse_bytes
     from subgame.tree.betting_arrays import BettingArrays
 
     check_least("iterations", iterations)
-    if hours is not None and not hours > 0:
-        raise SubgameError(f"--hours must be above 0, not {hours}.")
+    check_least("threads", place.threads)
+    parse_bytes(place.memory_limit)
+    for name, given in (("hours", hours), ("minutes", minutes)):
+        if given is not None and not 0 < given < math.inf:
+            raise SubgameError(f"--{name} must be a number above 0, not {given}.")
     own = DEFAULT.with_suffix(".toml")
     wanted = limited(Recipe.load(own if recipe.name == own.stem else recipe), hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
-    check_writable("--out", file)
+    check_saved("--out", file)
+    check_device(place.device, place.threads)
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:
         meter.update("Counting the betting")
         tree = BettingArrays.of(wanted.game)
         need = memory(wanted, tree, device, threads)
-        meter.say(f"{tree!r} needs {human_bytes(need)} on {device}{_until(wanted.hours)}.")
+        decisions = f"{len(tree.street):,} decisions of the betting"
+        meter.say(f"{decisions}; {human_bytes(need)} of memory on {device}{_until(wanted.hours)}.")
         made = train(
             wanted,
             file,
@@ -103,7 +112,7 @@ def blueprint_command(
 
 
 def _until(hours: float | None) -> str:
-    return "" if hours is None else f" and trains for {seconds_text(3600 * hours)}"
+    return "" if hours is None else f"; training takes {seconds_text(3600 * hours)}"
 
 
 def _show(made: StoredBlueprint, file: Path) -> None:

@@ -238,6 +238,8 @@ def check_writable(option: str, path: Path | None) -> None:
         reason = f"there is no folder {folder}"
     elif not folder.is_dir():
         reason = f"{folder} is not a folder"
+    elif path.exists() and not path.is_file():
+        reason = "it is not a regular file"
     elif not os.access(path if path.exists() else folder, os.W_OK):
         reason = "it is write-protected"
     else:
@@ -322,6 +324,12 @@ def check_least(name: str, given: int | None, least: int = 1) -> None:
     """Refuse a number that is too small."""
     if given is not None and given < least:
         raise ArgumentError(name, f"must be a whole number of at least {least}, not {given}.")
+
+
+def check_form(csv: object, json: bool) -> None:
+    """Refuse two forms of output at once."""
+    if csv and json:
+        raise SubgameError("--csv and --json cannot be given together; choose one form.")
 
 
 def check_player(player: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from subgame.cli.common import JsonOption, emit, option, stdout, table
+from subgame.cli.common import JsonOption, check_form, emit, option, stdout, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ PERCENT = 100
 
 def compare_command(
     one: Annotated[Path, typer.Argument(metavar="A", help="A spot saved by endgame --out.")],
-    two: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    two: Annotated[Path, typer.Argument(metavar="B", help="The spot to compare it with.")],
     line: Annotated[
         str, option("ACTIONS", "Compare the decision after these actions and cards.", False)
     ] = "",
@@ -34,11 +34,11 @@ def compare_command(
 ) -> None:
     """Compare two saved solutions of a hold'em spot.
 
-    Shown are frequencies, EV, and how both differ.
+    The output shows frequencies and EV in both, and the differences.
 
     The two may differ in ranges, stacks or bet sizes, or be a blueprint and its refinement. If they
-    have the same tree, the command also shows what each player loses by playing as in A instead of
-    B, against B.
+    have the same tree, the output also shows what each player loses by playing A's strategy
+    instead of B's against an opponent who plays B's.
 
     [bold]Examples[/]
 
@@ -48,11 +48,17 @@ def compare_command(
 
     subgame compare a.safetensors b.safetensors --csv > differences.csv
     """
+    from subgame.errors import did_you_mean
     from subgame.solve.compare import Comparison
+    from subgame.solve.decisions import hands_in
     from subgame.solve.endgame import Endgame
 
+    check_form(csv, json)
     both = Comparison(Endgame.open(one), Endgame.open(two))
     pair = both.at(line)
+    hands_in(pair.one.tree.holdem.deck, hand)
+    if action is not None and action not in pair.actions:
+        raise did_you_mean("action", action, pair.actions)
     if csv:
         print(pair.table(hand).to_csv(), end="")
     elif json:
@@ -76,10 +82,7 @@ def _print(
     from rich.text import Text
 
     from subgame.cli.endgame_view import title
-    from subgame.errors import did_you_mean
 
-    if action is not None and action not in pair.actions:
-        raise did_you_mean("action", action, pair.actions)
     console.print(title(pair.one))
     numbers = ("A", "B", "B - A")
     shown = table("action", *numbers, numbers=numbers, title="How often, over the whole range")

@@ -13,6 +13,7 @@ from rich.text import Text
 from subgame.cli.common import (
     JsonOption,
     announce,
+    check_least,
     check_writable,
     emit,
     load_game,
@@ -77,7 +78,7 @@ def dealer_command(
         option(
             "FILE",
             "Write every hand to FILE. A match whose FILE exists goes on from there. While it "
-            "runs, FILE.NAME has the answers of each player in the hand that is played.",
+            "runs, FILE.NAME keeps what the player NAME did in the current hand.",
         ),
     ] = None,
     host: Annotated[str, option("ADDRESS", "The address to listen at.")] = "127.0.0.1",
@@ -87,11 +88,11 @@ def dealer_command(
 ) -> None:
     """Deal a hold'em match to programs, by the ACPC protocol.
 
-    The programs connect to sockets. The protocol is version 2.0.0 of the Annual Computer Poker
-    Competition. Players change seats after every hand. A raise of a wrong size becomes the nearest
-    legal one and any other illegal action a call. A player who loses the connection may come back,
-    in the middle of a hand too. A player who is too slow ends the match; the same command goes on
-    from its log.
+    Each program connects to a port of its own. The protocol is version 2.0.0 of the Annual Computer
+    Poker Competition. Players change seats after every hand. A raise of an illegal size becomes
+    the nearest legal raise; any other illegal action becomes a call. A player who loses the
+    connection may connect again, even during a hand. A player who exceeds a time limit ends the
+    match; the same command continues it from its log.
 
     [bold]Examples[/]
 
@@ -101,12 +102,14 @@ def dealer_command(
 
     subgame dealer call 18791 --hands 100 --action-seconds 2
     """
-    from subgame.play.protocols.acpc import score_line
+    check_least("hands", hands)
+    check_writable("--log", log)
+    rules, limits = load_game(game), times.limits()
+    from subgame.play.protocols.acpc import score_line, whole_game
     from subgame.play.protocols.remote import Remote
     from subgame.play.running import match
 
-    check_writable("--log", log)
-    rules, limits = load_game(game), times.limits()
+    whole_game(rules)
     players = [
         _player(text, k, rules, log, host, limits) for k, text in enumerate((first, second), 1)
     ]

@@ -262,6 +262,7 @@ class Job:
         from subgame.solve.lines import follow_to_decision
 
         follow_to_decision(game, looking.line or "")
+        looking.check_hand(game.deck)
         if solving.storage not in BYTES:
             raise did_you_mean("storage", solving.storage, BYTES)
         check_range_schedule(solving.schedule)
@@ -389,6 +390,7 @@ def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
 
     with Meter("the endgame"):
         solved = Endgame.open(file, memory_limit=how.memory_limit)
+        looking.check_hand(solved.tree.holdem.deck)
         strategy, gap = solved.strategy, solved.exploitability
         if gap is None:
             gap = sg.exploitability(solved.tree, strategy, device=how.device)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from subgame.cli.common import check_readable, check_saved, option
+from subgame.cli.common import check_form, check_readable, check_saved, option
 from subgame.errors import SubgameError, did_you_mean
+
+if TYPE_CHECKING:
+    from subgame.games.holdem.cards import Deck
 
 TABLES = ("hands", "classes", "actions")
 KINDS = ("state", "strategy", "half")
@@ -56,8 +59,13 @@ class Looking:
         """Refuse unknown tables and two forms at once, before any work is done."""
         if self.csv is not None and self.csv not in TABLES:
             raise did_you_mean("table", self.csv, TABLES)
-        if self.csv is not None and self.json:
-            raise SubgameError("--csv and --json cannot be given together; choose one form.")
+        check_form(self.csv, self.json)
+
+    def check_hand(self, deck: Deck) -> None:
+        """Refuse hands that cannot be read, before anything is solved."""
+        from subgame.solve.decisions import hands_in
+
+        hands_in(deck, self.hand or "")
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, check_writable, emit, load_game, option, stdout
+from subgame.cli.common import (
+    JsonOption,
+    check_writable,
+    emit,
+    load_game,
+    option,
+    save_files,
+    stdout,
+)
 from subgame.cli.match import GameOption
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
+from subgame.errors import check_regular
+
+if TYPE_CHECKING:
+    from subgame.play.protocols.histories import History
 
 
 @grouped
@@ -38,7 +51,7 @@ def histories_command(
     """Convert and check hand histories: logs of matches, PHH, ACPC.
 
     PHH is the format of PokerKit; a .phhs file has many hands. The .log of a dealer of the ACPC
-    does not say which game was played, so that --game must. Every hand that is read is checked by
+    does not say which game was played, so --game must say it. Every hand that is read is checked by
     the rules of this package. PHH and --check need PokerKit: pip install 'subgame\\[histories]'.
 
     [bold]Examples[/]
@@ -49,10 +62,11 @@ def histories_command(
 
     subgame histories match.jsonl --out match.log --check
     """
+    check_regular(file, "hands")
+    check_writable("--out", out)
     from subgame.play.protocols.acpc import whole_game
     from subgame.play.protocols.histories import check_hands, read_history, write_history
 
-    check_writable("--out", out)
     with Meter("hands") as meter:
 
         def progress(done: int, total: int) -> None:
@@ -60,8 +74,8 @@ def histories_command(
 
         history = read_history(file, whole_game(load_game(game)))
         checked = check_hands(history, progress) if check else 0
-        if out is not None:
-            write_history(history, out, progress)
+        write = partial(write_history, history, progress=progress)
+        failed = save_files((out, write))
     if json:
         emit(
             {
@@ -69,10 +83,16 @@ def histories_command(
                 "agents": list(history.names),
                 "hands": len(history.hands),
                 "checked": checked,
-                "out": None if out is None else str(out),
+                "out": None if out is None or failed else str(out),
             }
         )
-        return
+    else:
+        _show(history, check, None if failed else out)
+    if failed is not None:
+        raise failed
+
+
+def _show(history: History, check: bool, out: Path | None) -> None:
     said = f"{len(history.hands):,} hands between {' and '.join(history.names)}"
     said += ", replayed through PokerKit without a rule broken" if check else ""
     said += f", written to {out}" if out is not None else ""

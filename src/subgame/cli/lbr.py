@@ -6,7 +6,7 @@ from typing import Annotated
 
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, emit, load_game, option, stdout
+from subgame.cli.common import JsonOption, check_least, emit, load_game, option, stdout
 from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -44,11 +44,12 @@ def lbr_command(
 
     subgame lbr nested --game leduc --hands 200
     """
+    check_least("hands", hands)
+    rules = load_game(game)
     from subgame.play.lbr import LocalBestResponse
     from subgame.play.named import named_agents
     from subgame.play.running import match
 
-    rules = load_game(game)
     with Meter(str(rules)) as meter:
 
         def progress(done: int, total: int) -> None:

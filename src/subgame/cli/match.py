@@ -120,7 +120,12 @@ class Workers:
                 raise SubgameError(
                     "--dask needs the package distributed: pip install 'subgame[dask]'."
                 ) from None
-            client: Any = stack.enter_context(distributed.Client(self.dask))
+            try:
+                client: Any = stack.enter_context(distributed.Client(self.dask))
+            except (OSError, ValueError) as error:
+                raise SubgameError(
+                    f"There is no Dask scheduler at {self.dask} ({error})."
+                ) from None
             found: Executor = client.get_executor()
             return found
         jobs = self.jobs or os.cpu_count() or 1
@@ -163,11 +168,12 @@ def match_command(
 
     subgame match nested blueprint --game hunl --hands 20 --seconds 1 --duplicate --aivat
     """
-    from subgame.play.running import match
-
     workers.check()
+    check_least("hands", hands)
     check_writable("--log", log)
     rules = load_game(game)
+    from subgame.play.running import match
+
     with Meter(str(rules)) as meter, ExitStack() as stack:
 
         def progress(done: int, total: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from subgame.cli.common import JsonOption, emit, option, stdout
+from subgame.cli.common import JsonOption, check_form, emit, option, stdout
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,6 +34,7 @@ def pushfold_command(
 
     subgame pushfold --stack 7.7 --ante 0.1 --csv > chart.csv
     """
+    check_form(csv, json)
     from subgame.solve.pushfold import push_fold
 
     found = push_fold(stack, small_blind=small_blind, ante=ante)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import announce, emit, option, seconds_text, stdout
+from subgame.cli.common import announce, emit, option, save_files, seconds_text, stdout
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -28,30 +28,39 @@ class Reporting:
     """What a report has, and how it is made."""
 
     flops: Annotated[
-        str, option("WHICH", "all 1,755 flops; 25, 49, 95 or 184 that stand for them; or a file.")
+        str,
+        option(
+            "WHICH", "all (1,755 flops); 25, 49, 95 or 184 that represent them; or a file of flops."
+        ),
     ] = "25"
     line: Annotated[
         str | None,
         option(
             "ACTIONS",
-            "For a solved spot: the line after which the cards come. For flops: one more decision.",
+            "For a solved spot: the line after which the card comes. For flops: also report the "
+            "decision after this line.",
         ),
     ] = None
     target: Annotated[
         str, option("E", "Solve every flop to this exploitability: 0.5% (of the pot).")
     ] = "0.5%"
-    jobs: Annotated[int, option("N", "Solve N flops at once, each on one thread.")] = 1
-    threads: Annotated[int | None, option("N", "CPU threads of a solve.", "all")] = None
+    jobs: Annotated[int, option("N", "Solve N flops at the same time, each on one thread.")] = 1
+    threads: Annotated[int | None, option("N", "Number of CPU threads, if --jobs is 1.", "all")] = (
+        None
+    )
     log: Annotated[
         Path | None,
-        option("FILE", "Write each row here at once; the same command goes on from it."),
+        option(
+            "FILE",
+            "Write each row to FILE as soon as it is solved; the same command continues from it.",
+        ),
     ] = None
     out: Annotated[
         list[Path] | None,
-        option("FILE", "Save the report as .csv, .json, .parquet or .html; may be repeated."),
+        option("FILE", "Save the report as FILE.csv, .json, .parquet or .html. Repeatable."),
     ] = None
     quote: Annotated[
-        bool, option(None, "Only say how much time and memory it takes.", name="--quote")
+        bool, option(None, "Only estimate the time and memory, without solving.", name="--quote")
     ] = False
     json: Annotated[
         bool, option(None, "Print one JSON object instead of a table.", name="--json")
@@ -86,13 +95,14 @@ FileArgument = Annotated[
 def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reporting) -> None:
     """Report on many flops, or on every next card of a solved spot.
 
-    A row has frequencies, EV and equity of both players.
+    Each row shows how often each action is taken, and the EV and equity of both players.
 
-    Without a FILE every flop is solved with the same pot, stack, ranges and bets. A subset of 25,
-    49, 95 or 184 flops has weights with which its means stand for all 1,755 flops. Time and memory
-    are said before. With --log nothing is lost if the run is killed: the same command goes on.
+    Without a FILE, every flop is solved with the same pot, stack, ranges and bets. The subsets of
+    25, 49, 95 and 184 flops have weights, so that their means are close to those over all 1,755
+    flops. An estimate of time and memory is printed first. With --log, a run that was stopped
+    continues when the same command is given again.
 
-    With a FILE the report has one row per card after --line, from the solution in the file.
+    With a FILE, the report has one row for each card that can come after --line.
 
     [bold]Examples[/]
 
@@ -189,16 +199,23 @@ def _game(spot: Spot, flop: str) -> Holdem:
 def _write(found: Table, mean: dict[str, Any], how: Reporting, title: str, said: str) -> None:
     from subgame.solve.pages import save_page
 
-    for path in how.out or []:
+    def save(path: Path) -> None:
         if path.suffix == ".html":
             save_page(path, found, mean, title, said)
         else:
             found.save(path)
-        announce(f"The report is in {path}.")
+
+    paths = how.out or []
+    failed = save_files(*((path, save) for path in paths))
+    if failed is None:
+        for path in paths:
+            announce(f"The report is in {path}.")
     if how.json:
         emit({"rows": list(found), "mean": mean})
     else:
         _print(found, mean)
+    if failed is not None:
+        raise failed
 
 
 def _print(found: Table, mean: dict[str, Any]) -> None:

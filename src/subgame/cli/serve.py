@@ -20,19 +20,28 @@ def serve_command(
     port: Annotated[int, option("N", "The port to listen on; 0 takes a free one.", True)] = 8017,
     host: Annotated[
         str,
-        option("ADDRESS", "The address to listen on. Others than this machine may then connect."),
+        option(
+            "ADDRESS",
+            "The address to listen on. With another one than this, other machines can connect.",
+        ),
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,
-        option("NAME", "A name under which browsers may ask for the server. Repeat for several."),
+        option("NAME", "Another host name that browsers may use for this server. Repeatable."),
     ] = None,
     data: Annotated[
         Path | None,
         option("DIR", "Where jobs and results are kept.", "the user's folder for data"),
     ] = None,
-    workers: Annotated[int | None, option("N", "Jobs at the same time.", "half the cores")] = None,
-    memory_limit: Annotated[str, option("BYTES", "What one job may use.", True)] = "8GiB",
-    seconds: Annotated[float | None, option("S", "How long one job may run.", "6 hours")] = None,
+    workers: Annotated[
+        int | None, option("N", "Number of jobs that run at the same time.", "half the cores")
+    ] = None,
+    memory_limit: Annotated[
+        str, option("BYTES", "The most memory that one job may use.", True)
+    ] = "8GiB",
+    seconds: Annotated[
+        float | None, option("S", "The longest time that one job may run.", "6 hours")
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
@@ -54,6 +63,8 @@ def serve_command(
 
     check_least("workers", workers)
     parse_bytes(memory_limit)
+    if seconds is not None and not seconds > 0:
+        raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
     if not 0 <= port < 2**16:
         raise SubgameError(f"--port must be from 0 to 65,535, not {port}.")
     try:
@@ -64,8 +75,13 @@ def serve_command(
         raise SubgameError(MISSING) from None
     from subgame.serve.settings import Settings, default_data
 
+    folder = (data or default_data()).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SubgameError(f"--data {folder} cannot be written: {error.strerror}.") from None
     settings = Settings(
-        data=(data or default_data()).expanduser().absolute(),
+        data=folder,
         host=host,
         port=port,
         allowed=tuple(allow_host or ()),

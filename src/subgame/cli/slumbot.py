@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from subgame.cli.common import JsonOption, check_writable, emit, load_game, option
+from subgame.cli.common import JsonOption, check_least, check_writable, emit, load_game, option
 from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -37,11 +37,12 @@ def slumbot_command(
 
     subgame histories slumbot.jsonl --out slumbot.phhs
     """
+    check_least("hands", hands)
+    check_writable("--log", log)
+    rules = load_game(game)
     from subgame.play.named import named_agents
     from subgame.play.protocols.slumbot import play_slumbot
 
-    check_writable("--log", log)
-    rules = load_game(game)
     player = named_agents(rules, (agent, "uniform"))[0]
     with Meter(str(rules)) as meter:
 

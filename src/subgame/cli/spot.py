@@ -48,30 +48,45 @@ class Spot:
     ] = None
     dead: Annotated[
         str | None,
-        option("CARDS", "Cards that nobody holds and that are never dealt: folded hands.", False),
+        option(
+            "CARDS", "Cards that are out of the deck, such as those of players who folded.", False
+        ),
     ] = None
     rake: Annotated[
-        str | None, option("SHARE", "Rake, such as 5%. The game is then not zero-sum.", "none")
+        str | None,
+        option("SHARE", "The share of the pot that the house takes, such as 5%.", "none"),
     ] = None
-    rake_cap: Annotated[str | None, option("CHIPS", "The most rake of a pot.", "none")] = None
+    rake_cap: Annotated[
+        str | None, option("CHIPS", "The most that the house takes from one pot.", "none")
+    ] = None
     imported: Annotated[
         Path | None,
         option(
             "FILE",
-            "Read what is not given here from a file of postflop-solver, wasm-postflop, "
-            "TexasSolver or PioSOLVER.",
+            "Read the spot from a file of postflop-solver, wasm-postflop, TexasSolver or "
+            "PioSOLVER. Options given here replace what it says.",
             False,
             name="--import",
         ),
     ] = None
-    bets: Annotated[str | None, _tree("SIZES", "Sizes of bets and raises; see above.", BETS)] = None
+    bets: Annotated[
+        str | None,
+        _tree("SIZES", "Sizes of bets and raises; subgame endgame --help explains them.", BETS),
+    ] = None
     add_line: Annotated[
-        list[str] | None, _tree("ACTIONS", "Add one line, such as 'c r50 r175'. Repeatable.")
+        list[str] | None,
+        _tree(
+            "ACTIONS",
+            "Add the actions of this line, such as 'c r50 r175', to the tree. Repeatable.",
+        ),
     ] = None
     remove_line: Annotated[
-        list[str] | None, _tree("ACTIONS", "Remove a line's last action. Repeatable.")
+        list[str] | None,
+        _tree("ACTIONS", "Remove the last action of this line from the tree. Repeatable."),
     ] = None
-    min_bet: Annotated[str | None, _tree("CHIPS", "The smallest bet: the big blind.", "1")] = None
+    min_bet: Annotated[
+        str | None, _tree("CHIPS", "The smallest bet that is allowed: the big blind.", "1")
+    ] = None
     lock: Annotated[
         list[str] | None,
         _tree(
@@ -98,6 +113,8 @@ class Spot:
         pot = _chips("pot", spot.pot or "")
         blind = _chips("min-bet", spot.min_bet or "1", least=True)
         cap = math.inf if spot.rake_cap is None else float(_chips("rake-cap", spot.rake_cap))
+        if spot.rake_cap is not None and spot.rake is None:
+            raise SubgameError("--rake-cap needs --rake, the share that it limits.")
         hint = sizes.hint(float(pot)) if pot > 0 else None
         if hint is not None:
             _say(hint)
@@ -197,4 +214,7 @@ def _share(text: str) -> float:
 
     if not NUMBER.fullmatch(text.strip().removesuffix("%").strip()):
         raise SubgameError(f"--rake must be a share of the pot such as 5%, not '{text}'.")
-    return share(text.strip().replace(" ", ""))
+    found = share(text.strip().replace(" ", ""))
+    if not found < 1:
+        raise SubgameError(f"--rake must be below 100% of the pot, not '{text}'.")
+    return found

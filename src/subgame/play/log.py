@@ -6,16 +6,22 @@ the log lacks.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import math
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from subgame.errors import SubgameError, read_text, unreadable
+from subgame.errors import NotSavedWarning, SubgameError, check_regular, read_text, unreadable
 
 FORMAT = "subgame-match-1"
 WANTED = "a log of subgame match"
+HEAD = 1 << 20
+"""Bytes of the longest first line."""
 
 
 class Log:
@@ -32,17 +38,25 @@ class Log:
             raise unreadable(self.path, error, WANTED) from None
 
     def _open(self) -> None:
-        data = self.path.read_bytes() if self.path.exists() else b""
+        head, data = b"", b""
+        if self.path.exists():
+            check_regular(self.path, WANTED, math.inf)
+            with self.path.open("rb") as file:  # the rest is only read if it is a log
+                head = file.readline(HEAD)
+                if head.endswith(b"\n"):
+                    self._check(_parsed(self.path, 1, head))
+                    data = file.read()
+                elif len(head) == HEAD:
+                    raise unreadable(self.path, "is not a log of a match", WANTED)
         whole = data.rfind(b"\n") + 1
         lines = data[:whole].splitlines()
-        if lines:
-            self._check(_parsed(self.path, 1, lines[0]))
-            self.records = [_parsed(self.path, k, line) for k, line in enumerate(lines[1:], 2)]
-        self.file = self.path.open("ab")
-        if whole < len(data):  # the line that was being written when the match was killed
-            os.ftruncate(self.file.fileno(), whole)
-        if not lines:
-            self.append([self.head])
+        self.records = [_parsed(self.path, k, line) for k, line in enumerate(lines, 2)]
+        self.file = self.path.open("ab", buffering=0)
+        # A line that was being written when the match was killed does not count.
+        self.size = len(head) + whole if head.endswith(b"\n") else 0
+        self.file.truncate(self.size)
+        if not self.size:
+            self._write(as_lines([self.head]))
 
     def _check(self, found: dict[str, Any]) -> None:
         if found.get("format") != FORMAT:
@@ -55,14 +69,39 @@ class Log:
                 )
 
     def append(self, records: Iterable[dict[str, Any]]) -> None:
-        """Add lines and hand them to the operating system."""
-        text = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
-        self.file.write(text.encode())
-        self.file.flush()
+        """Add lines and hand them to the operating system.
+
+        On a full disk the match goes on: hands that are not in the log are played again, from the
+        same seed, when it is continued.
+        """
+        try:
+            self._write(as_lines(records))
+        except SubgameError as error:
+            said = f"{error} The match goes on; hands that the log lacks are played again with it."
+            warnings.warn(said, NotSavedWarning, stacklevel=2)
+
+    def _write(self, text: str) -> None:
+        """Write all of the text or nothing."""
+        data = text.encode()
+        try:
+            for at in range(0, len(data), HEAD):
+                piece = data[at : at + HEAD]
+                if self.file.write(piece) != len(piece):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.file.truncate(self.size)
+            raise SubgameError(f"{self.path} cannot be written: {error.strerror}.") from None
+        self.size += len(data)
 
     def close(self) -> None:
         """Close the file."""
         self.file.close()
+
+
+def as_lines(records: Iterable[dict[str, Any]]) -> str:
+    """Records as lines of a log."""
+    return "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
 
 
 def read_log(path: str | Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -190,13 +190,13 @@ class Decision:
         `only` keeps a hand (``AhKh``), a class (``AKs``, ``AK``) or a range (``77+,AK``). Without
         `values` the rows have only frequencies, which takes no time.
         """
-        chosen = _chosen(self.tree.holdem.deck, only)[self.hands] & (self.reach > 0)
+        chosen = hands_in(self.tree.holdem.deck, only)[self.hands] & (self.reach > 0)
         return Table(self._row(np.array([h]), values) for h in np.flatnonzero(chosen).tolist())
 
     def class_table(self, only: str = "", *, values: bool = True) -> Table:
         """One row per class of hands (AKs), as `hand_table`; numbers are means over the class."""
         deck = self.tree.holdem.deck
-        chosen = _chosen(deck, only)[self.hands] & (self.reach > 0)
+        chosen = hands_in(deck, only)[self.hands] & (self.reach > 0)
         of = class_of(deck)[self.hands]
         rows = Table()
         for k, name in enumerate(class_names(deck)):
@@ -282,7 +282,7 @@ def _weighted(weights: Floats, values: Floats) -> float:
     return float(weights[some] @ values[some] / total) if total > 0 else float("nan")
 
 
-def _chosen(deck: Deck, only: str) -> NDArray[np.bool_]:
+def hands_in(deck: Deck, only: str) -> NDArray[np.bool_]:
     """[hand] whether a hand is in the text of a hand, class or range; all if it is empty."""
     if not only.strip():
         return np.ones(deck.num_hands, dtype=np.bool_)

@@ -14,7 +14,6 @@ are all-in is exact: all pairs of hands that share no card, and all boards
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -34,6 +33,8 @@ RUNOUTS = 1_712_304
 TARGET = 1e-5
 """Big blinds that a best response may win when a solve ends."""
 ITERATIONS = 20_000
+DEEPEST = 100_000
+"""Big blinds of the largest stack."""
 
 
 class Preflop(NamedTuple):
@@ -108,11 +109,13 @@ def push_fold(
     Regret matching+ with alternating updates and linear averaging, until a best response gains at
     most `target` big blinds.
     """
-    for name, number, least in (("stack", stack, 0), ("small_blind", small_blind, -1)):
-        if not (math.isfinite(number) and number > least):
-            raise ArgumentError(name, f"must be a number of big blinds above 0, not {number}.")
-    if not (0 <= small_blind <= 1 and 0 <= ante < stack):
-        raise ArgumentError("small_blind", "must be 0 to 1 and the ante below the stack.")
+    if not 0 < stack <= DEEPEST:
+        said = f"must be a number of big blinds above 0 and at most {DEEPEST:,}, not {stack}."
+        raise ArgumentError("stack", said)
+    if not 0 <= small_blind <= 1:
+        raise ArgumentError("small_blind", f"must be 0 to 1 big blinds, not {small_blind}.")
+    if not 0 <= ante < stack:
+        raise ArgumentError("ante", f"must be at least 0 and below the stack, not {ante}.")
     game = _Game.of(stack, small_blind, ante)
     count = len(class_names(DECK))
     plays = [np.full(count, 0.5), np.full(count, 0.5)]

@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from subgame.errors import SubgameError
+from subgame.errors import NotSavedWarning, SubgameError, read_text
 from subgame.games.holdem.game import Holdem
 from subgame.solve.endgame import Endgame, memory_needed
 from subgame.solve.flops import Flop, texture
@@ -143,7 +144,7 @@ class _Log:
         if not self.path.exists() or not self.path.stat().st_size:
             self._append(spot)
             return
-        head, *rest = self.path.read_text(encoding="utf-8").splitlines()
+        head, *rest = read_text(self.path, "a log of a report").splitlines()
         if _read(head) != spot:
             raise SubgameError(
                 f"{self.path} is the log of another report; give another file, or the same spot, "
@@ -157,8 +158,13 @@ class _Log:
     def add(self, row: dict[str, Any]) -> None:
         """Keep a row."""
         self.rows[row["flop"]] = row
-        if self.path is not None:
+        if self.path is None:
+            return
+        try:
             self._append(row)
+        except SubgameError as error:
+            said = f"{error} The report goes on; rows that the log lacks are lost if it is stopped."
+            warnings.warn(said, NotSavedWarning, stacklevel=2)
 
     def _append(self, row: dict[str, Any]) -> None:
         self._write(json.dumps(row) + "\n")
@@ -178,7 +184,7 @@ def _read(line: str) -> dict[str, Any]:
     """A line of a log; empty if it was cut short."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -148,7 +148,8 @@ class Deck(Frozen):
                     f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
                 )
         if len(set(given)) < len(given):
-            raise SubgameError(f"The cards {given} contain a card twice.")
+            twice = next(card for card in given if given.count(card) > 1)
+            raise SubgameError(f"The card {self.card_name(twice)} is given twice.")
 
     # Hands.
 

@@ -91,8 +91,8 @@ def _connect(host: str, port: int, patience: float, begun: bool) -> Wire | None:
     while True:
         try:
             return Wire(socket.create_connection((host, port), timeout=10))
-        except (OSError, OverflowError) as error:
-            if time.monotonic() > deadline:
+        except (OSError, OverflowError, UnicodeError) as error:  # the last for odd names
+            if not time.monotonic() <= deadline:
                 if begun:
                     LOGGER.warning(
                         "The dealer has not come back within %g s; the match counts as over.",

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from subgame import games
 from subgame.errors import SubgameError, did_you_mean, read_text, unreadable
-from subgame.games.base import CHANCE
+from subgame.games.base import CHANCE, TERMINAL
 from subgame.games.holdem.chips import MOST_CHIPS
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.rules import NoLimit
 from subgame.games.holdem.spots import hunl
-from subgame.play.log import Log, read_log
+from subgame.play.log import FORMAT, as_lines, read_log
 from subgame.play.match import Hand
 from subgame.play.protocols.acpc import (
     log_line,
@@ -291,23 +291,40 @@ def read_history(path: str | Path, game: Holdem | None = None) -> History:
         head, records = read_log(path)
         try:
             one, two = head["agents"]
-            hands = list(map(Hand.of, records))
             own = whole_game(games.load(str(head["game"])))
-            for hand in hands:
-                played(own, hand)
-        except SubgameError:
-            raise
+            hands = [_checked(own, k, record) for k, record in enumerate(records, 2)]
+        except SubgameError as error:
+            raise SubgameError(f"{path}: {error.sentence}") from None
         except (KeyError, TypeError, ValueError):
             raise unreadable(path, "is not a log of a match", "a log of subgame match") from None
         return History(own, (str(one), str(two)), hands)
-    if kind in (".phh", ".phhs"):
-        return read_phh(read_text(path, "hands in PHH"))
-    if kind == ".log":
-        return read_acpc(read_text(path, "a log of the ACPC's dealer"), game or hunl())
-    raise did_you_mean("kind of history", kind or str(path), KINDS)
+    if kind not in KINDS:
+        raise did_you_mean("kind of history", kind or str(path), KINDS)
+    text = read_text(path, "hands in PHH" if kind != ".log" else "a log of the ACPC's dealer")
+    try:
+        return read_acpc(text, game or hunl()) if kind == ".log" else read_phh(text)
+    except SubgameError as error:
+        raise SubgameError(f"{path}: {error.sentence}") from None
 
 
 KINDS = (".jsonl", ".phhs", ".phh", ".log")
+
+
+def _checked(game: Holdem, line: int, record: dict[str, Any]) -> Hand:
+    """The hand in a line of a log; the rules must pay what it says."""
+    try:
+        hand = Hand.of(record)
+        if sorted(hand.seats) != [0, 1]:
+            raise SubgameError(f"The agents in the seats must be 0 and 1, not {hand.seats}.")
+        ended = played(game, hand)
+        if ended.current_player() != TERMINAL:
+            raise SubgameError("The hand is not over.")
+        won = ended.returns()[hand.seats.index(0)]
+        if won != hand.won:
+            raise SubgameError(f"Agent 0 wins {hand.won:g} chips; by the rules it is {won:g}.")
+    except SubgameError as error:
+        raise SubgameError(f"Line {line}: {error.sentence}") from None
+    return hand
 
 
 def write_history(history: History, path: str | Path, progress: Progress | None = None) -> None:
@@ -315,18 +332,14 @@ def write_history(history: History, path: str | Path, progress: Progress | None 
     from subgame.tree.files import replacing
 
     kind = Path(path).suffix
-    if kind == ".jsonl":
-        head = {"game": str(history.game), "agents": list(history.names)}
-        book = Log(path, head)
-        book.append(hand.record() for hand in history.hands[len(book.records) :])
-        book.close()
-        return
+    head = {"format": FORMAT, "game": str(history.game), "agents": list(history.names)}
     writers: dict[str, Callable[[], Iterable[str]]] = {
         ".phhs": lambda: write_phh(history, progress),
         ".log": lambda: write_acpc(history),
+        ".jsonl": lambda: [as_lines([head, *(hand.record() for hand in history.hands)])],
     }
     if kind not in writers:
-        raise did_you_mean("kind of history", kind or str(path), (*writers, ".jsonl"))
+        raise did_you_mean("kind of history", kind or str(path), writers)
     with replacing(Path(path)) as new, open(new, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(writers[kind]())
 

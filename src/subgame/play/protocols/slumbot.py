@@ -62,23 +62,22 @@ class Slumbot:
     def _post(self, name: str, body: dict[str, str]) -> dict[str, Any]:
         if self.token is not None:
             body = {"token": self.token, **body}
-        request = urllib.request.Request(
-            f"{self.address}/{name}",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-        )
+        where = f"{self.address}/{name}"
         try:
+            kind = {"Content-Type": "application/json"}
+            request = urllib.request.Request(where, json.dumps(body).encode(), kind)
             with urllib.request.urlopen(request, timeout=self.patience) as response:
                 data = response.read(LARGEST)
         except urllib.error.HTTPError as error:
             data = error.read(LARGEST)
             raise SubgameError(
-                f"{request.full_url} answered with the status {error.code}: "
+                f"{where} answered with the status {error.code}: "
                 f"{shown(data.decode('utf-8', 'replace'), 200)}"
             ) from None
-        except (OSError, HTTPException) as error:
-            raise SubgameError(f"{request.full_url} cannot be reached ({error}).") from None
-        return self._checked(request.full_url, data)
+        except (OSError, HTTPException, ValueError) as error:  # the last for odd addresses
+            why = getattr(error, "reason", error)
+            raise SubgameError(f"{where} cannot be reached ({why}).") from None
+        return self._checked(where, data)
 
     def _checked(self, where: str, data: bytes) -> dict[str, Any]:
         try:

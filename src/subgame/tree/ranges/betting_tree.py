@@ -197,7 +197,7 @@ def check_size(
     reached are counted together. An estimate over the limit is completed if that is quick, and is
     a lower bound otherwise.
     """
-    first, need, counted, depth = roots[0].street, 0.0, 0, 0
+    first, need, counted, depth, found = roots[0].street, 0.0, 0, 0, len(roots)
     what = f"{game}: solving it"
     level: dict[Any, tuple[Betting, int]] = {k: (root, 1) for k, root in enumerate(roots)}
     while level:
@@ -212,7 +212,7 @@ def check_size(
                 allowed.refuse(what, need, known=False, hint=SMALLER)
                 if progress is not None:
                     progress(0)
-            if counted > MOST or depth > LONGEST:
+            if found > MOST or depth > LONGEST:
                 most = f"{MOST:,} different betting states"
                 if depth > LONGEST:
                     most = f"{LONGEST:,} actions in a row"
@@ -225,6 +225,7 @@ def check_size(
                 who = (child.player, child.folded, child.checked, child.raises, child.aggressor)
                 line = child.history if game.bets.added or game.bets.removed else ()
                 key = (child.street, child.staked, child.bets, child.last_raise, who, line)
+                found += key not in below and not child.is_over
                 below[key] = child, times + (below[key][1] if key in below else 0)
         level, depth = below, depth + 1
     allowed.refuse(what, need, hint=SMALLER)
