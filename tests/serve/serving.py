@@ -58,7 +58,8 @@ def listening(data: Path, **more: Any) -> Iterator[str]:
     """The address of a server that listens on a free port."""
     settings = Settings(data, port=0, **more)
     socket, app = bound(settings), cast(Any, create_app(settings))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    # Its own logging would close the streams of other libraries' handlers, those of the tests too.
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
     thread.start()
     try:
