@@ -50,7 +50,7 @@ def test_a_recipe_is_trained_and_goes_on(cli: Cli, tmp_path: Path) -> None:
     [
         (["missing.toml"], "There is no file missing.toml; expected a recipe of a blueprint"),
         (["tiny.toml"], "does not say when training ends"),
-        (["tiny.toml", "--hours", "0"], "--hours must be above 0, not 0"),
+        (["tiny.toml", "--hours", "0"], "--hours must be a number above 0, not 0.0"),
         (["tiny.toml", "--iterations", "2", "--memory-limit", "1KiB"], "Training tiny needs"),
     ],
 )
