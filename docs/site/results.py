@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from subgame.papers.report import figure
+
 ABOUT = "command commit date seed seconds settings machine device torch python before after"
 """Fields that say how a file was made."""
 WIDEST = 9
@@ -89,12 +91,8 @@ def _text(value: Any) -> str:
     """A value as people read it, safe in a Markdown table."""
     if value is None:
         return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return "0" if abs(value) < 1e-13 else f"{value:.4g}"
+    if isinstance(value, int | float):
+        return figure(value)
     if isinstance(value, list):
         shown = ", ".join(_text(item) for item in value[:LONGEST])
         return shown + (" …" if len(value) > LONGEST else "")

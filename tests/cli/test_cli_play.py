@@ -85,7 +85,7 @@ def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyP
     ("words", "says"),
     [
         (["match", "unifrom", "call"], "uniform"),
-        (["match", "uniform", "call", "--hands", "0"], "hands must be a whole number of at least 1"),
+        (["match", "uniform", "call", "--hands", "0"], "a whole number of at least 1"),
         (["match", "uniform", "call", "--jobs", "2", "--dask", "x"], "exclude each other"),
         (["match", "uniform", "none.safetensors"], "There is no file none.safetensors"),
         (["match", "uniform", "fold", "--game", "rps"], "the actions are"),
