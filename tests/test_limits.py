@@ -17,6 +17,7 @@ from subgame.memory import Allowance
 from subgame.tree.ranges import betting_tree, tree
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
 from subgame.tree.sequence import walk
+from subgame.tree.sequence.size import refuse_large
 
 
 class Moves(State):
@@ -83,8 +84,48 @@ def test_a_game_that_never_ends_is_refused(
 ) -> None:
     monkeypatch.setattr(Moves, "length", float("inf"))
     monkeypatch.setattr(walk, "DEEPEST", 300)
+    monkeypatch.setattr(memory, "available", lambda: float("inf"))
     with pytest.raises(sg.SubgameError, match=r"path: history 'a a .* has more than 300 moves"):
+        sg.compile(rules, memory_limit=None)
+
+
+def test_a_refusal_asks_whether_the_game_ends(
+    rules: PathGame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Moves, "length", float("inf"))
+    with pytest.raises(sg.MemoryLimitError, match=r"more than 200 moves was found: does the game"):
         sg.compile(rules)
+    monkeypatch.setattr(Moves, "length", 100)
+    with pytest.raises(sg.MemoryLimitError, match=r"to allow it\.$"):
+        sg.compile(rules)
+
+
+def test_a_tree_that_is_far_too_large_is_refused_before_it_is_walked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = 0
+    child = sg.games.load("goofspiel").new_initial_state().__class__.child
+
+    def counted(self: Any, action: str) -> Any:
+        nonlocal made
+        made += 1
+        return child(self, action)
+
+    game = sg.games.load("goofspiel(cards=13)")  # about 10^20 histories
+    monkeypatch.setattr(type(game.new_initial_state()), "child", counted)
+    with pytest.raises(sg.MemoryLimitError, match=r"has more than [\d,]+ histories, as"):
+        sg.compile(game, memory_limit="1GB")
+    assert made < 500
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "goofspiel", "liars-dice", "coin-toss"])
+def test_playouts_never_refuse_a_tree_that_fits(name: str) -> None:
+    """The estimate is at most a tenth of the median, so that a tree of just this size passes."""
+    game = sg.games.load(name)
+    size = len(walk.walk(game))
+    refuse_large(game, Allowance(size * walk.BYTES_PER_HISTORY, "the limit"))
+    with pytest.raises(sg.MemoryLimitError):  # the same playouts refuse a limit of one history
+        refuse_large(game, Allowance(0, "the limit"))
 
 
 def chain(moves: int) -> str:
