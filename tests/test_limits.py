@@ -118,7 +118,7 @@ def test_a_tree_that_is_far_too_large_is_refused_before_it_is_walked(
     assert made < 500
 
 
-@pytest.mark.parametrize("name", ["kuhn", "leduc", "goofspiel", "liars-dice", "coin-toss"])
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "goofspiel", "liars-dice"])
 def test_playouts_never_refuse_a_tree_that_fits(name: str) -> None:
     """The estimate is at most a tenth of the median, so that a tree of just this size passes."""
     game = sg.games.load(name)
