@@ -157,6 +157,7 @@ def test_illegal_actions_end_the_match() -> None:
     [
         ({"hands": 0}, "hands must be at least 1"),
         ({"hands": 3, "duplicate": True}, "hands must be even"),
+        ({"seed": -1}, "seed must be a whole number from 0 to"),
         ({"agents": ["unifrom", "call"]}, "uniform"),
         ({"agents": ["uniform"]}, "two agents"),
         ({"agents": ["best-response", "best-response"]}, "best response to each other"),

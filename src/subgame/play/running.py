@@ -20,6 +20,7 @@ from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
+from subgame.solve.limits import check_seed
 
 CHUNK = 500
 """Hands that a worker plays before it reports."""
@@ -133,6 +134,7 @@ def match(
         raise ArgumentError("hands", f"must be even in a duplicate match, not {hands}.")
     if len(agents) != 2:
         raise ArgumentError("agents", f"must be two agents, not {len(agents)}.")
+    check_seed(seed)
     task = Task(game, (agents[0], agents[1]), seed, duplicate, options or AgentOptions())
     begin = time.perf_counter()
     with ExitStack() as stack:
