@@ -80,26 +80,6 @@ def test_the_basic_endgame() -> None:
     assert spot.ev[1] - 1 == pytest.approx(4 * chance * (1 + bet) / (2 + bet) - 1, abs=1e-3)
 
 
-def test_the_endgame_of_two_rounds() -> None:
-    """Chen & Ankenman, chapter 20; Ferguson & Ferguson, section 2: with bets of the pot on two
-    rounds 4/9 of the first bets are winners and 2/3 of the second; half of each are called."""
-    game = endgame(
-        BLANK[:8],
-        2,
-        8,
-        (KINGS, f"{ACES}:0.5,{QUEENS}"),
-        "ip: 1x; oop: none",
-        dead="KcKdQcQd5c5d5h5s",
-    )
-    spot = solved(game)
-    assert often(spot, "c", QUEENS, "r2") == pytest.approx(0.5 * 5 / 4, abs=5e-3)
-    assert often(spot, "c r2", KINGS, "c") == pytest.approx(1 / 2, abs=5e-3)
-    later = "c r2 c / 8s c"
-    bluffs = often(spot, "c", QUEENS, "r2") * often(spot, later, QUEENS, "r6")
-    assert bluffs == pytest.approx(0.25, abs=0.02)  # half of the 0.5 winners
-    assert often(spot, f"{later} r6", KINGS, "c") == pytest.approx(1 / 2, abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("pot", "oop", "lock", "checks", "values"),
     [
