@@ -261,11 +261,9 @@ class _Cfr:
         """[class] player `p`'s value; regrets and averages of `p` are updated if t > 0."""
         o = 1 - p
         if node.at < 0:
-            sign = 1 if p == 0 else -1
-            if node.shown:  # the equity of p against the other, so no sign
-                return node.pays * (self.won @ reach[o])
-            found: Floats = sign * node.pays * (self.share @ reach[o])
-            return found
+            sign = 1 if p == 0 or node.shown else -1  # equity is that of p
+            found: Floats = (self.won if node.shown else self.share) @ reach[o]
+            return sign * node.pays * found
         mix, me = sigma[node.at], node.betting.player
         values = []
         for k, child in enumerate(node.children):
@@ -277,11 +275,9 @@ class _Cfr:
             pair = (mine, theirs) if p == 0 else (theirs, mine)
             values.append(self._walk(child, p, sigma, pair, t))
         if me != p:
-            return np.sum(values, axis=0)
-        each = np.stack(values, axis=1)
-        if t < 0:
-            return each.max(1)
-        value: Floats = (mix * each).sum(1)
+            return sum(values[1:], values[0])
+        each: Floats = np.stack(values, axis=1)
+        value: Floats = each.max(1) if t < 0 else (mix * each).sum(1)
         if t > 0:
             at = node.at
             self.regret[at] = np.maximum(self.regret[at] + each - value[:, None], 0)

@@ -171,7 +171,8 @@ class Run:
                 f"The schedule {schedule} lets a player respond best everywhere, which locked "
                 "decisions do not allow; take another one, such as dcfr."
             )
-        if schedule.tremble and (learner is not None or not isinstance(tree, RangeTree)):
+        spot = tree if isinstance(tree, RangeTree) and learner is None else None
+        if schedule.tremble and spot is None:
             raise SubgameError(
                 f"The schedule {schedule} has trembles, which are for hold'em trees without "
                 "gadgets; leave tremble out."
@@ -192,8 +193,8 @@ class Run:
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
         can be expected where both players tremble."""
-        if isinstance(tree, RangeTree) and learner is None and on is None:
-            pot = float(tree.holdem.start().pot)
+        if spot is not None and on is None:
+            pot = float(spot.holdem.start().pot)
             self.least = max(self.engine.resolution, schedule.tremble) * pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
         self.own = all(each is None for each in reach)
