@@ -100,7 +100,7 @@ def preflop_command(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Solve the betting before the flop, heads up, and show it as a grid of hands.
+    """Solve the betting before the flop, heads up, as a grid of hands.
 
     The small blind opens, the big blind answers, with raises of the sizes that --bets gives. A call
     ends the hand: the pot is shared by equity, exact over all boards, as if nobody bet later. Chips
