@@ -170,10 +170,8 @@ class Shown:
 
     def _ghosts(self, shown: Decision) -> Rows:
         """Decisions that are hardly ever reached on the board of a decision."""
-        from subgame.solve.off_path import off_path
-
         deck, game = shown.tree.holdem.deck, shown.tree.holdem
-        return off_path(self.solved, deck.name(shown.walk.board[len(game.board) :]))
+        return self.solved.off_path(deck.name(shown.walk.board[len(game.board) :]))
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text

@@ -15,7 +15,7 @@ make such mistakes, so that every decision is learnt (Selten 1975; Farina, Kroer
     >>> tree = sg.compile(sg.holdem.endgame("QsJh2h8d3c", 100, 200, ranges, bets))
     >>> for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)"):
     ...     spot = sg.Endgame.of(sg.solve(tree, schedule, iterations=1000).strategy)
-    ...     row = off_path(spot)[0]
+    ...     row = spot.off_path()[0]
     ...     print(row["line"], row["player"], f"{row['loss_percent']:.1f} %")
     check, bet 50 oop 17.2 %
     check, bet 50 oop 0.3 %
