@@ -47,6 +47,7 @@ COMMANDS = (
     "report",
     "compare",
     "pushfold",
+    "preflop",
     "refine",
     "limit",
     "blueprint",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -79,6 +82,30 @@ def test_a_killed_report_goes_on_where_it_was(
     assert len(solved) == 4
     with pytest.raises(sg.SubgameError, match="is the log of another report"):
         flop_report(FLOPS, game, target=5, log=log)
+
+
+KILLED = """
+import os, signal, sys
+sys.path[:0] = [{tests!r}]
+from test_reports import FLOPS, flop_report, game
+flop_report(
+    FLOPS, game, target=10, threads=1, log={log!r},
+    progress=lambda done, of, row: os.kill(os.getpid(), signal.SIGKILL),
+)
+"""
+
+
+def test_a_report_goes_on_after_kill_9(tmp_path: Path, found: Table) -> None:
+    log, paths = tmp_path / "log.jsonl", [str(Path(__file__).parent)]
+    script = KILLED.format(tests=paths[0], log=str(log))
+    killed = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    kept = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [row["flop"] for row in kept[1:]] == ["AhKd2c"]
+    again = flop_report(FLOPS, game, target=10, threads=1, log=log)
+    assert again[0] == kept[1]
+    files = [Table({**row, "seconds": 0} for row in rows).to_csv() for rows in (found, again)]
+    assert files[0] == files[1]
 
 
 def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:
@@ -223,7 +250,19 @@ def test_the_command_report(cli: Cli) -> None:
     assert len(Path("r.csv").read_text().splitlines()) == 3
     again = cli(*given, "--json").json()
     assert again["rows"] == json.loads(Path("r.json").read_text())
-    assert cli(*given, "--quote").out == ""
+    told = cli(*given, "--quote")
+    assert told.out == ""
+    assert "2 flops, 2 of them done, to 10 %" in told.err
+    Path("one.txt").write_text("AhKd2c\n")
+    other = cli("report", "--flops", "one.txt", *SPOT, "--target", "20%", "--log", "log.jsonl")
+    assert "log of another report" in other.err
+    assert "1 flop" not in other.err  # it is refused before anything is measured
+    one = cli("report", "--flops", "one.txt", *SPOT, "--quote")
+    assert "1 flop to 0.5 % of the pot: about" in one.err
+    assert (
+        "--jobs is for the device cpu"
+        in cli("report", *SPOT, "--jobs", "2", "--device", "torch").err
+    )
     assert "so --board cannot be given" in cli("report", *SPOT, "--board", "AhKd2c").err
     assert "ends in .csv" in cli("report", *SPOT, "--out", "r.txt").err
 
@@ -246,7 +285,6 @@ def test_the_commands_for_solved_spots(cli: Cli, turn: Endgame) -> None:
 
 
 def test_a_peer_is_run_on_the_same_machine() -> None:
-    import sys
 
     from subgame.bench import holdem
 

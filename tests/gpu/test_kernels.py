@@ -20,6 +20,7 @@ import numpy_triton  # noqa: E402
 from subgame.bench.gpu import agreement as check_agreement  # noqa: E402
 from subgame.bench.gpu import check  # noqa: E402
 from subgame.engines.contract import Mode, Regrets  # noqa: E402
+from subgame.engines.rounding import WIDTH  # noqa: E402
 from subgame.engines.torch.batch import RangeBatch  # noqa: E402
 from subgame.engines.torch.layout import SEGMENT, Hands, Level, betting  # noqa: E402
 from subgame.engines.torch.memory import Needs  # noqa: E402
@@ -39,7 +40,7 @@ def triton() -> Iterator[None]:
 @pytest.mark.usefixtures("triton")
 @pytest.mark.parametrize("name", ["river", "nlfh"])
 def test_kernels_say_what_plain_pytorch_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_agreement, "NAMED", ("cfr", "pcfr+"))
+    monkeypatch.setattr(check_agreement, "NAMED", ("cfr", "pcfr+", "dcfr(tremble=0.01)"))
     found = check_agreement.agreement("cpu", (name,), 1)
     assert max(found[name].values()) < 1e-5
 
@@ -139,7 +140,7 @@ def test_addresses_of_the_largest_trees(bets: str, storage: Storage) -> None:
     numpy_triton.Kernel.corners = True
     engine = imagined(bets, storage)
     pair = engine.regrets(0), engine.regrets(1)
-    rates = torch.zeros(9)
+    rates = torch.zeros(WIDTH)
     seen = numpy_triton.Pointer.farthest = [0]
     reach = torch.zeros((1, 1, 1326), device="meta")
     for p, (mine, theirs) in enumerate((pair, pair[::-1])):

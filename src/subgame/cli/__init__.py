@@ -54,6 +54,7 @@ COMMANDS = {
     "report": "Report on many flops, or on every next card of a solved spot.",
     "compare": "Compare two saved solutions of a hold'em spot.",
     "pushfold": "Show the equilibrium of push or fold before the flop, heads up.",
+    "preflop": "Solve the betting before the flop, heads up, as a grid of hands.",
     "refine": "Improve a strategy by solving its subgames again.",
     "limit": "Solve a game down to a depth limit.",
     "blueprint": "Train a blueprint of a whole hold'em game by a recipe.",

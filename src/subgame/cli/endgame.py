@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 TARGET = "0.5%"
+TREMBLING = 1000
+"""Iterations with trembles, if no limit is given."""
 
 
 def _complete_schedule(incomplete: str) -> list[str]:
@@ -83,6 +85,15 @@ class Solving:
             autocompletion=_complete_schedule,
         ),
     ] = "hs-dcfr"
+    tremble: Annotated[
+        str | None,
+        _run(
+            "SHARE",
+            "Solve as if both players took every action at least this often, such as 0.1%, so "
+            "that play makes sense at decisions that are never reached. Without a limit it stops "
+            "after 1,000 iterations.",
+        ),
+    ] = None
     threads: Annotated[int | None, _run("N", "Number of CPU threads.", "all")] = None
     device: Annotated[str, _run("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = "cpu"
     storage: Annotated[
@@ -108,6 +119,20 @@ class Solving:
     memory_limit: Annotated[
         str, _run("BYTES", "Refuse spots that need more, such as 500MB.", True)
     ] = "8GiB"
+
+    def with_trembles(self) -> Self:
+        """With the trembles as a part of the schedule.
+
+        A target says nothing about decisions that are never reached, so it is not the default here.
+        """
+        if self.tremble is None:
+            return self
+        from subgame.solve.schedule import parse
+
+        found = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
+        limited = any(value is not None for value in self.limits.values())
+        count = self.iterations if limited else TREMBLING
+        return replace(self, schedule=str(found), tremble=None, iterations=count)
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -182,6 +207,8 @@ def endgame_command(
 
     subgame endgame --import texassolver.txt --target 0.3%
 
+    subgame endgame --board QsJh2h8d3c --pot 100 --stack 1000 --tremble 0.1% --ghosts
+
     subgame endgame subgame3.txt --seconds 10 --out spot.safetensors
 
     subgame endgame spot.safetensors --line 'check, bet 50, call / 3c' --hand AKs
@@ -201,11 +228,12 @@ def endgame_command(
     if file is not None and file.suffix == SAVED:
         _refuse(
             f"The file {file} has its own tree",
-            {"bets": spot.bets, "no_merge": solving.apart_given},
+            {"bets": spot.bets, "no_merge": solving.apart_given, "tremble": solving.tremble},
         )
         shown = saved(file, solving, looking, keeping)
     else:
-        shown = Job.checked(spot.game(file), looking, solving, spot.locks()).run(keeping)
+        how = solving.with_trembles()
+        shown = Job.checked(spot.game(file), looking, how, spot.locks()).run(keeping)
     shown.write(looking, keeping, Line.of(context))
     if shown.failure is not None:
         raise shown.failure
@@ -238,6 +266,26 @@ def parse_target(text: str, pot: float) -> float:
             f"0.25, not '{text}'."
         )
     return value * pot / 100 if percent else value
+
+
+def parse_tremble(text: str) -> float:
+    """A small probability.
+
+    >>> parse_tremble("0.1%"), parse_tremble("0.002")
+    (0.001, 0.002)
+    """
+    from subgame.solve.schedule import MOST
+
+    body, percent, rest = text.strip().partition("%")
+    try:
+        value = math.nan if rest else float(body) / (100 if percent else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= MOST:
+        raise SubgameError(
+            f"--tremble must be a small probability such as 0.1%, at most {MOST:.0%}, not '{text}'."
+        )
+    return value
 
 
 # Solving -------------------------------------------------------------------------------------

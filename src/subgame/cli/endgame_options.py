@@ -12,7 +12,7 @@ from subgame.errors import SubgameError, did_you_mean
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
 
-TABLES = ("hands", "classes", "actions")
+TABLES = ("hands", "classes", "actions", "ghosts")
 KINDS = ("state", "strategy", "half")
 
 
@@ -44,11 +44,20 @@ class Looking:
             "range, at the decision of --line.",
         ),
     ] = None
+    ghosts: Annotated[
+        bool,
+        _show(
+            None,
+            "Also show the decisions that are hardly ever reached, on the street of --line, and "
+            "what play loses there if the opponent makes a mistake.",
+            name="--ghosts",
+        ),
+    ] = False
     csv: Annotated[
         str | None,
         _show(
             "TABLE",
-            "Print a table of the decision as CSV instead: hands, classes or actions.",
+            "Print a table as CSV instead: hands, classes or actions of the decision, or ghosts.",
         ),
     ] = None
     json: Annotated[

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from subgame.solve.endgame import Endgame
     from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
+    from subgame.solve.tables import Table as Rows
 
 PLAYERS = ("OOP", "IP")
 TABLES = {"hands": "hand_table", "classes": "class_table", "actions": "action_table"}
 """The tables that can be printed as CSV, and the methods that make them."""
+GHOSTS = 12
+"""Decisions that are listed of those that are hardly ever reached."""
 FEW = 6
 """Classes up to which every hand is shown."""
 
@@ -120,13 +123,17 @@ class Shown:
         """The output of the command: JSON, CSV or text."""
         out = None if self.failure else keeping.out
         shown = self.decisions[-1] if looking.line else self.decisions[0]
-        if looking.csv is not None:
+        if looking.csv == "ghosts":
+            print(self._ghosts(shown).to_csv(), end="")
+        elif looking.csv is not None:
             only = {} if looking.csv == "actions" else {"only": looking.hand or ""}
             print(getattr(shown, TABLES[looking.csv])(**only).to_csv(), end="")
         elif looking.json:
             more: dict[str, Any] = {"out": str(out)} if out is not None else {}
             if looking.line or looking.hand:
                 more["decision"] = shown.as_dict(looking.hand or "")
+            if looking.ghosts:
+                more["ghosts"] = list(self._ghosts(shown))
             emit(self.as_dict() | more)
         else:
             self.print(stdout(), line, out, looking)
@@ -153,10 +160,18 @@ class Shown:
             console.print()
         if looking.hand:
             console.print(hand_values(shown, looking.hand))
+        if looking.ghosts:
+            console.print(ghosts_text(self._ghosts(shown)))
+            console.print()
         console.print(self._figures())
         console.print()
         console.print(self._summary())
         self._lead_on(console, line, out)
+
+    def _ghosts(self, shown: Decision) -> Rows:
+        """Decisions that are hardly ever reached on the board of a decision."""
+        deck, game = shown.tree.holdem.deck, shown.tree.holdem
+        return self.solved.off_path(deck.name(shown.walk.board[len(game.board) :]))
 
     def _heading(self) -> Text:
         from subgame.cli.hand_grid import cards_text
@@ -276,6 +291,26 @@ def title(decision: Decision) -> Text:
     street = STREETS[walk.betting.street]
     when = Text(" after ") if past else Text(f" first to act on the {street}")
     return Text.assemble((PLAYERS[decision.player], "bold"), when, Text(", ").join(past))
+
+
+def ghosts_text(rows: Rows) -> Table:
+    """What play loses at decisions that are hardly ever reached, the largest losses first."""
+    grid = Table.grid(padding=(0, 3, 0, 0))
+    grid.add_column()
+    grid.add_column()
+    grid.add_column(justify="right")
+    grid.add_column(justify="right")
+    heads = ("  hardly ever reached", "to act", "reached", "play loses")
+    grid.add_row(*(Text(head, style="bold") for head in heads))
+    for row in sorted(rows, key=lambda row: -row["loss"])[:GHOSTS]:
+        lost = f"{row['loss']:.3g} chips, {row['loss_percent']:.2g} %"
+        often = f"{100 * row['reach']:.1g} %"
+        grid.add_row(f"  {row['line']}", row["player"].upper(), often, lost)
+    if not rows:
+        grid.add_row("  none", "", "", "")
+    if len(rows) > GHOSTS:
+        grid.add_row(f"  and {len(rows) - GHOSTS} more: --csv ghosts", "", "", "")
+    return grid
 
 
 def values_text(decision: Decision) -> Text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from rich.color import Color
@@ -22,6 +22,7 @@ from subgame.solve.lines import share_of_pot
 if TYPE_CHECKING:
     from subgame.games.holdem.cards import Deck
     from subgame.solve.decisions import Decision
+    from subgame.solve.preflop import PreflopDecision
 
 DARK: Rgb = (30, 30, 34)
 """The colour of a class fades to this where little of it is in the range."""
@@ -50,11 +51,17 @@ def beside(console: Console, columns: int = 13) -> bool:
     return console.width >= 2 * columns * MOST + 4
 
 
-def draw(decision: Decision, title: Text, console: Console, width: int) -> RenderableType:
-    """A grid with its title above and its legend below."""
+def draw(
+    decision: Decision | PreflopDecision,
+    title: Text,
+    console: Console,
+    width: int,
+    cells: list[list[Square]] | None = None,
+) -> RenderableType:
+    """A grid with its title above and its legend below; `cells` are those of the decision."""
     shown, colours = looks(decision), coloured(console)
     lines = []
-    for line in squares(decision):
+    for line in cells or squares(cast("Decision", decision)):
         parts = [
             _cell(cell, shown, width) if colours else _letters(cell, shown, width) for cell in line
         ]
@@ -63,7 +70,9 @@ def draw(decision: Decision, title: Text, console: Console, width: int) -> Rende
     return Group(title, *lines, Text(), legend(decision, shown, colours, across))
 
 
-def legend(decision: Decision, shown: list[Look], colours: bool, across: int) -> Text:
+def legend(
+    decision: Decision | PreflopDecision, shown: list[Look], colours: bool, across: int
+) -> Text:
     """Each action with its colour, its name and how often it is played, in lines of `across`."""
     text, used = Text(), 0
     rows = zip(shown, decision.names, decision.actions, decision.frequency, strict=True)
@@ -81,7 +90,7 @@ def legend(decision: Decision, shown: list[Look], colours: bool, across: int) ->
     return text
 
 
-def _of_pot(decision: Decision, action: str) -> str:
+def _of_pot(decision: Decision | PreflopDecision, action: str) -> str:
     """The size of a bet or raise as a share of the pot once it has been matched."""
     return f" ({100 * share_of_pot(decision.betting, action):.0f} %)" if action[0] == "r" else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import announce, emit, option, save_files, seconds_text, stdout
+from subgame.cli.common import (
+    DEVICE_HELP,
+    announce,
+    complete_device,
+    emit,
+    option,
+    save_files,
+    seconds_text,
+    stdout,
+)
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -48,6 +58,9 @@ class Reporting:
     threads: Annotated[int | None, option("N", "Number of CPU threads, if --jobs is 1.", "all")] = (
         None
     )
+    device: Annotated[str, option("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = (
+        "cpu"
+    )
     log: Annotated[
         Path | None,
         option(
@@ -68,7 +81,7 @@ class Reporting:
 
     def check(self) -> None:
         """Refuse files that cannot be written."""
-        from subgame.cli.common import check_least, check_writable
+        from subgame.cli.common import check_device, check_least, check_writable
 
         for path in self.out or []:
             check_writable("--out", path)
@@ -79,6 +92,11 @@ class Reporting:
         check_writable("--log", self.log)
         check_least("jobs", self.jobs)
         check_least("threads", self.threads)
+        check_device(self.device, self.threads)
+        if self.jobs > 1 and self.device != "cpu":
+            raise SubgameError(
+                f"--jobs is for the device cpu; on {self.device} flops are solved one by one."
+            )
 
 
 FileArgument = Annotated[
@@ -148,7 +166,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
     from contextlib import nullcontext
 
     from subgame.solve.flops import flops
-    from subgame.solve.report import LINES, flop_report, quote, weighted_mean
+    from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
 
     if spot.board is not None:
         raise SubgameError("A report takes its flops from --flops, so --board cannot be given.")
@@ -160,12 +178,15 @@ def _flops(spot: Spot, how: Reporting) -> None:
     first = game(chosen[0].name)
     pot = float(first.start().pot)
     target = 100 * parse_target(how.target, pot) / pot
+    lines = [*LINES, how.line] if how.line else list(LINES)
+    done = check_log(how.log, chosen, game, target, lines)
     with Meter("the report") as meter:
         meter.update("Measuring the first flop")
-        need = quote(chosen, game, target)
-        takes = seconds_text(need.seconds / how.jobs)
+        need = quote(chosen, game, target, how.device)
+        takes = seconds_text(need.seconds / how.jobs * (len(chosen) - done) / len(chosen))
+        left = f", {done:,} of them done," if done else ""
         meter.say(
-            f"{len(chosen):,} flops to {target:g} % of the pot: about {takes}, "
+            f"{_count(chosen)}{left} to {target:g} % of the pot: about {takes}, "
             f"{human_bytes(need.memory * how.jobs)} of memory."
         )
         if how.quote:
@@ -174,7 +195,6 @@ def _flops(spot: Spot, how: Reporting) -> None:
         def tell(done: int, of: int, row: dict[str, Any]) -> None:
             meter.update("Solving flops", f"{done:,} of {of:,}, {row['flop']}", done / of)
 
-        lines = [*LINES, how.line] if how.line else list(LINES)
         threads = 1 if how.jobs > 1 else how.threads
         pool = ProcessPoolExecutor(how.jobs) if how.jobs > 1 else nullcontext(None)
         with pool as executor:
@@ -183,13 +203,18 @@ def _flops(spot: Spot, how: Reporting) -> None:
                 game,
                 target=target,
                 threads=threads,
+                device=how.device,
                 lines=lines,
                 log=how.log,
                 executor=executor,
                 progress=tell,
             )
-    said = f"{len(found):,} flops, each to {target:g} % of the pot or less; {first.parameters}"
+    said = f"{_count(found)}, each to {target:g} % of the pot or less; {first.parameters}"
     _write(found, weighted_mean(found), how, "Report over flops", said)
+
+
+def _count(rows: Sized) -> str:
+    return "1 flop" if len(rows) == 1 else f"{len(rows):,} flops"
 
 
 def _game(spot: Spot, flop: str) -> Holdem:

@@ -34,7 +34,7 @@ DITHER = 1.5 * 2.0**-24
 distributions and scales that we tried, this one leaves the least error after 100,000 iterations."""
 AHEAD = 256
 """Iterations whose dither is computed at once."""
-WIDTH = 9
+WIDTH = 10
 """Columns of `dithered`."""
 WINDOW = {"float32": 1 << 20, "int16": 1 << 12, "bfloat16": 1 << 12}
 """Iterations that an average reaches back, at most. What one iteration adds to a longer one is so
@@ -44,23 +44,25 @@ RESOLUTION = {"float32": 1e-6, "int16": 1e-4, "bfloat16": 1e-3}
 
 
 def dithered(discounts: Floats, begin: int, storage: str = "float32") -> Floats:
-    """[t, 9] the rates of range engines, from the schedule's ``discounts`` ``[t, 3]``.
+    """[t, 10] the rates of range engines, from the schedule's ``discounts`` ``[t, 3]``.
 
     (positive, negative, kept, earlier iterations), then how kernels apply the first three, as
     ``base S + (fade S + x)``: base and base of positive and negative regrets, 1 or 0, their two
-    fades, and the fade of the average, whose base is 1.
+    fades, and the fade of the average, whose base is 1. The last is the least probability of every
+    action, which `discounts` ``[t, 4]`` may have as well.
     """
     block, at = divmod(begin - 1, AHEAD)
     few = at + len(discounts) <= AHEAD
     extra = _dither(block)[at : at + len(discounts)] if few else _extra(begin - 1, len(discounts))
     out = np.empty((len(discounts), WIDTH))
-    out[:, :3] = discounts
+    out[:, :3] = discounts[:, :3]
     out[:, 3] = extra[:, 0]
     base = out[:, 4:6]
     np.greater_equal(discounts[:, :2], 0.5, out=base)  # smaller factors lose nothing to rounding
     out[:, 6:8] = discounts[:, :2] + base * extra[:, 1:]
     most = np.where(extra[:, 0] < WINDOW[storage], 1, 1 - 1 / WINDOW[storage])
     out[:, 8] = np.minimum(discounts[:, 2], most) + extra[:, 1]
+    out[:, 9] = discounts[:, 3] if discounts.shape[1] > 3 else 0
     return out
 
 

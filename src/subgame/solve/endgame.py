@@ -40,6 +40,7 @@ from subgame.solve.evaluate import Exploitability
 from subgame.solve.hand_classes import as_html
 from subgame.solve.lines import SEATS
 from subgame.solve.locks import Frequencies, Lock, locked, locked_spot
+from subgame.solve.off_path import off_path
 from subgame.solve.options import SolveOptions
 from subgame.solve.runouts import runouts
 from subgame.solve.schedule import Schedule, parse
@@ -181,6 +182,14 @@ class Endgame:
     def runouts(self, line: str = "", *, values: bool = True) -> Table:
         """One row per card that can come after a line: its chance, EV, equity, frequencies."""
         return runouts(self.explorer, line, values=values)
+
+    def off_path(self, cards: str = "", **options: float) -> Table:
+        """Decisions that are hardly ever reached, and what play there loses after a mistake.
+
+        `cards` are those after the first street, if a later one is meant. `subgame.solve.off_path`
+        says more.
+        """
+        return off_path(self, cards, **options)
 
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""

@@ -13,6 +13,7 @@ from subgame.solve.lines import SEATS, is_all_in
 
 if TYPE_CHECKING:
     from subgame.solve.decisions import Decision
+    from subgame.solve.preflop import PreflopDecision
 
 
 class Look(NamedTuple):
@@ -22,7 +23,7 @@ class Look(NamedTuple):
     letter: str  # shown where there are no colours
 
 
-def looks(decision: Decision) -> list[Look]:
+def looks(decision: Decision | PreflopDecision) -> list[Look]:
     """Colour and letter of each action."""
     bets = [a for a in decision.actions if a[0] == "r" and not is_all_in(decision.betting, a)]
     shown = []

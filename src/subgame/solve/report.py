@@ -33,7 +33,7 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Run, solve
 from subgame.solve.tables import Table
 from subgame.tree.compile import compile
-from subgame.tree.ranges.tree import range_tree
+from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 
 SCHEDULE = "hs-dcfr"
 LINES = ("", "c")
@@ -52,14 +52,21 @@ class Task(NamedTuple):
     target: float  # per cent of the pot
     threads: int | None
     lines: tuple[str, ...]
+    device: str | None = None
 
 
 def flop_row(task: Task) -> dict[str, Any]:
     """Solve a flop; its row."""
     began, pot = time.perf_counter(), float(task.game.start().pot)
-    tree = range_tree(compile(task.game, memory_limit=None, merge=True))
-    result = solve(tree, SCHEDULE, target=task.target * pot / 100, threads=task.threads)
-    solved = Endgame.of(result.strategy, task.threads)
+    tree = _tree(task.game, task.device)
+    result = solve(
+        tree,
+        SCHEDULE,
+        target=task.target * pot / 100,
+        threads=task.threads,
+        device=task.device,
+    )
+    solved = Endgame.of(result.strategy, task.threads, task.device)
     row: dict[str, Any] = {
         "flop": task.flop.name,
         "weight": task.flop.weight,
@@ -79,12 +86,19 @@ def flop_row(task: Task) -> dict[str, Any]:
     }
 
 
+def _tree(game: Holdem, device: str | None) -> RangeTree:
+    """A spot compiled; only the CPU merges hands."""
+    merge: Merge = True if device in (None, "cpu") else "boards"
+    return range_tree(compile(game, memory_limit=None, merge=merge))
+
+
 def flop_report(
     flops: Sequence[Flop],
     game: Callable[[str], Holdem],
     *,
     target: float = 0.5,
     threads: int | None = None,
+    device: str | None = None,
     lines: Sequence[str] = LINES,
     log: str | Path | None = None,
     executor: Executor | None = None,
@@ -96,11 +110,12 @@ def flop_report(
     that file, and a later call with the same spots takes them from there. `executor` solves several
     flops at once (`concurrent.futures.ProcessPoolExecutor`, or Dask's); give `threads` then, so
     that they do not take each other's cores. `progress` is told how many flops of how many are
-    done, and the row.
+    done, and the row. `device` is as in `subgame.solve`.
     """
     kept = _Log(log, flops, game, target, lines)
+    kept.begin()
     missing = [flop for flop in flops if flop.name not in kept.rows]
-    tasks = (Task(flop, game(flop.name), target, threads, tuple(lines)) for flop in missing)
+    tasks = (Task(flop, game(flop.name), target, threads, tuple(lines), device) for flop in missing)
     for row in _solved(tasks, executor):
         kept.add(row)
         if progress is not None:
@@ -137,22 +152,31 @@ class _Log:
         lines: Sequence[str],
     ) -> None:
         self.path, self.rows = None if path is None else Path(path), dict[str, dict[str, Any]]()
-        if self.path is None:
-            return
         first = flops[0].name
-        spot = {"first": first, "game": str(game(first)), "target": target, "lines": list(lines)}
-        if not self.path.exists() or not self.path.stat().st_size:
-            self._append(spot)
+        self.head = {
+            "first": first,
+            "game": str(game(first)),
+            "target": target,
+            "lines": list(lines),
+        }
+        self.cut = False  # whether the last row was cut short by a kill
+        if self.path is None or not self.path.exists() or not self.path.stat().st_size:
             return
         head, *rest = read_text(self.path, "a log of a report").splitlines()
-        if _read(head) != spot:
+        if _read(head) != self.head:
             raise SubgameError(
                 f"{self.path} is the log of another report; give another file, or the same spot, "
                 f"target and lines: {head[:200]}."
             )
         rows = [row for row in map(_read, rest) if row]
         self.rows = {row["flop"]: row for row in rows if "flop" in row}
-        if rest and not _read(rest[-1]):  # cut short by a kill: the next row begins a line
+        self.cut = bool(rest) and not _read(rest[-1])
+
+    def begin(self) -> None:
+        """Write the first line of a new log; a row after one that was cut short begins a line."""
+        if self.path is not None and (not self.path.exists() or not self.path.stat().st_size):
+            self._append(self.head)
+        elif self.cut:
             self._write("\n")
 
     def add(self, row: dict[str, Any]) -> None:
@@ -196,11 +220,25 @@ class Quote(NamedTuple):
     seconds: float  # for all flops, one after another
 
 
-def quote(flops: Sequence[Flop], game: Callable[[str], Holdem], target: float) -> Quote:
+def check_log(
+    log: str | Path | None,
+    flops: Sequence[Flop],
+    game: Callable[[str], Holdem],
+    target: float,
+    lines: Sequence[str] = LINES,
+) -> int:
+    """How many flops a log has already; an error if it is the log of another report."""
+    kept = _Log(log, flops, game, target, lines)
+    return sum(flop.name in kept.rows for flop in flops)
+
+
+def quote(
+    flops: Sequence[Flop], game: Callable[[str], Holdem], target: float, device: str | None = None
+) -> Quote:
     """An estimate from three iterations on the first flop."""
     began = time.perf_counter()
-    tree = range_tree(compile(game(flops[0].name), memory_limit=None, merge=True))
-    run = Run(tree, parse(SCHEDULE))
+    tree = _tree(game(flops[0].name), device)
+    run = Run(tree, parse(SCHEDULE), device=device)
     run.advance(1)
     run.measure()
     built = time.perf_counter() - began

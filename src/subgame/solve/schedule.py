@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 Sampling = Literal["none", "chance", "external", "public"]
 AHEAD = 256
 """Iterations whose discounts are computed at once."""
+MOST = 0.05
+"""The largest tremble: there may be nearly twenty actions at a decision."""
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
@@ -62,6 +64,9 @@ class Schedule:
     """The player who plays a best response on every iteration (CFR-BR); -1 for neither."""
     sampling: Sampling = "none"
     """MCCFR: "chance" samples chance, "public" only public chance, "external" the opponent too."""
+    tremble: float = 0.0
+    """The least probability of every action while solving a hold'em tree, so that every decision is
+    reached and learnt (Farina, Kroer & Sandholm 2017). The result is without these trembles."""
 
     def __post_init__(self) -> None:
         numbers = (
@@ -99,6 +104,14 @@ class Schedule:
             raise SubgameError(
                 f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."
             )
+        if not isinstance(self.tremble, int | float) or not 0 <= self.tremble <= MOST:
+            raise SubgameError(
+                f"A schedule's tremble must be a probability from 0 to {MOST}, not {self.tremble}."
+            )
+        if self.tremble and (self.sampling != "none" or self.responder >= 0):
+            raise SubgameError(
+                "A schedule with trembles must be without sampling and without a best responder."
+            )
         if self.sampling not in ("none", "chance", "external", "public"):
             raise did_you_mean(
                 "sampling", str(self.sampling), ("none", "chance", "external", "public")
@@ -117,7 +130,10 @@ class Schedule:
             )
 
     def discounts(self, first: int, count: int) -> Floats:
-        """(positive, negative, kept) for `count` iterations from `first` on, counted from 1."""
+        """(positive, negative, kept) for `count` iterations from `first` on, counted from 1.
+
+        With trembles, their probability is the fourth column.
+        """
         block, at = divmod(first - 1, AHEAD)
         if at + count <= AHEAD:
             return _ahead(self, block)[at : at + count].copy()
@@ -139,7 +155,7 @@ class Schedule:
             kept = ((t - 1) / t) ** powers[:, 2:]
         out = np.where(np.isinf(powers), powers > 0, out)
         out[:, 2:] = 1 - self.decay if self.decay else np.where(np.isinf(powers[:, 2:]), 0.0, kept)
-        return out
+        return np.insert(out, 3, self.tremble, axis=1) if self.tremble else out
 
     @property
     def _first(self) -> tuple[float, float, float]:

@@ -111,8 +111,9 @@ def begin(
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
-            f"must be at least {run.least:g} with the storage {place.storage} on this tree, not "
-            f"{limits.target:g}: regrets and averages have not enough digits for less.",
+            f"must be at least {run.least:g} with the storage {place.storage} and the schedule "
+            f"{run.schedule} on this tree, not {limits.target:g}: regrets and averages have not "
+            "enough digits for less, or players tremble more.",
         )
     if resume is not None:
         run.load(resume)
@@ -170,6 +171,12 @@ class Run:
                 f"The schedule {schedule} lets a player respond best everywhere, which locked "
                 "decisions do not allow; take another one, such as dcfr."
             )
+        spot = tree if isinstance(tree, RangeTree) and learner is None else None
+        if schedule.tremble and spot is None:
+            raise SubgameError(
+                f"The schedule {schedule} has trembles, which are for hold'em trees without "
+                "gadgets; leave tremble out."
+            )
         self.cfr = Cfr(
             self.engine,
             predictive=schedule.predictive,
@@ -184,9 +191,11 @@ class Run:
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
         self.least = 0.0
-        """The least exploitability that the storage of a hold'em tree can hold, in chips."""
-        if isinstance(tree, RangeTree) and learner is None and on is None:
-            self.least = self.engine.resolution * float(tree.holdem.start().pot)
+        """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
+        can be expected where both players tremble."""
+        if spot is not None and on is None:
+            pot = float(spot.holdem.start().pot)
+            self.least = max(self.engine.resolution, schedule.tremble) * pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
         self.own = all(each is None for each in reach)
         """Whether the reach at the roots is the tree's own."""
@@ -214,12 +223,20 @@ class Run:
         if self._last:
             ahead = run.rates(self.schedule.discounts(self.iteration + 1, 1), self.iteration + 1)
             return run.current(0, pair[0], ahead[0]), run.current(1, pair[1], ahead[0])
-        return run.behaviour(0, pair[0].average), run.behaviour(1, pair[1].average)
+        one, two = (self._steady(p, run.behaviour(p, pair[p].average)) for p in (0, 1))
+        return one, two
+
+    def _steady(self, p: int, sigma: Any) -> Any:
+        """The probabilities of an average without the trembles that are in it."""
+        if not self.schedule.tremble:
+            return sigma
+        least = np.float32(self.schedule.tremble)
+        return self.engine.behaviour(p, np.maximum(np.asarray(sigma) - least, 0))
 
     def _weights(self) -> tuple[Any, Any]:
         """The same for `evaluate` alone, which needs no probabilities."""
         run, (one, two) = self.engine, self.cfr.pair
-        if self._last:
+        if self._last or self.schedule.tremble:
             return self.played()
         return run.weights(0, one.average), run.weights(1, two.average)
 
@@ -242,7 +259,7 @@ class Run:
     @property
     def can_check(self) -> bool:
         """Whether `advance` can measure the averages: in hold'em without rake and locked hands."""
-        plain = self.least > 0 and not self.tree.not_plain
+        plain = self.least > 0 and not self.tree.not_plain and not self.schedule.tremble
         return plain and not self._last and self.cfr.can_check and self.own
 
     def place_for_check(self, stop: Limits, count: int) -> Floats | None:

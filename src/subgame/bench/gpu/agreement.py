@@ -23,7 +23,7 @@ from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import compile_range_tree
 
 Floats = NDArray[np.float64]
-NAMED = ("cfr", "cfr+", "dcfr", "lcfr", "pcfr+", "pdcfr+")
+NAMED = ("cfr", "cfr+", "dcfr", "lcfr", "pcfr+", "pdcfr+", "dcfr(tremble=0.01)")
 KINDS = {
     "leave": Resolve(),
     "choose": Maxmargin(),

@@ -441,7 +441,7 @@ def sweep(
 def row_of(rates: NDArray[np.float64], t: int) -> Rates:
     """The rates of one iteration."""
     r = rates[t]
-    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
+    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9]
 
 
 @inlined
@@ -489,7 +489,7 @@ def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, o
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
     `kind` is (traverser, `contract.Mode`, whose average is updated). `pair` are the traverser's and
-    the opponent's numbers. `rates` ``[2, 9]`` are the traverser's discounts, and those of the
+    the opponent's numbers. `rates` ``[2, 10]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))

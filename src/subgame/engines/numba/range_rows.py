@@ -80,7 +80,8 @@ def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, 
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    s, into, still = Scratch(*views(own)), views((out,))[0], row_of(np.ones((1, 9)), 0)
+    s, into = Scratch(*views(own)), views((out,))[0]
+    still = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # no discounts, no trembles
     rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
     for u in range(me, count, threads):

@@ -31,7 +31,7 @@ from subgame.tree.ranges.betting_tree import LANES, BettingTree
 Ints = NDArray[np.int64]
 Numbers = NDArray[Any]  # float32 or float64
 Stored = NDArray[np.float32]
-Rates = tuple[float, float, float, float, float, float, float, float, float]
+Rates = tuple[float, float, float, float, float, float, float, float, float, float]
 """A row of `engines.rounding.dithered`, with iterations counted from 1."""
 REGRET, AVERAGE, INSTANT = 0, 1, 2
 """Seeds, so that regrets, averages and instantaneous regrets are rounded independently."""
@@ -138,7 +138,7 @@ def descend(
     if no regret is positive. With a prediction (Farina et al. 2021) the regrets are first
     discounted and the last instantaneous regrets are added. If `kept`, reach is also added to the
     average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all, stay in
-    registers.
+    registers. In a game with trembles (``ahead[9]``) every action is played at least that often.
     """
     weights, average, reach = player.weights, player.average, s.reach
     scale, weigh = player.scale, player.average_scale
@@ -148,10 +148,11 @@ def descend(
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
+    plain = not predicted and ahead[9] == 0
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
-        if n == 2 and not predicted:
+        if n == 2 and plain:
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (a + b)
@@ -162,7 +163,7 @@ def descend(
                 add(average, weigh, e, fade, a, seed)
                 add(average, weigh, e + LANES, fade, b, seed)
             continue
-        if n == 3 and not predicted:
+        if n == 3 and plain:
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
@@ -177,9 +178,10 @@ def descend(
                 add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
         share = share_of(player, e, n, positive, negative, predicted)
+        least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
         for k in range(n):
             w = weight_of(player, e + k * LANES, positive, negative, predicted)
-            a = here * (w * share)
+            a = here * (w * share * free + least)
             store(reach, to + k * LANES, a)
             if kept:
                 add(average, weigh, e + k * LANES, fade, a, seed)
@@ -191,7 +193,8 @@ def learn(
 ) -> None:
     """Values of every row from those of leaves and terminals; regrets are updated.
 
-    Regret matching is done once more here, because the regrets are read anyway.
+    Regret matching is done once more here, because the regrets are read anyway. Trembles
+    (``rates[9]``) change the value of a decision, but regrets are those of the free choice.
     """
     weights, scale, value = player.weights, player.scale, s.value
     like = value[0]
@@ -199,10 +202,11 @@ def learn(
     positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
+    plain = not predicted and rates[9] == 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
-        if n == 3 and not predicted:
+        if n == 3 and plain:
             u = larger(recall(weights, scale, e, like), tiny)
             v = larger(recall(weights, scale, e + LANES, like), tiny)
             w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
@@ -216,7 +220,7 @@ def learn(
             learn_from(weights, scale, e + LANES, rates, b - mean, seed)
             learn_from(weights, scale, e + 2 * LANES, rates, c - mean, seed)
             continue
-        if n == 2 and not predicted:
+        if n == 2 and plain:
             u = larger(recall(weights, scale, e, like), tiny)
             v = larger(recall(weights, scale, e + LANES, like), tiny)
             share = one / (u + v)
@@ -227,7 +231,11 @@ def learn(
             learn_from(weights, scale, e + LANES, rates, b - mean, seed)
             continue
         mean = played(player, e, n, positive, negative, predicted, value, to)
-        store(value, up, load(value, up, like) + mean)
+        least, total = splat(rates[9], like), splat(0.0, like)
+        for k in range(n):
+            total = total + load(value, to + k * LANES, like)
+        paid = mean * splat(1 - n * rates[9], like) + total * least
+        store(value, up, load(value, up, like) + paid)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
             learn_from(weights, scale, e + k * LANES, rates, gain, seed)

@@ -177,7 +177,7 @@ class NumbaRangeEngine(EngineBase):
         return np.array(values, dtype=np.float64)
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
-        """[t, 9] discounts, the number of earlier iterations, and what kernels apply."""
+        """[t, 10] discounts, the number of earlier iterations, and what kernels apply."""
         return dithered(discounts, begin, self.storage)
 
     def sweep(
@@ -378,16 +378,18 @@ class NumbaRangeEngine(EngineBase):
             for s, shape in enumerate(shapes)
         ]
 
-    def first_street(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Floats:
+    def first_street(self, p: int, sigma: Numbers | None, opponent_plan: _Plan) -> Floats:
         """[row, infoset] player `p`'s value of each row of the first street, when playing `sigma`.
 
-        The tree must have one first board. Its hands may be merged.
+        None is a best response. The tree must have one first board. Its hands may be merged.
         """
         wide = int(self._workers.workspace(np.float64).top.wide[0])
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
         rows = self.scratch.Rows(np.zeros(count * wide), at)
-        self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan, rows)
+        mine = _none_like(opponent_plan.sigma) if sigma is None else _weights(sigma)
+        mode = Mode.BEST if sigma is None else Mode.EVALUATE
+        self._evaluated(p, mode, mine, opponent_plan, rows)
         found: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
         return found
 

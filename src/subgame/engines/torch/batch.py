@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Numbers, Regrets, Response
-from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
+from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.blocks import (
     Behaviour,
@@ -264,7 +264,7 @@ class RangeBatch(EngineBase, Traversals):
             shares.weigh(None if p == entering else self._inside(p, reach[p]))
 
     def rates(self, discounts: Floats, begin: int) -> Tensor:
-        """[t, 9] in float32 discounts, the number of iterations before each, below 2^24, and what
+        """[t, 10] in float32 discounts, the number of iterations before each, below 2^24, and what
         kernels apply; see `engines.rounding.dithered`."""
         table = dithered(discounts, begin, self.storage)
         table[:, 3] %= SEEDS
@@ -328,7 +328,7 @@ class RangeBatch(EngineBase, Traversals):
         `reach` is the opponent's at the roots.
         """
         mine = None if sigma is None else self.blocks(p, sigma)
-        still = self.torch.ones(WIDTH, dtype=self.torch.float64, device=self.device)
+        still = self.rates(np.ones((1, 3)), 1)[0].to(self.torch.float64)
         job = Sweep(
             p,
             Mode.BEST if mine is None else Mode.EVALUATE,
@@ -347,7 +347,7 @@ class RangeBatch(EngineBase, Traversals):
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
         kind = self.torch.float64
         entry = self._inside(p, self._tensor(reach, kind))
-        rates = self.torch.ones(WIDTH, dtype=kind, device=self.device)
+        rates = self.rates(np.ones((1, 3)), 1)[0].to(kind)
         for place, block in zip(self.places, blocks, strict=True):
             bet, numbers = place.level.bets[p], StreetNumbers(block)
             out.append(plain.reach(bet, numbers, rates, plain.enter(place, p, entry))[0])
@@ -362,7 +362,7 @@ class RangeBatch(EngineBase, Traversals):
         `reach` is the opponent's, ``[root, infoset]``. Boards are not cut into slices.
         """
         plain, o, kind = TorchOps(self.device), 1 - p, self.torch.float64
-        rates = self.torch.ones(WIDTH, dtype=kind, device=self.device)
+        rates = self.rates(np.ones((1, 3)), 1)[0].to(kind)
         blocks = self.blocks(o, opponent_sigma).blocks
         mine = None if sigma is None else self.blocks(p, sigma).blocks
         mode = Mode.BEST if mine is None else Mode.EVALUATE

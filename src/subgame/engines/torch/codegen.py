@@ -35,6 +35,7 @@ RATES = {
     6: "fade_positive",
     7: "fade_negative",
     8: "fade",
+    9: "least",
 }
 """Columns of `engines.rounding.dithered` that kernels read; the iteration is read where needed."""
 LOOK = 2
@@ -229,7 +230,7 @@ class Script:
         self.put(f"v{row} = {' + '.join(terms) or 'tl.zeros((BLOCK,), DT)'}")
 
     def match(self, node: Infoset) -> None:
-        """Regret matching: s is the strategy of every action."""
+        """Regret matching: s is the strategy of every action, with trembles."""
         rows = range(node.first, node.first + node.actions)
         for row in rows:
             if self.foreseen:
@@ -239,7 +240,7 @@ class Script:
                 self.put(f"s{row} = tl.maximum(w{row}, {TINY!r})")
         self.put(f"scale = 1.0 / ({' + '.join(f's{row}' for row in rows)})")
         for row in rows:
-            self.put(f"s{row} = s{row} * scale")
+            self.put(f"s{row} = s{row} * scale * (1.0 - {node.actions} * least) + least")
 
     # Kernels ---------------------------------------------------------------------------------
     def descend(self, lanes: bool) -> str:
@@ -321,7 +322,9 @@ class Script:
     def _update(self, i: int, mode: int) -> None:
         node = self.bet.infosets[i]
         rows = range(node.first, node.first + node.actions)
-        if mode == Mode.LEARN:
+        if mode == Mode.LEARN:  # regrets are of the free choice, without trembles
+            forced = f"least * ({' + '.join(f'v{row}' for row in rows)})"
+            self.put(f"m{i} = (m{i} - {forced}) / (1.0 - {node.actions} * least)")
             for row in rows:
                 self.put(f"g{row} = v{row} - m{i}")
                 self.put(f"fade{row} = tl.where(w{row} > 0, fade_positive, fade_negative)")

@@ -21,7 +21,7 @@ class RecordedGraph:
     def __init__(self, key: object, rates: Tensor) -> None:
         self._key = weakref.ref(key)
         self.rates = rates
-        """[2, 9] where the recorded iteration reads its rates; graphs may share it."""
+        """[2, 10] where the recorded iteration reads its rates; graphs may share it."""
         self.warm = False
         self.graph: Any = None
 

@@ -84,13 +84,13 @@ class TorchOps:
         return found * (index >= 0)
 
     def _strategy(self, numbers: StreetNumbers, rows: slice, rates: Tensor, dtype: Any) -> Tensor:
-        """[action, u, h] regret matching; with a prediction, on regrets carried on."""
+        """[action, u, h] regret matching, on predicted regrets if there are any, with trembles."""
         w = storage.load(numbers.weights, rows, dtype)
         if numbers.instant is not None:
             last = storage.load(numbers.instant, rows, dtype)
             w = w * self.torch.where(w > 0, rates[0], rates[1]) + last
         w = w.clamp(min=TINY)
-        return w / w.sum(0)
+        return w / w.sum(0) * (1 - len(w) * rates[9]) + rates[9]
 
     def reach(
         self, bet: Betting, numbers: StreetNumbers, rates: Tensor, entry: Tensor
@@ -226,7 +226,9 @@ class TorchOps:
                 best = value[rows].amax(0)
             value[node.parent] += best
             if mode == Mode.LEARN:
-                gain, old = value[rows] - best, storage.load(numbers.weights, edges, shown.dtype)
+                least, free = rates[9] * value[rows].sum(0), 1 - node.actions * rates[9]
+                gain = value[rows] - (best - least) / free  # regrets are of the free choice
+                old = storage.load(numbers.weights, edges, shown.dtype)
                 chance.keep(numbers.weights, edges, discounted(old, rates, gain), REGRET)
                 if numbers.instant is not None:
                     chance.keep(numbers.instant, edges, gain, None)
