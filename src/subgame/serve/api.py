@@ -15,6 +15,7 @@ from subgame.errors import SubgameError, printable
 from subgame.serve.api_games import games_router
 from subgame.serve.api_jobs import jobs_router
 from subgame.serve.api_play import play_router
+from subgame.serve.api_reports import reports_router
 from subgame.serve.api_solutions import solutions_router
 from subgame.serve.guard import App
 from subgame.serve.jobs import FullError
@@ -54,7 +55,7 @@ def build(state: Any) -> App:
     )
     app.state = state
     app.include_router(live_router, prefix="/api")
-    for router in (games_router, jobs_router, solutions_router, play_router):
+    for router in (games_router, jobs_router, reports_router, solutions_router, play_router):
         app.include_router(router, prefix="/api", dependencies=[Depends(ready)])
 
     @app.get("/api/health", tags=["server"])

@@ -114,7 +114,9 @@ class Jobs:
                 return self._change(row, state="done")
             elif verb == "pause" and worker is not None:
                 if not _pauses(row["task"]):
-                    raise SubgameError("Only solves in 32 bits can be paused; stop it instead.")
+                    raise SubgameError(
+                        "Only solves in 32 bits and reports can be paused; stop it instead."
+                    )
                 worker.end("paused")
             else:
                 raise SubgameError(f"A job that is {state} cannot be changed by '{verb}'.")
@@ -277,7 +279,7 @@ def thinned(curve: list[list[float]]) -> list[list[float]]:
 
 
 def _pauses(task: dict[str, Any]) -> bool:
-    return task["kind"] in ("endgame", "lock", "game") and task.get("storage") != "int16"
+    return task["kind"] in ("endgame", "lock", "game", "report") and task.get("storage") != "int16"
 
 
 def _after(wish: str | None, task: dict[str, Any], result: dict[str, Any]) -> str:

@@ -59,6 +59,8 @@ def flop_row(task: Task) -> dict[str, Any]:
     began, pot = time.perf_counter(), float(task.game.start().pot)
     tree = range_tree(compile(task.game, memory_limit=None, merge=True))
     result = solve(tree, SCHEDULE, target=task.target * pot / 100, threads=task.threads)
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt  # a flop that was not solved is no row
     solved = Endgame.of(result.strategy, task.threads)
     row: dict[str, Any] = {
         "flop": task.flop.name,
@@ -150,8 +152,7 @@ class _Log:
                 f"{self.path} is the log of another report; give another file, or the same spot, "
                 f"target and lines: {head[:200]}."
             )
-        rows = [row for row in map(_read, rest) if row]
-        self.rows = {row["flop"]: row for row in rows if "flop" in row}
+        self.rows = {row["flop"]: row for row in map(_read, rest) if "flop" in row}
         if rest and not _read(rest[-1]):  # cut short by a kill: the next row begins a line
             self._write("\n")
 
@@ -178,6 +179,12 @@ class _Log:
                 os.fsync(file.fileno())
         except OSError as error:
             raise SubgameError(f"{self.path} cannot be written: {error.strerror}.") from None
+
+
+def logged(path: str | Path) -> Table:
+    """The rows that a log has so far, in the order in which they were solved."""
+    lines = read_text(Path(path), "a log of a report").splitlines()
+    return Table({row["flop"]: row for row in map(_read, lines) if "flop" in row}.values())
 
 
 def _read(line: str) -> dict[str, Any]:
