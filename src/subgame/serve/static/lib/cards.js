@@ -30,6 +30,12 @@ export function classAt(row, column) {
   return high + low + (row === column ? "" : row < column ? "s" : "o");
 }
 
+// All hands of a class, by suits: four of AKs, six of AA, twelve of AKo.
+export function handsOf(name) {
+  const pairs = [...SUITS].flatMap((a, k) => [...SUITS].flatMap((b, j) => (name[0] === name[1] ? j > k : (name[2] === "s") === (j === k)) ? [[a, b]] : []));
+  return pairs.map(([a, b]) => name[0] + a + name[1] + b);
+}
+
 export function placeOf(name) {
   const [a, b] = [RANKS.indexOf(name[0]), RANKS.indexOf(name[1])];
   return name[2] === "o" ? [b, a] : [a, b];

@@ -31,7 +31,19 @@ export function ramp(share) {
   return t < 0.5 ? blend(LOW, MIDDLE, 2 * t) : blend(MIDDLE, HIGH, 2 * t - 1);
 }
 
-// cells: class -> {parts: [[colour, share]], height: 0..1, text}. Everything else is left empty.
+// Bars from the left in the colours of what is done, as high as `height`.
+function fillBars(pen, { parts, height }, x, y, wide, high) {
+  const tall = Math.max(2, high * height);
+  let at = x;
+  for (const [colour, share] of parts) {
+    pen.fillStyle = css(colour);
+    pen.fillRect(at, y + high - tall, wide * share, tall);
+    at += wide * share;
+  }
+}
+
+// cells: class -> {parts: [[colour, share]], height: 0..1, text}, or {each: [the same or null by suits]}.
+// Everything else is left empty.
 export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {}) {
   const size = canvas?.clientWidth, scale = devicePixelRatio || 1;
   if (!size) return;
@@ -49,21 +61,19 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
       pen.fillStyle = dark ? "#23272b" : row === column ? "#e6e3da" : "#eeece5";
       pen.fillRect(x, y, wide, high);
       let under = dark ? [35, 39, 43] : [238, 236, 229];
-      if (cell && cell.height > 0) {
-        const tall = Math.max(2, high * cell.height);
-        let at = x;
-        for (const [colour, share] of cell.parts) {
-          pen.fillStyle = css(colour);
-          pen.fillRect(at, y + high - tall, wide * share, tall);
-          at += wide * share;
-        }
+      if (cell?.each) {
+        const across = { 4: 2, 6: 3, 12: 3 }[cell.each.length], down = cell.each.length / across;
+        const top = size > 460 ? type * 1.35 : 0, [w, h] = [wide / across, (high - top) / down];
+        cell.each.forEach((one, k) => { if (one?.height > 0) fillBars(pen, one, x + (k % across) * w, y + top + Math.floor(k / across) * h, w - gap / 2, h - gap / 2); });
+      } else if (cell && cell.height > 0) {
+        fillBars(pen, cell, x, y, wide, high);
         if (cell.height > 0.9 && cell.parts.length) {
           let sum = 0;
           under = (cell.parts.find(([, share]) => (sum += share) > 0.2) || cell.parts[0])[0];
         }
       }
       pen.fillStyle = inkOn(under);
-      pen.globalAlpha = cell && cell.height > 0 ? 1 : 0.55;
+      pen.globalAlpha = cell && (cell.each || cell.height > 0) ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
       pen.fillText(name, x + each * 0.09, y + each * 0.09);
       if (cell?.text && each > 30) {

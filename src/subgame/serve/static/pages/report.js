@@ -27,6 +27,7 @@ export function Report({ job }) {
   const filters = TEXTURES.map(([key]) => [key, query.get(key)]).filter(([, value]) => value);
   const rows = useMemo(() => all.filter((row) => filters.every(([key, value]) => row[key] === value)), [all, query.toString()]);
   if (found.state === "failed") return html`<${Problem} error=${found.error} />`;
+  if (!all.length && found.state === "waiting") return html`<${Wait}>Reading the rows<//>`;
   if (!all.length) return job.state === "running" ? html`<${Wait}>The first row appears once a flop is solved<//>` : html`<p class="soft">No flop is solved yet.</p>`;
   const columns = [...new Set(all.flatMap((row) => Object.keys(row)))].filter((name) => !HIDDEN.includes(name));
   const numbers = columns.filter((name) => typeof all.find((row) => name in row)[name] === "number");
