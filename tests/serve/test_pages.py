@@ -11,13 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from serving import RIVER, listening, serving
 from starlette.testclient import TestClient
 
 import subgame as sg
 from subgame.cli import main
-from subgame.play import named
+from subgame.play import Uniform, named
+from subgame.play.aivat import Aivat, value_function
+from subgame.play.match import Hand
 from subgame.serve import story, tables
 from subgame.serve.spots import Spot, quote, range_view
 from subgame.solve.endgame import memory_needed
@@ -107,9 +110,17 @@ def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str
     return view
 
 
+def kept(client: TestClient, view: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hands of a table, as they are stored."""
+    app: Any = client.app
+    hands: list[dict[str, Any]] = app.app.state.store.get("tables", view["id"])["hands"]
+    return hands
+
+
 def test_hands_are_played_and_revealed(client: TestClient) -> None:
     view = client.post("/api/tables", json={"game": "kuhn", "opponent": "call", "seed": 3}).json()
-    total = 0.0
+    game, total = sg.games.load("kuhn"), 0.0
+    luck = Aivat(game, named.load_agent(game, "call"), value_function(game, Uniform()))
     for number in range(1, 4):
         assert view["number"] == number
         view = play(client, view, "b")
@@ -120,6 +131,11 @@ def test_hands_are_played_and_revealed(client: TestClient) -> None:
         assert hand["won"] == state.returns()[view["seat"]]
         total += hand["won"]
         assert view["result"]["chips"] == total
+        while view["counting"]:
+            view = client.get(f"/api/tables/{view['id']}").json()
+        assert view["result"]["aivat"]["mean"] == pytest.approx(
+            -np.mean([luck.estimate(Hand.of(each), 1) for each in kept(client, view)])
+        )
         for step in hand["reveal"]:
             assert dict(step["policy"]) == {step["action"]: 1.0}
         wrong = client.post(f"/api/tables/{view['id']}/act", json={"action": "b"})
@@ -143,6 +159,9 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
         assert client.get(at).json() == view
         view = play(client, view, "c")
         assert abs(view["last"]["won"]) in (0, 777)
+        while view["counting"]:  # also where the person bet what no strategy has
+            view = client.get(at).json()
+        assert abs(view["result"]["aivat"]["mean"]) < 20 * 777 / 2
         assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
 
 
@@ -179,8 +198,7 @@ def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: P
         assert [list(move) for move in hand.moves] == view["last"]["moves"]
         at = client.post(f"/api/tables/{view['id']}/next", json={}).json()
         play(client, at, "f")
-        app: Any = client.app
-        first = app.app.state.store.get("tables", view["id"])["hands"][0]
+        first = kept(client, view)[0]
         assert not any("range" in step for step in first["reveal"])
 
 
@@ -214,8 +232,8 @@ def test_tables_beyond_the_limit_are_played_again_when_asked_for(
 
 
 def test_the_server_starts_without_what_only_solves_need() -> None:
-    """The first page is there within a second, so neither NumPy nor Numba is imported for it."""
-    code = "import sys, subgame.serve.run\nassert not {'numpy', 'numba', 'scipy'} & {*sys.modules}"
+    """The first page is there within a second, so neither NumPy nor FastAPI is imported for it."""
+    code = "import sys, subgame.serve.run\nassert not {'numpy', 'fastapi'} & {*sys.modules}"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

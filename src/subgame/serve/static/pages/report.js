@@ -5,7 +5,7 @@ import { signal, useSignal } from "@preact/signals";
 import { Cards } from "../lib/cards.js";
 import { colours, css } from "../lib/grid.js";
 
-const TEXTURES = [["suits", "Suits"], ["pairs", "Pairs"], ["high", "Highest card"], ["straight", "Straight possible"]];
+const TEXTURES = [["suits", "Suits"], ["pairs", "Pairs"], ["straight", "Straight possible"], ["high", "Highest card"]];
 const ORDER = { high: [..."AKQJT98765432"], suits: ["rainbow", "two-tone", "monotone"], pairs: ["unpaired", "paired", "trips"], straight: ["yes", "no"] };
 const HIDDEN = ["weight", "iterations", "seconds", "exploitability_percent"];
 const kindOf = (name) => ["fold", "check", "call", "bet", "raise", "all-in"].find((kind) => name.startsWith(kind)) || "bet";
@@ -97,8 +97,8 @@ function Bars({ rows, actions, shades, label }) {
 // Means by one texture; a row filters the table.
 function Texture({ by, name, rows, actions, shades, set }) {
   const groups = ORDER[by].map((value) => [value, rows.filter((row) => row[by] === value)]).filter(([, some]) => some.length);
-  return html`<div><h2 class="third">${name}</h2>${groups.map(([value, some]) => {
+  return html`<div><h2 class="third">${name}</h2><div class="groups ${by}">${groups.map(([value, some]) => {
     const mean = means(some, actions.map((action) => action.id));
     return html`<button type="button" key=${value} class="ghost texture" onClick=${() => set({ [by]: value })} aria-label=${`${name} ${value}: ${actions.map((action) => `${action.name} ${percent(mean[action.id], 0)}`).join(", ")}`}><span>${value}</span><span class="mix">${actions.map((action, k) => html`<i key=${action.id} style=${{ width: `${100 * mean[action.id]}%`, background: css(shades[k]) }}></i>`)}</span></button>`;
-  })}</div>`;
+  })}</div></div>`;
 }
