@@ -65,12 +65,12 @@ export function Deck({ label, draw, wrong }) {
 export function BoardPicker({ value, onChange, error }) {
   const picked = cards(value);
   const toggle = (card) => {
-    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked, card].slice(0, 5);
+    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked.slice(0, 4), card];  // a sixth replaces the fifth
     onChange(next.join(" "));
   };
   return html`<${Deck} label="Board cards" wrong=${error} draw=${(card, more) => {
     const on = picked.includes(card);
     return html`<button type="button" ...${more} tabindex=${more["data-at"] === 0 ? 0 : -1} class="pick ${card[1]} ${on ? "on" : ""}"
-      aria-pressed=${on} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
+      aria-pressed=${on} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
   }} />`;
 }
