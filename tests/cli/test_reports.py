@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,19 @@ def test_a_killed_report_goes_on_where_it_was(
     assert len(solved) == 4
     with pytest.raises(sg.SubgameError, match="is the log of another report"):
         flop_report(FLOPS, game, target=5, log=log)
+
+
+def test_a_flop_that_was_interrupted_is_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any, **more: Any) -> Any:
+        return replace(sg.solve(*given, iterations=1), stopped="interrupted")
+
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setattr(report, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        flop_report(FLOPS[:1], game, target=10, log=log)
+    assert report.logged(log) == []
 
 
 def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:

@@ -14,10 +14,14 @@ from serving import RIVER, put, serving, wait
 
 import subgame as sg
 from subgame.serve import worker
+from subgame.serve.spots import Spot
 from subgame.serve.store import Store
 from subgame.solve.endgame import load
+from subgame.solve.flops import Flop
+from subgame.solve.report import LINES, Task, flop_row
 
 SPOT = {"spot": RIVER, "stop": {"iterations": 200}, "schedule": "dcfr"}
+FLOPS = (("AhKd2c", 4.0), ("8h8d7h", 1.0))
 LONG = {"spot": RIVER, "stop": {"iterations": 5_000_000}, "schedule": "dcfr"}
 
 
@@ -135,3 +139,50 @@ def test_a_game_is_solved_and_a_mistake_is_a_sentence(tmp_path: Path, inside: An
         kind="endgame", spot=RIVER, schedule="dcfr", storage="float32", memory_limit="1KB"
     )
     assert "over the limit of" in said[-1]["error"]
+
+
+FLOP = RIVER | {
+    "pot": 20,
+    "stacks": [10, 10],
+    "oop": "AA,KQs",
+    "ip": "QQ,JTs",
+    "streets": {street: {"bets": "a"} for street in ("flop", "turn", "river")},
+    "cap": 1,
+}
+
+
+def test_a_report_over_flops_goes_on_where_it_was_interrupted(
+    tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell = worker.tell
+
+    def interrupted(**said: Any) -> None:
+        tell(**said)
+        if said.get("phase") == "1 of 2 flops":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker, "tell", interrupted)
+    task = {"kind": "report", "spot": FLOP, "flops": "AhKd2c 4; 8h8d7h", "target": 20}
+    job, said = inside(**task)
+    assert said[-3]["quote"]["nodes"] > 10
+    assert (result(tmp_path, job)["stopped"], result(tmp_path, job)["flops"]) == ("interrupted", 1)
+    monkeypatch.setattr(worker, "tell", tell)
+    worker.run(tmp_path, job)
+    assert (result(tmp_path, job)["stopped"], result(tmp_path, job)["flops"]) == ("done", 2)
+    with serving(tmp_path, workers=0) as client:
+        told = client.get(f"/api/jobs/{job}/report").json()
+        table = client.get(f"/api/jobs/{job}/report.csv").text.splitlines()
+    wanted = [flop_row(Task(Flop(f, w), Spot(**FLOP).on(f), 20, None, LINES)) for f, w in FLOPS]
+    for row, found in zip(told["rows"], wanted, strict=True):
+        assert (row["flop"], row["weight"], row["suits"]) == (
+            found["flop"],
+            found["weight"],
+            found["suits"],
+        )
+        for column in ("ev_oop", "equity_ip", "oop check", "ip check"):
+            assert row[column] == pytest.approx(found[column])
+    assert told["mean"]["ev_oop"] == pytest.approx(
+        (4 * wanted[0]["ev_oop"] + wanted[1]["ev_oop"]) / 5
+    )
+    assert table[0].split(",")[:2] == ["flop", "weight"]
+    assert [line.split(",")[0] for line in table[1:]] == ["AhKd2c", "8h8d7h"]

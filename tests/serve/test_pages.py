@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import re
 import socket
 import subprocess
@@ -65,6 +66,38 @@ def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> 
         assert best == pytest.approx(values[row["infoset"]].normalised)
     assert told["figures"]["exploitability"] == sg.exploitability(tree, uniform).mean
     assert len(told["nodes"]) == tree.num_nodes == told["public_states"]
+
+
+@pytest.mark.parametrize("technique", ["resolve", "maxmargin", "reach-maxmargin"])
+def test_a_gadget_is_watched_as_the_package_solves_it(client: TestClient, technique: str) -> None:
+    asked = {"game": "leduc", "strategy": "uniform", "technique": technique, "player": 0}
+    told = client.get("/api/gadget", params=asked | {"at": "after round 1"}).json()
+    tree = sg.compile(sg.games.load("leduc"))
+    uniform = sg.Strategy.uniform(tree)
+    assert told["subgames"] == [each.name for each in sg.cut(tree, "after round 1")]
+    found = sg.refine(
+        tree,
+        uniform,
+        at=sg.cut(tree, "after round 1")[:1],
+        technique=technique,
+        schedule="cfr+",
+        iterations=128,
+        player=0,
+        allow_worse=True,
+    )
+    assert told["alternative"] == pytest.approx([row["alternative"] for row in found.rows()])
+    assert told["results"][-1]["margin"] == pytest.approx(found.margin)
+    assert told["results"][-1]["best_response"] == pytest.approx(found.after.per_seat[0])
+    assert len(told["steps"]) == 128
+    for step, after in itertools.pairwise(told["steps"][:20]):
+        if technique == "resolve":  # regret matching: who gains by entering enters no less
+            gains = np.array(step["value"]) - told["alternative"]
+            for k, gain in enumerate(gains):
+                assert (after["enter"][k] - step["enter"][k]) * gain >= -1e-12
+        else:
+            assert sum(step["enter"]) == pytest.approx(1)
+    wrong = client.get("/api/gadget", params=asked | {"at": "after round 1", "subgame": "x"})
+    assert "no subgame called 'x'" in wrong.json()["message"]
 
 
 def test_a_large_tree_is_told_in_parts(client: TestClient) -> None:

@@ -99,6 +99,13 @@ def test_a_decision_of_any_street_is_that_of_the_package(solved: Solved, line: s
     assert shown["values"]["ev"] == pytest.approx(found.ev, abs=1e-4)
     for p, told in enumerate(shown["values"]["spread"]):
         np.testing.assert_allclose(told["equity"], found.spread(p)["equity"], atol=2e-5)
+    other, waits = shown["values"]["opponent"], found.range_table(1 - found.player)
+    assert other["hands"] == waits.column("hand")
+    weights = {"hand_ev": found.ev, "hand_equity": found.equity}
+    for key, both in weights.items():  # their means are those of the player who waits
+        known = [(c, v) for c, v in zip(other["chance"], other[key], strict=True) if v is not None]
+        mean = sum(c * v for c, v in known)
+        assert mean == pytest.approx(both[1 - found.player], abs=0.02)
     for told, row in zip(shown["actions"], found.action_table(), strict=True):
         assert (told["name"], told["line"]) == (row["name"], row["line"])
         assert told["ev"] == pytest.approx(row["ev"], abs=1e-4)

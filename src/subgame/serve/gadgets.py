@@ -123,19 +123,21 @@ class _Watching:
         self, inner: Learner | None, inputs: GadgetInputs, log: list[dict[str, Any]]
     ) -> None:
         self.inner, self.inputs, self.log, self.player = inner, inputs, log, inputs.opponent
+        self.entered: list[float] = []
 
     def enter(self) -> Array:
         from subgame.refine.learners import Choice
 
         reach = self.inputs.opponent_reach if self.inner is None else self.inner.enter()
         chosen = self.inner.strategy()[0] if isinstance(self.inner, Choice) else reach
-        self.log.append({"enter": chosen.ravel()[:LISTED].tolist()})
+        self.entered = chosen.ravel()[:LISTED].tolist()
         return reach
 
     def observe(self, values: Array, discounts: Array) -> None:
         from subgame.refine.learners import normalise
 
         worth = normalise(values, self.inputs.weight)
-        self.log[-1]["value"] = worth.ravel()[:LISTED].tolist()
+        told = {"enter": self.entered, "value": worth.ravel()[:LISTED].tolist()}
+        self.log.append(told)
         if self.inner is not None:
             self.inner.observe(values, discounts)
