@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import json
+import os
 import re
 import socket
 import subprocess
@@ -23,6 +25,7 @@ from subgame.play import Uniform, named
 from subgame.play.aivat import Aivat, value_function
 from subgame.play.match import Hand
 from subgame.serve import story, tables
+from subgame.serve.app import MAP, STATIC
 from subgame.serve.spots import Spot, quote, range_view
 from subgame.solve.endgame import memory_needed
 
@@ -268,6 +271,28 @@ def test_the_server_starts_without_what_only_solves_need() -> None:
     """The first page is there within a second, so neither NumPy nor FastAPI is imported for it."""
     code = "import sys, subgame.serve.run\nassert not {'numpy', 'fastapi'} & {*sys.modules}"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_what_the_first_page_imports_is_fetched_at_once() -> None:
+    """`modulepreload` names every module that is imported, directly or not, before it is drawn."""
+    page = (STATIC / "index.html").read_text()
+    alias = {
+        k: v.removeprefix("/static/")
+        for k, v in json.loads(MAP.findall(page)[0])["imports"].items()
+    }
+    found, ahead = set[str](), ["app.js"]
+    while ahead:
+        name = ahead.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for each in re.findall(r'^import [^;]*?from ?"([^"]+)"', (STATIC / name).read_text(), re.M):
+            inside = os.path.normpath(Path(name).parent / each)
+            ahead.append(alias.get(each, inside))
+    fetched = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
+    assert {*fetched, "app.js"} >= {name for name in found if not name.startswith("vendor")}
+    assert all((STATIC / name).exists() for name in fetched)
+    assert not {"pages/solve.js", "vendor/uplot.js"} & found
 
 
 # The command ---------------------------------------------------------------------------------

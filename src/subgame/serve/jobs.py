@@ -32,6 +32,8 @@ from subgame.serve.store import Row, Store
 from subgame.serve.worker import CANCELLED, RESULT, TASK
 
 Listener = Callable[[Row], None]
+WORKER = (sys.executable, "-m", "subgame.serve.worker")
+"""The command of a worker; the folder of the data and the job are added."""
 WAITING = ("queued", "running")
 POINTS = 400
 """Points of a curve that are kept."""
@@ -186,15 +188,16 @@ class Jobs:
                 result = json.loads(found.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
-                row |= {"share": 1.0} if state == "done" else {}
+                row |= {"share": 1.0, "note": worker.late} if state == "done" else {}
             elif wish in ("queued", "paused") and code == CANCELLED:
                 row = row | {"state": wish}  # it had not begun to solve
             elif wish == "queued":
                 row = row | {"state": "queued"}
-            elif code == CANCELLED:
+            elif code == CANCELLED and not worker.late:
                 row = row | {"state": "cancelled"}
             else:
-                row = row | {"state": "failed", "error": worker.error or _crash(code, folder)}
+                why = worker.error or worker.late or _crash(code, folder)
+                row = row | {"state": "failed", "error": why}
             self._change(row, phase="", ended=time.time())
         self._start()
 
@@ -209,14 +212,15 @@ class Worker:
         folder = jobs.store.folder(row["id"])
         with (folder / "log.txt").open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "subgame.serve.worker", str(jobs.store.data), row["id"]],
+                [*WORKER, str(jobs.store.data), row["id"]],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
                 start_new_session=True,  # Ctrl-C in the server's terminal is not for workers
             )
-        self._clock = threading.Timer(jobs.settings.seconds, self.end, ["done"])
+        self.late = ""
+        self._clock = threading.Timer(jobs.settings.seconds, self._stop_late)
         self._clock.daemon = True
         self._clock.start()
         self.thread = threading.Thread(target=self._follow, daemon=True)
@@ -231,6 +235,10 @@ class Worker:
             later = threading.Timer(PATIENCE, self._kill)
             later.daemon = True
             later.start()
+
+    def _stop_late(self) -> None:
+        self.late = f"It was stopped after {self.jobs.settings.seconds:g} s, the most for a job."
+        self.end("done")
 
     def _kill(self) -> None:
         if self.process.poll() is None:

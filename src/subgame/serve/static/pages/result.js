@@ -20,6 +20,7 @@ export function Result({ id }) {
     <div class="result-head"><h1><${Title} job=${job} /></h1><${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} /></div>
     <${Problem} error=${problem.value} />
     ${job.error ? html`<p class="problem" role="alert">${job.error}</p>` : null}
+    ${job.note ? html`<p class="hint">${job.note}</p>` : null}
     ${spot ? html`<p class="facts">${plainBoard(job.name) ? null : html`<span><${Cards} text=${spot.board} small /></span>`}<span>pot ${whole(spot.pot)}</span><span>stacks ${spot.stacks.split("/").map(whole).join(" and ")}</span>${Number(spot.rake) ? html`<span>rake ${percent(Number(spot.rake))}${spot.rake_cap === "inf" ? "" : `, at most ${spot.rake_cap}`}</span>` : null}${spot.dead ? html`<span>dead <${Cards} text=${spot.dead} small /></span>` : null}<span class="soft">${spot.bets}</span></p>` : null}
     ${job.result?.locks?.length ? html`<p class="facts"><span>locked</span>${job.result.locks.map((text) => html`<code key=${text}>${text}</code>`)}</p>` : null}
     ${job.result ? html`<${Figures} job=${job} />` : null}
