@@ -63,6 +63,8 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
         browser.run("document.querySelector('[rel=next]').focus()")
         browser.press("ArrowRight")
         browser.until(f"location.search === '?step={step}'")
+        name = step.partition("-")[0].capitalize()
+        browser.until(f"document.querySelector('.meter-row.here').innerText.startsWith('{name}')")
         wins.append(
             float(
                 browser.until("document.querySelector('.meter-row.here .meter-value')?.innerText")
