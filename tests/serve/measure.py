@@ -2,8 +2,8 @@
 
 Four figures: the time to the first page, the memory with which a solution of a gigabyte is looked
 at, what ten pages on a running solve take, and the time in which a grid is drawn again. It takes
-about three minutes and four gigabytes of memory. Others on the machine disturb it: run it with
-``nice -n -15`` where that is allowed.
+about three minutes and four gigabytes of memory. Others on the machine disturb it; where that is
+allowed, the first figure is measured ahead of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,16 @@ def served(data: str) -> Iterator[Server]:
         server.process.wait()
 
 
+@contextmanager
+def ahead() -> Iterator[None]:
+    """This process and those that it starts come before others, if that is allowed."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, -15)
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 def start(data: str, browser: Browser) -> dict[str, Any]:
     """Seconds from the start of the process to the first answer, and to a page that can be used."""
     answered, usable, cpu = [], [], []
@@ -215,9 +225,10 @@ def redraw(server: Server, browser: Browser) -> dict[str, Any]:
 def main() -> None:
     """Measure everything and write the file."""
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as data, Browser() as browser:
+    with tempfile.TemporaryDirectory() as data, ahead(), Browser() as browser:
         found: dict[str, Any] = {"start": start(data, browser)}
-        print(found)
+    print(found)
+    with tempfile.TemporaryDirectory() as data, Browser() as browser:
         with served(data) as server:
             server.listens()
             found["redraw"] = redraw(server, browser)

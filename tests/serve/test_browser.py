@@ -179,6 +179,7 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     browser.fill("share-r50", "70")
     browser.click("Add the lock")
     browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
+    browser.fill("lock-seconds", "1")
     browser.click("Solve with these locks")
     browser.until("document.querySelector('#diff')")  # beside the solution without locks
     browser.says("My turn: locked")
