@@ -3,7 +3,7 @@
 Four figures: the time to the first page, the memory with which a solution of a gigabyte is looked
 at, what ten pages on a running solve take, and the time in which a grid is drawn again. It takes
 about three minutes and four gigabytes of memory. Others on the machine disturb it; where that is
-allowed, the first figure is measured ahead of them.
+allowed, both times are measured ahead of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FLOP = TURN | {
 }
 LINES = ("", "c", "c c / 3c", "c c / 3c c", "c c / 3c c c / 4d", "c c / 3c c c / 4d c")
 LINES += ("r33", "r33 c / 8s", "r33 c / 8s c", "r33 c / 8s c c / Ad")
-REPEATS, TABS, SPAN = 5, 10, 10.0
+REPEATS, TABS, SPAN = 4, 10, 10.0
 MIB = 2**20
 FRAMES = """(async () => {
   const two = () => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)));
@@ -138,11 +138,11 @@ def served(data: str) -> Iterator[Server]:
 @contextmanager
 def ahead() -> Iterator[None]:
     """This process and those that it starts come before others, if that is allowed."""
-    before = os.getpriority(os.PRIO_PROCESS, 0)
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
     with suppress(PermissionError):
-        os.setpriority(os.PRIO_PROCESS, 0, -15)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     yield
-    os.setpriority(os.PRIO_PROCESS, 0, before)
+    os.sched_setscheduler(0, *before)
 
 
 def start(data: str, browser: Browser) -> dict[str, Any]:
@@ -210,13 +210,14 @@ def tabs(server: Server, browser: Browser) -> dict[str, Any]:
     }
 
 
-def redraw(server: Server, browser: Browser) -> dict[str, Any]:
+def redraw(server: Server) -> dict[str, Any]:
     """Milliseconds from a click to the second frame after it, on a tree of over 10,000 nodes."""
     job = server.solved(TURN, iterations=20)
-    browser.open(f"{server.home}/solve/{job}")
-    browser.says("EQR", 120)
-    browser.until("!document.body.innerText.includes('computing EV')", 120)
-    took = browser.run(FRAMES)
+    server.ask(f"/api/jobs/{job}/decision?values=true")
+    with ahead(), Browser() as browser:
+        browser.open(f"{server.home}/solve/{job}")
+        browser.until("document.querySelector('.here-facts')?.innerText.includes('EQR')", 120)
+        took = browser.run(FRAMES)
     nodes = server.ask(f"/api/jobs/{job}")["result"]["nodes"]
     assert nodes >= 10_000, nodes
     return {"nodes": nodes, "median_ms": statistics.median(took), "most_ms": max(took)}
@@ -231,7 +232,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as data, Browser() as browser:
         with served(data) as server:
             server.listens()
-            found["redraw"] = redraw(server, browser)
+            found["redraw"] = redraw(server)
             found["ten_pages"] = tabs(server, browser)
             print(found)
         with served(data) as server:
