@@ -30,6 +30,7 @@ from subgame.papers.report import commit, machine
 
 OUT = Path(__file__).parents[2] / "docs" / "results" / "workbench.json"
 RANGE = "22+,A2s+,K9s+,Q9s+,J9s+,T8s+,97s+,87s,76s,65s,ATo+,KTo+,QJo"
+WIDE = "22+,A2s+,K5s+,Q8s+,J8s+,T8s+,97s+,86s+,76s,65s,54s,A8o+,K9o+,Q9o+,J9o+,T9o"
 TURN = {
     "board": "QsJh2h8d",
     "pot": 100,
@@ -44,6 +45,8 @@ TURN = {
 }
 FLOP = TURN | {
     "board": "QsJh2h",
+    "oop": WIDE,
+    "ip": WIDE,
     "stacks": [900, 900],
     "streets": {
         "flop": {"bets": "0.33x 0.75x", "raises": "2.5r"},
@@ -174,6 +177,7 @@ def large(server: Server, data: str) -> dict[str, Any]:
         began = time.monotonic()
         server.ask(f"/api/jobs/{job}/decision?line={quote(line)}")
         took.append(time.monotonic() - began)
+    assert size > 1e9, size
     return {
         "file_MiB": size / MIB,
         "before_MiB": before,
