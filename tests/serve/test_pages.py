@@ -198,6 +198,8 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
         while view["counting"]:  # also where the person bet what no strategy has
             view = client.get(at).json()
         assert abs(view["result"]["aivat"]["mean"]) < 20 * 777 / 2
+    with serving(tmp_path, workers=0) as client:
+        assert client.get(at).json() == view  # a hand that is over is remembered, too
         assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
 
 

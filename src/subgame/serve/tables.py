@@ -88,9 +88,19 @@ class Live:
     def begin(self) -> None:
         """Start the thread of the next hand, unless one is over and still looked at."""
         if self.row["state"] == "over":
+            self._remember(self.row["hands"][-1])
             return
         self.thread = threading.Thread(target=self._play, args=[self.thread], daemon=True)
         self.thread.start()
+
+    def _remember(self, hand: dict[str, Any]) -> None:
+        """What the person saw of a hand that is over."""
+        self.seat.begin(hand["seats"].index(0), 0)
+        state = self.game.new_initial_state()
+        for player, action in hand["moves"]:
+            if state.is_public(action):
+                self.seat.observe(Event(player, action))
+            state = state.child(action)
 
     def _play(self, before: threading.Thread | None) -> None:
         from subgame.play.match import play_hand
