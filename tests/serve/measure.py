@@ -55,8 +55,9 @@ FLOP = TURN | {
     },
     "cap": 2,
 }
-LINES = ("", "c", "c c / 3c", "c c / 3c c", "c c / 3c c c / 4d", "c c / 3c c c / 4d c")
-LINES += ("r33", "r33 c / 8s", "r33 c / 8s c", "r33 c / 8s c c / Ad")
+CHECKED, CALLED = "c c / 3c", "r33 c / 8s"
+LINES = ("", "c", CHECKED, f"{CHECKED} c", f"{CHECKED} c c / 4d", f"{CHECKED} c c / 4d c")
+CALLS = ("r33", CALLED, f"{CALLED} c", f"{CALLED} c c / Ad")
 REPEATS, TABS, SPAN = 4, 10, 10.0
 MIB = 2**20
 FRAMES = """(async () => {
@@ -173,7 +174,7 @@ def large(server: Server, data: str) -> dict[str, Any]:
     job = server.solved(FLOP, iterations=2)
     size = (Path(data) / "jobs" / job / "strategy.safetensors").stat().st_size
     before, took = server.memory(), []
-    for line in LINES:
+    for line in (*LINES, *CALLS):
         began = time.monotonic()
         server.ask(f"/api/jobs/{job}/decision?line={quote(line)}")
         took.append(time.monotonic() - began)

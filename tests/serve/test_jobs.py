@@ -21,6 +21,7 @@ from serving import RIVER, put, serving, wait
 
 import subgame as sg
 from subgame.serve import jobs, worker
+from subgame.serve.settings import Settings
 from subgame.serve.spots import Spot
 from subgame.serve.store import Store
 from subgame.solve.endgame import load
@@ -277,6 +278,18 @@ def test_a_killed_server_leaves_its_jobs_to_the_next_one(
     with serving(tmp_path, workers=1) as again:
         assert wait(again, running, "done")["result"]["went"] == "on"
         again.post(f"/api/jobs/{waiting}/cancel", json={})
+
+
+def test_a_job_that_is_cancelled_as_the_server_stops_is_not_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "hang")
+    store = Store(tmp_path)
+    queue = jobs.Jobs(store, Settings(tmp_path, workers=1))
+    job = queue.submit({"kind": "endgame"}, "x")["id"]
+    queue.act(job, "cancel")
+    queue.close()
+    assert store.get("jobs", job)["state"] == "cancelled"
 
 
 def reaches(port: int) -> bool:

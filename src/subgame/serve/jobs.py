@@ -147,7 +147,7 @@ class Jobs:
             self._closing = True
             workers = list(self._running.values())
             for worker in workers:
-                worker.end("queued")
+                worker.end(worker.wish or "queued")  # what people asked for comes first
         for worker in workers:
             worker.thread.join(GRACE)
 

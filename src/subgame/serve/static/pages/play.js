@@ -110,16 +110,17 @@ function Felt({ now }) {
   return html`<div class="felt"><${Player} p=${foe} name=${now.opponent_name} />
     <div class="middle"><span class="board">${[0, 1, 2, 3, 4].map((k) => holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}</span><span class="pot num">pot ${whole(holdem.pot)}</span></div>
     <${Player} p=${you} name="You" /></div>
-    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name} ${step.text}`}</span>`)}</p>`;
+    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name}: ${step.text}`}</span>`)}</p>`;
 }
 
 function Reveal({ now }) {
   const steps = now.last.reveal, ranged = steps.map((step, k) => [step, k]).filter(([step]) => step.range);
   const chosen = useSignal(null);
   const at = steps[chosen.value]?.range ? chosen.value : ranged.at(-1)?.[1];
+  const said = (step, id) => step.range?.actions.find((action) => action.id === id)?.name || id;
   return html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
   ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
-    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${action} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${step.action}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
+    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${said(step, step.action)}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
   ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
     <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><${Range} told=${steps[at].range} />` : null}
   <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>
