@@ -60,7 +60,7 @@ def gadget_view(
     >>> tree = sg.compile(sg.games.load("coin-toss"))
     >>> told = gadget_view(tree, sg.blueprint(tree, "paper"), "resolve", "Play", "", 1)
     >>> told["infosets"], told["alternative"], told["steps"][0]["enter"]
-    (['Heads', 'Tails'], [0.0, 0.5], [0.5, 0.5])
+    (['Heads Play', 'Tails Play'], [0.0, 0.5], [0.5, 0.5])
     """
     import subgame as sg
 
