@@ -16,10 +16,13 @@ from subgame.games.holdem.rules import NOBODY
 from subgame.show.html import Shaded, Value, beside, block, number, table, text
 from subgame.solve.decisions import Decision
 from subgame.solve.endgame import Endgame
-from subgame.solve.hand_classes import as_html
+from subgame.solve.hand_classes import as_html, looks, squares
 from subgame.solve.lines import follow_line, line_text
 
-SCRIPT = Path(__file__).parent / "show" / "explorer.js"
+HERE = Path(__file__).parent
+SCRIPTS = (HERE / "serve" / "static" / "lib" / "draw.js", HERE / "show" / "explorer.js")
+"""The module that draws the grids of the workbench, and what uses it here."""
+CANVAS = "<canvas style='width:100%;max-width:520px;aspect-ratio:1;display:block'></canvas>"
 BUTTON = (
     "style='font:inherit;color:inherit;background:none;border:1px solid rgba(128,128,128,.5);"
     "border-radius:6px;padding:4px 10px;margin:0 6px 6px 0;cursor:pointer'"
@@ -40,9 +43,10 @@ def explore(endgame: Endgame, line: str = "") -> Any:
         ) from None
 
     class EndgameExplorer(anywidget.AnyWidget):
-        _esm = SCRIPT
+        _esm = script()
         line = traitlets.Unicode("").tag(sync=True)
         html = traitlets.Unicode("").tag(sync=True)
+        cells = traitlets.Dict().tag(sync=True)
 
         @traitlets.validate("line")
         def _check(self, proposal: Any) -> str:
@@ -51,13 +55,40 @@ def explore(endgame: Endgame, line: str = "") -> Any:
 
         @traitlets.observe("line")
         def _go(self, change: Any) -> None:
-            self.html = pages(endgame, change["new"])
+            with self.hold_sync():
+                self.cells = cells(endgame, change["new"])
+                self.html = pages(endgame, change["new"], CANVAS)
 
-    return EndgameExplorer(line=line, html=pages(endgame, line))
+    return EndgameExplorer(line=line, html=pages(endgame, line, CANVAS), cells=cells(endgame, line))
 
 
-def pages(endgame: Endgame, line: str = "") -> str:
+def script() -> str:
+    """The module of the widget."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in SCRIPTS)
+
+
+def cells(endgame: Endgame, line: str) -> dict[str, Any]:
+    """What the grid shows after a line, as the module of the workbench draws it."""
+    walk = follow_line(endgame.tree.holdem, line)
+    if walk.betting.is_over or walk.needs_cards:
+        return {}
+    decision = endgame.decision(line)
+    colours = [list(look.colour) for look in looks(decision)]
+    return {
+        square.name: {
+            "parts": list(zip(colours, square.mix, strict=True))[::-1],
+            "height": square.weight,
+        }
+        for row in squares(decision)
+        for square in row
+        if square.weight > 0
+    }
+
+
+def pages(endgame: Endgame, line: str = "", picture: str = "") -> str:
     """What the explorer shows after a line: the way here, the grid, and what can follow.
+
+    `picture` stands where the grid is, if it is drawn otherwise.
 
     >>> import subgame as sg
     >>> game = sg.holdem.endgame("QsJh2h8d3c", 100, 200, ("AA,65s", "KQ"), "river: a")
@@ -81,7 +112,9 @@ def pages(endgame: Endgame, line: str = "") -> str:
     buttons = "".join(
         _button(after, name) for after, name in zip(decision.lines, decision.names, strict=True)
     )
-    return block(_where(decision), buttons + back, beside(as_html(decision), _hands(decision)))
+    return block(
+        _where(decision), buttons + back, beside(as_html(decision, picture), _hands(decision))
+    )
 
 
 def _where(decision: Decision) -> str:

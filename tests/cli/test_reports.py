@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,19 @@ def test_a_report_goes_on_after_kill_9(tmp_path: Path, found: Table) -> None:
     assert again[0] == kept[1]
     files = [Table({**row, "seconds": 0} for row in rows).to_csv() for rows in (found, again)]
     assert files[0] == files[1]
+
+
+def test_a_flop_that_was_interrupted_is_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any, **more: Any) -> Any:
+        return replace(sg.solve(*given, iterations=1), stopped="interrupted")
+
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setattr(report, "solve", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        flop_report(FLOPS[:1], game, target=10, log=log)
+    assert report.logged(log) == []
 
 
 def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:

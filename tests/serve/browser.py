@@ -138,8 +138,7 @@ class Browser:
         """Click what has this text."""
         begins = f"e.innerText.trim().startsWith({json.dumps(text)})"
         find = f"[...document.querySelectorAll({kind!r})].find(e => {begins} && !e.disabled)"
-        self.until(f"!!{find}")
-        self.run(f"{find}.click()")
+        self.until(f"(() => {{ const found = {find}; found?.click(); return !!found; }})()")
 
     def fill(self, id: str, text: str) -> None:
         """Write into a field."""

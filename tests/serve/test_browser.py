@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +13,17 @@ pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web'
 pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
 
 from browser import FOUND, Browser
-from serving import RIVER, listening
+from serving import listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
 RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
+
+
+SHADES = """(() => { const c = document.querySelector('canvas.grid');
+  const all = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+  return all.reduce((sum, value, k) => (sum * 31 + value * (k % 7)) % 1000003, 7); })()"""
+"""A number for what a grid shows."""
 
 
 class Page(NamedTuple):
@@ -63,6 +68,8 @@ def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
         browser.run("document.querySelector('[rel=next]').focus()")
         browser.press("ArrowRight")
         browser.until(f"location.search === '?step={step}'")
+        name = step.partition("-")[0].capitalize()
+        browser.until(f"document.querySelector('.meter-row.here').innerText.startsWith('{name}')")
         wins.append(
             float(
                 browser.until("document.querySelector('.meter-row.here .meter-value')?.innerText")
@@ -86,6 +93,12 @@ def test_a_tree_is_walked_by_keys(page: Page) -> None:
     browser.press("ArrowDown")
     browser.until("document.querySelector('.path [aria-current]').innerText === 'b'")
     assert "exploitability 0.4583" in browser.text()
+    browser.fill("watch-technique", "resolve")
+    browser.says("At each root infoset the opponent enters")
+    browser.run("document.getElementById('iteration').focus()")
+    browser.press("ArrowRight")
+    browser.until("location.search.includes('iteration=2')")
+    browser.says("Iteration 2 of 128")
     page.check()
 
 
@@ -108,7 +121,7 @@ def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
     page.check()
 
 
-def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
+def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) -> None:
     browser = page.browser
     page.open(
         "/solve?board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=a&river_b=0.5x+a&river_r=a&river_ib=1x"
@@ -143,6 +156,14 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser.click("How equity and EV are spread")
     browser.until("document.querySelector('.explorer .curve canvas')")
     assert browser.run("document.querySelector('h1').innerText") == "My turn"
+    strong = browser.run(SHADES)
+    browser.fill("suits", "single")
+    browser.until("location.search.includes('suits=single')")
+    browser.until(f"{SHADES} !== {strong}")  # every hand is drawn for itself
+    browser.run("document.getElementById('both').click()")
+    browser.until("document.querySelectorAll('.explore-body.two canvas.grid').length === 2")
+    browser.fill("bars", "absolute")
+    browser.until("location.search.includes('bars=absolute')")
     size = browser.run(
         "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
     )
@@ -150,24 +171,7 @@ def test_a_spot_is_set_up_solved_walked_saved_and_reloaded(page: Page) -> None:
     browser.resize(390, 800, phone=True)
     page.check()
     browser.resize(1280, 900)
-
-
-@pytest.mark.slow
-def test_hands_are_locked_and_the_two_solutions_compared(page: Page) -> None:
-    browser = page.browser
-    page.open("/jobs")
-    sizes = {"turn": {"bets": "0.5x", "raises": "a"}, **RIVER["streets"]}
-    spot = {**RIVER, "board": "QsJh2h8d", "streets": sizes}
-    body = json.dumps({"spot": spot, "stop": {"iterations": 20}, "name": "My turn"})
-    job = browser.run(
-        "fetch('/api/spots/solve', {method: 'POST', headers: {'content-type': 'application/json'},"
-        f" body: {json.dumps(body)}}}).then(r => r.json()).then(j => j.id)"
-    )
-    page.open(f"/solve/{job}?line=c+c&report=ev_oop")
-    browser.says("Every river")
-    page.check()
-    page.open(f"/solve/{job}?hand=AA")
-    browser.says("OOP to act")
+    browser.open(address.partition("?")[0] + "?hand=AA")
     browser.click("Lock hands here")
     browser.fill("share-c", "30")
     browser.click("Add the lock")
@@ -175,10 +179,37 @@ def test_hands_are_locked_and_the_two_solutions_compared(page: Page) -> None:
     browser.fill("share-r50", "70")
     browser.click("Add the lock")
     browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
+    browser.fill("lock-seconds", "1")
     browser.click("Solve with these locks")
-    browser.until("document.querySelector('#diff')")
+    browser.until("document.querySelector('#diff')")  # beside the solution without locks
     browser.says("My turn: locked")
-    browser.says("start: AA = check 30%, bet 50 70%")
+    page.check()
+
+
+@pytest.mark.slow
+def test_a_report_over_flops_is_made_sorted_and_filtered(page: Page) -> None:
+    browser = page.browser
+    page.open(
+        "/solve?pot=20&s0=10&s1=10&oop=AA%2CKQs&ip=QQ%2CJTs&cap=1&target=20&flop_b=a&turn_b=a"
+    )
+    browser.click("Many flops")
+    browser.says("25 flops, each")
+    browser.fill("flops-set", "list")
+    browser.fill("flops", "Ah Kd 2x")
+    browser.until(
+        "document.getElementById('flops-error')?.innerText.includes('Line 1 of the list')"
+    )
+    browser.fill("flops", "Ah Kd 2c 4\n8h 8d 7h")
+    browser.says("2 flops, each")
+    browser.click("Solve the flops")
+    browser.until("document.querySelectorAll('.flops tbody tr').length === 3")
+    browser.until("document.querySelector('.badge.done')")
+    first = "document.querySelector('.flops tbody tr:nth-child(2) td:nth-child(3)').innerText"
+    assert browser.run(first) == "unpaired"  # aces hit that flop: by EV it is the first
+    browser.click("OOP EV", ".flops button")
+    browser.until(f"{first} === 'paired'")
+    browser.click("paired", ".texture")
+    browser.until("document.querySelectorAll('.flops tbody tr').length === 2")
     page.check()
 
 

@@ -5,17 +5,28 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from serving import RIVER, put, serving, wait
 
 import subgame as sg
-from subgame.serve import worker
+from subgame.serve import jobs, worker
+from subgame.serve.settings import Settings
+from subgame.serve.spots import Spot
 from subgame.serve.store import Store
 from subgame.solve.endgame import load
+from subgame.solve.flops import Flop
+from subgame.solve.report import LINES, Task, flop_row
 
 SPOT = {"spot": RIVER, "stop": {"iterations": 200}, "schedule": "dcfr"}
 LONG = {"spot": RIVER, "stop": {"iterations": 5_000_000}, "schedule": "dcfr"}
@@ -61,8 +72,8 @@ def test_a_spot_is_solved_paused_and_taken_up_again(
 def test_a_crashed_worker_is_reported_and_takes_nobody_down(tmp_path: Path) -> None:
     with serving(tmp_path, workers=2) as client:
         one, two = (client.post("/api/spots/solve", json=LONG).json()["id"] for _ in range(2))
-        jobs: Any = client.app.app.state.jobs  # type: ignore[attr-defined]
-        os.kill(jobs._running[one].process.pid, signal.SIGKILL)
+        queue: Any = client.app.app.state.jobs  # type: ignore[attr-defined]
+        os.kill(queue._running[one].process.pid, signal.SIGKILL)
         failed = wait(client, one, "failed")
         assert "ended by the system (SIGKILL)" in failed["error"]
         assert client.get(f"/api/jobs/{two}").json()["state"] == "running"
@@ -135,3 +146,161 @@ def test_a_game_is_solved_and_a_mistake_is_a_sentence(tmp_path: Path, inside: An
         kind="endgame", spot=RIVER, schedule="dcfr", storage="float32", memory_limit="1KB"
     )
     assert "over the limit of" in said[-1]["error"]
+
+
+FLOP = RIVER | {
+    "pot": 20,
+    "stacks": [10, 10],
+    "oop": "AA,KQs",
+    "ip": "QQ,JTs",
+    "streets": {street: {"bets": "a"} for street in ("flop", "turn", "river")},
+    "cap": 1,
+}
+
+
+def test_a_report_over_flops_goes_on_where_it_was_interrupted(
+    tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell = worker.tell
+
+    def interrupted(**said: Any) -> None:
+        tell(**said)
+        if said.get("phase") == "1 of 2 flops":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(worker, "tell", interrupted)
+    task = {"kind": "report", "spot": FLOP, "flops": "AhKd2c 4; 8h8d7h", "target": 20}
+    job, said = inside(**task)
+    assert said[-3]["quote"]["nodes"] > 10
+    assert (result(tmp_path, job)["stopped"], result(tmp_path, job)["flops"]) == ("interrupted", 1)
+    monkeypatch.setattr(worker, "tell", tell)
+    worker.run(tmp_path, job)
+    assert (result(tmp_path, job)["stopped"], result(tmp_path, job)["flops"]) == ("done", 2)
+    with serving(tmp_path, workers=0) as client:
+        told = client.get(f"/api/jobs/{job}/report").json()
+        table = client.get(f"/api/jobs/{job}/report.csv").text.splitlines()
+    row = told["rows"][1]
+    wanted = flop_row(Task(Flop("8h8d7h"), Spot(**FLOP).on("8h8d7h"), 20, None, LINES))
+    assert {**row, "seconds": 0} == pytest.approx({**wanted, "seconds": 0})
+    both = [(row["weight"], row["ev_oop"]) for row in told["rows"]]
+    assert told["mean"]["ev_oop"] == pytest.approx(sum(w * ev for w, ev in both) / 5)
+    assert table[0].split(",")[:2] == ["flop", "weight"]
+    assert [line.split(",")[0] for line in table[1:]] == ["AhKd2c", "8h8d7h"]
+
+
+# Limits ----------------------------------------------------------------------------------------
+SOLVES = """
+import json, sys, time
+from subgame.serve import worker
+
+def solve(data, folder, task):
+    ahead = folder / worker.CHECKPOINT
+    try:
+        for count in range(10**9):
+            worker.tell(step=[count, 0.0, 0.1], point=[count, 0.0, 1 / (count + 1)])
+            time.sleep(0.01)
+            if ahead.exists():
+                return {"stopped": "target", "went": "on"}
+    except KeyboardInterrupt:
+        ahead.write_text(str(count))
+        return {"stopped": "interrupted"}
+
+def hang(data, folder, task):
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+worker.KINDS["endgame"] = SOLVE
+sys.exit(worker.main())
+"""
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, solve: str) -> list[str]:
+    """Have workers run the real worker with another solve, which takes no time to import."""
+    command = [sys.executable, "-c", SOLVES.replace("= SOLVE", f"= {solve}")]
+    monkeypatch.setattr(jobs, "WORKER", command)
+    return command
+
+
+@pytest.mark.parametrize(("solve", "state"), [("solve", "done"), ("hang", "failed")])
+def test_a_job_ends_when_its_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solve: str, state: str
+) -> None:
+    stand_in(monkeypatch, solve)
+    monkeypatch.setattr(jobs, "PATIENCE", 0.2)
+    with serving(tmp_path, workers=1, seconds=1.0) as client:
+        job = client.post("/api/spots/solve", json=SPOT).json()["id"]
+        row = wait(client, job, "done", "failed")
+    assert row["state"] == state
+    said = row["note"] if state == "done" else row["error"]
+    assert said == "It was stopped after 1 s, the most for a job."
+    assert state == "failed" or row["result"]["stopped"] == "interrupted"
+
+
+def test_a_job_that_takes_too_much_memory_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "lambda *given: {'size': len(bytearray(5 * 2**30))}")
+    with serving(tmp_path, workers=1, memory_limit="1GiB") as client:
+        job = client.post("/api/spots/solve", json=SPOT).json()["id"]
+        assert wait(client, job, "done", "failed")["error"] == (
+            "The job ran out of the memory that it may use."
+        )
+        assert client.get("/api/health").json()["name"] == "subgame"
+
+
+def test_a_killed_server_leaves_its_jobs_to_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = stand_in(monkeypatch, "solve")
+    code = f"import sys; from subgame.serve import jobs; jobs.WORKER = {command!r}\n"
+    code += "from subgame.cli import main; sys.exit(main(sys.argv[1:]))"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["serve", "--port", str(port), "--data", str(tmp_path), "--no-browser", "--workers=1"]
+    server = subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.DEVNULL)
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        until(lambda: reaches(port))
+        running, waiting = (
+            client.post("/api/spots/solve", json=SPOT).json()["id"] for _ in range(2)
+        )
+        until(lambda: len(client.get(f"/api/jobs/{running}").json()["curve"]) > 2)
+    server.kill()
+    server.wait()
+    checkpoint = tmp_path / "jobs" / running / "checkpoint.safetensors"
+    until(checkpoint.exists)  # the worker notices that nobody listens
+    with serving(tmp_path, workers=0) as again:
+        rows = {job: again.get(f"/api/jobs/{job}").json() for job in (running, waiting)}
+        assert [row["state"] for row in rows.values()] == ["queued", "queued"]
+    with serving(tmp_path, workers=1) as again:
+        assert wait(again, running, "done")["result"]["went"] == "on"
+        again.post(f"/api/jobs/{waiting}/cancel", json={})
+
+
+def test_a_job_that_is_cancelled_as_the_server_stops_is_not_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, "hang")
+    store = Store(tmp_path)
+    queue = jobs.Jobs(store, Settings(tmp_path, workers=1))
+    job = queue.submit({"kind": "endgame"}, "x")["id"]
+    queue.act(job, "cancel")
+    queue.close()
+    assert store.get("jobs", job)["state"] == "cancelled"
+
+
+def reaches(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+def until(condition: Callable[[], Any], most: float = 60) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + most
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

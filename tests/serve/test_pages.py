@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import itertools
+import json
+import os
 import re
 import socket
 import subprocess
@@ -11,14 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from serving import RIVER, listening, serving
 from starlette.testclient import TestClient
 
 import subgame as sg
 from subgame.cli import main
-from subgame.play import named
+from subgame.play import Uniform, named
+from subgame.play.aivat import Aivat, value_function
+from subgame.play.match import Hand
 from subgame.serve import story, tables
+from subgame.serve.app import MAP, STATIC
 from subgame.serve.spots import Spot, quote, range_view
 from subgame.solve.endgame import memory_needed
 
@@ -64,6 +71,38 @@ def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> 
     assert len(told["nodes"]) == tree.num_nodes == told["public_states"]
 
 
+@pytest.mark.parametrize("technique", ["resolve", "maxmargin"])
+def test_a_gadget_is_watched_as_the_package_solves_it(client: TestClient, technique: str) -> None:
+    asked = {"game": "leduc", "strategy": "uniform", "technique": technique, "player": 0}
+    told = client.get("/api/gadget", params=asked | {"at": "after round 1"}).json()
+    tree = sg.compile(sg.games.load("leduc"))
+    uniform = sg.Strategy.uniform(tree)
+    assert told["subgames"] == [each.name for each in sg.cut(tree, "after round 1")]
+    found = sg.refine(
+        tree,
+        uniform,
+        at=sg.cut(tree, "after round 1")[:1],
+        technique=technique,
+        schedule="cfr+",
+        iterations=128,
+        player=0,
+        allow_worse=True,
+    )
+    assert told["alternative"] == pytest.approx([row["alternative"] for row in found.rows()])
+    assert told["results"][-1]["margin"] == pytest.approx(found.margin)
+    assert told["results"][-1]["best_response"] == pytest.approx(found.after.per_seat[0])
+    assert len(told["steps"]) == 128
+    for step, after in itertools.pairwise(told["steps"][:20]):
+        if technique == "resolve":  # regret matching: who gains by entering enters no less
+            gains = np.array(step["value"]) - told["alternative"]
+            for k, gain in enumerate(gains):
+                assert (after["enter"][k] - step["enter"][k]) * gain >= -1e-12
+        else:
+            assert sum(step["enter"]) == pytest.approx(1)
+    wrong = client.get("/api/gadget", params=asked | {"at": "after round 1", "subgame": "x"})
+    assert "no subgame called 'x'" in wrong.json()["message"]
+
+
 def test_a_large_tree_is_told_in_parts(client: TestClient) -> None:
     whole = client.get("/api/tree", params={"game": "leduc", "at": 0}).json()
     assert whole["public_states"] > len(whole["nodes"])
@@ -107,9 +146,17 @@ def play(client: TestClient, view: dict[str, Any], action: str = "") -> dict[str
     return view
 
 
+def kept(client: TestClient, view: dict[str, Any]) -> list[dict[str, Any]]:
+    """The hands of a table, as they are stored."""
+    app: Any = client.app
+    hands: list[dict[str, Any]] = app.app.state.store.get("tables", view["id"])["hands"]
+    return hands
+
+
 def test_hands_are_played_and_revealed(client: TestClient) -> None:
     view = client.post("/api/tables", json={"game": "kuhn", "opponent": "call", "seed": 3}).json()
-    total = 0.0
+    game, total = sg.games.load("kuhn"), 0.0
+    luck = Aivat(game, named.load_agent(game, "call"), value_function(game, Uniform()))
     for number in range(1, 4):
         assert view["number"] == number
         view = play(client, view, "b")
@@ -120,6 +167,11 @@ def test_hands_are_played_and_revealed(client: TestClient) -> None:
         assert hand["won"] == state.returns()[view["seat"]]
         total += hand["won"]
         assert view["result"]["chips"] == total
+        while view["counting"]:
+            view = client.get(f"/api/tables/{view['id']}").json()
+        assert view["result"]["aivat"]["mean"] == pytest.approx(
+            -np.mean([luck.estimate(Hand.of(each), 1) for each in kept(client, view)])
+        )
         for step in hand["reveal"]:
             assert dict(step["policy"]) == {step["action"]: 1.0}
         wrong = client.post(f"/api/tables/{view['id']}/act", json={"action": "b"})
@@ -143,6 +195,11 @@ def test_any_legal_bet_may_be_made_and_the_table_survives_a_restart(tmp_path: Pa
         assert client.get(at).json() == view
         view = play(client, view, "c")
         assert abs(view["last"]["won"]) in (0, 777)
+        while view["counting"]:  # also where the person bet what no strategy has
+            view = client.get(at).json()
+        assert abs(view["result"]["aivat"]["mean"]) < 20 * 777 / 2
+    with serving(tmp_path, workers=0) as client:
+        assert client.get(at).json() == view  # a hand that is over is remembered, too
         assert all(len(hand) == 4 for hand in view["holdem"]["hands"])
 
 
@@ -179,8 +236,7 @@ def test_the_blueprint_of_hunl_shows_its_range_and_the_hands_are_phh(tmp_path: P
         assert [list(move) for move in hand.moves] == view["last"]["moves"]
         at = client.post(f"/api/tables/{view['id']}/next", json={}).json()
         play(client, at, "f")
-        app: Any = client.app
-        first = app.app.state.store.get("tables", view["id"])["hands"][0]
+        first = kept(client, view)[0]
         assert not any("range" in step for step in first["reveal"])
 
 
@@ -214,9 +270,31 @@ def test_tables_beyond_the_limit_are_played_again_when_asked_for(
 
 
 def test_the_server_starts_without_what_only_solves_need() -> None:
-    """The first page is there within a second, so neither NumPy nor Numba is imported for it."""
-    code = "import sys, subgame.serve.run\nassert not {'numpy', 'numba', 'scipy'} & {*sys.modules}"
+    """The first page is there within a second, so neither NumPy nor FastAPI is imported for it."""
+    code = "import sys, subgame.serve.run\nassert not {'numpy', 'fastapi'} & {*sys.modules}"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_what_the_first_page_imports_is_fetched_at_once() -> None:
+    """`modulepreload` names every module that is imported, directly or not, before it is drawn."""
+    page = (STATIC / "index.html").read_text()
+    alias = {
+        k: v.removeprefix("/static/")
+        for k, v in json.loads(MAP.findall(page)[0])["imports"].items()
+    }
+    found, ahead = set[str](), ["app.js"]
+    while ahead:
+        name = ahead.pop()
+        if name in found:
+            continue
+        found.add(name)
+        for each in re.findall(r'^import [^;]*?from ?"([^"]+)"', (STATIC / name).read_text(), re.M):
+            inside = os.path.normpath(Path(name).parent / each)
+            ahead.append(alias.get(each, inside))
+    fetched = re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page)
+    assert {*fetched, "app.js"} >= {name for name in found if not name.startswith("vendor")}
+    assert all((STATIC / name).exists() for name in fetched)
+    assert not {"pages/solve.js", "vendor/uplot.js"} & found
 
 
 # The command ---------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,6 +101,13 @@ def test_a_decision_of_any_street_is_that_of_the_package(solved: Solved, line: s
     assert shown["values"]["ev"] == pytest.approx(found.ev, abs=1e-4)
     for p, told in enumerate(shown["values"]["spread"]):
         np.testing.assert_allclose(told["equity"], found.spread(p)["equity"], atol=2e-5)
+    other, waits = shown["values"]["opponent"], found.range_table(1 - found.player)
+    assert other["hands"] == waits.column("hand")
+    weights = {"hand_ev": found.ev, "hand_equity": found.equity}
+    for key, both in weights.items():  # their means are those of the player who waits
+        known = [(c, v) for c, v in zip(other["chance"], other[key], strict=True) if v is not None]
+        mean = sum(c * v for c, v in known)
+        assert mean == pytest.approx(both[1 - found.player], abs=0.02)
     for told, row in zip(shown["actions"], found.action_table(), strict=True):
         assert (told["name"], told["line"]) == (row["name"], row["line"])
         assert told["ev"] == pytest.approx(row["ev"], abs=1e-4)
@@ -127,6 +136,39 @@ def test_where_a_card_comes_the_cards_are_named_and_every_step_has_its_line(
 def test_a_solution_is_looked_at_without_being_loaded(solved: Solved) -> None:
     spot = opened(solved.file(solved.free), "1GiB").solved
     assert all(isinstance(each, np.memmap) for each in spot.strategy.probs)
+
+
+@pytest.mark.slow
+def test_a_large_solution_is_not_read_whole(tmp_path: Path) -> None:
+    """Ten decisions of a flop are looked at while few of the file's pages are in memory."""
+    streets = {s: {"bets": "0.5x a", "raises": "a"} for s in ("flop", "turn", "river")}
+    ranges = dict.fromkeys(("oop", "ip"), "22+,A2s+,K9s+,Q9s+,J9s+,T9s,AT,KJ")
+    spot = TURN | ranges | {"board": "QsJh2h", "streets": streets, "ip_streets": {}}
+    spot |= {"dead": "", "added": [], "removed": []}
+    job = put(Store(tmp_path), kind="endgame", spot=spot, schedule="dcfr", storage="float32")
+    file = tmp_path / "jobs" / job / "strategy.safetensors"
+    tree = sg.compile(Spot(**spot).game(), merge=True)
+    sg.Endgame.of(sg.solve(tree, "dcfr", iterations=1).strategy).save(file)
+    code = """if True:
+        import sys
+        from pathlib import Path
+        from subgame.serve.solutions import opened, place_view
+
+        def of_files():
+            lines = Path("/proc/self/status").read_text().splitlines()
+            return int(dict(line.split(":", 1) for line in lines)["RssFile"].split()[0])
+
+        spot = opened(Path(sys.argv[1]), "8GiB").solved
+        place_view(spot, "")
+        before = of_files()
+        for first in ("", "c", "c c / 3c", "c c / 3c c c / 4d", "r50 c / 8s"):
+            for line in (first, first + " c" if first else "r50"):
+                place_view(spot, line)
+        print(of_files() - before)"""
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_size > 40 * 2**20
+    assert 1024 * int(done.stdout) < file.stat().st_size / 4
 
 
 def test_every_next_card_has_the_row_of_the_package(solved: Solved) -> None:

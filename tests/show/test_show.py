@@ -185,6 +185,16 @@ def test_tables_become_data_frames(leduc: sg.Result, refined: sg.Refinement) -> 
     held = sg.holdem.Range.parse("AhKh,22:0.5").to_pandas()
     assert held.set_index("hand").weight["AhKh"] == 1
     assert len(held) == 7
+    match = sg.match("kuhn", ("uniform", "call"), 20, aivat=True)
+    rows = match.to_pandas().set_index("name")
+    assert rows["mean"]["all"] == match.result.mean
+    assert rows["hands"][["seat 0", "seat 1"]].tolist() == [10, 10]
+    assert rows["interval95"]["all, by AIVAT"] < rows["interval95"]["all"]
+    small, large = (sg.compile(sg.games.load("no-limit-kuhn", bets=b)) for b in ("fcpa", "all"))
+    nested = sg.nest(large, sg.solve(small, iterations=20).strategy, iterations=5)
+    frame = nested.to_pandas()
+    assert len(frame) == sum(len(answer.infosets) for answer in nested.answers)
+    assert frame.value.tolist() == [v for answer in nested.answers for v in answer.values.tolist()]
     assert list(reproduce("coin-toss").to_pandas().columns) == ["quantity", "paper", "ours", "note"]
 
 

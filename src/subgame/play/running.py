@@ -20,6 +20,7 @@ from subgame.play.breakdown import Group, by_line, by_street
 from subgame.play.log import Log
 from subgame.play.match import Estimate, Hand, observations, play_hand
 from subgame.play.named import AgentOptions, named_agents
+from subgame.show.frames import data_frame
 from subgame.solve.limits import check_seed
 
 CHUNK = 500
@@ -69,6 +70,24 @@ class MatchResult:
                 "lines": [group.as_dict(self.hands) for group in self.lines],
             },
         }
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame: all hands, by AIVAT, by seat, by street and by line."""
+        seats = [Group(f"seat {seat}", each) for seat, each in enumerate(self.per_seat)]
+        whole = [Group("all", self.result)]
+        whole += [] if self.aivat is None else [Group("all, by AIVAT", self.aivat)]
+        kinds = {"match": whole, "seat": seats, "street": self.streets, "line": self.lines}
+        return data_frame(
+            {
+                "kind": kind,
+                "name": group.name,
+                "hands": group.hands,
+                "mean": group.result.mean,
+                "interval95": group.result.interval95,
+            }
+            for kind, groups in kinds.items()
+            for group in groups
+        )
 
 
 @dataclass(frozen=True)

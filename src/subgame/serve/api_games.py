@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
 from subgame.errors import SubgameError, printable
@@ -121,6 +121,28 @@ def tree(request: Request, game: str, at: int = 0, strategy: str = "") -> dict[s
         ],
         "title": printable(told["title"])[:200],
     }
+
+
+@games_router.get("/gadget")
+def gadget(
+    request: Request,
+    game: str,
+    strategy: str,
+    technique: str,
+    at: str,
+    subgame: str = "",
+    player: Annotated[int, Query(ge=0, le=1)] = 1,
+) -> dict[str, Any]:
+    """What a technique's gadget does at the root of a subgame, iteration by iteration.
+
+    `strategy` is the blueprint as in ``/tree``, `at` a frontier, `player` the one who is refined.
+    """
+    from subgame.serve.gadgets import gadget_view
+
+    store = parts(request)[0]
+    known = _tree(store.data, game)
+    played = _strategy(store, known, strategy)
+    return gadget_view(known.tree, played, technique, at, subgame, player)
 
 
 @games_router.post("/games/solve", status_code=201)

@@ -1,56 +1,137 @@
-"""The application: a JSON API under ``/api`` and the pages. ``/openapi.json`` describes the API."""
+"""The application: the pages, and behind them the JSON API, which is imported when it is needed.
+
+The first page must be there within a second of the start. So its files are answered here, by plain
+ASGI; FastAPI and the routes (`subgame.serve.api`) are imported by a thread at the first request
+that needs them, or a moment after the start.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import re
-import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
-from fastapi.staticfiles import StaticFiles
-
-from subgame import __version__
-from subgame.errors import SubgameError, printable
-from subgame.serve.api_games import games_router
-from subgame.serve.api_jobs import jobs_router
-from subgame.serve.api_play import play_router
-from subgame.serve.api_solutions import solutions_router
-from subgame.serve.guard import Guard
-from subgame.serve.jobs import FullError, Jobs
-from subgame.serve.live import live_router
+from subgame.serve.guard import App, Guard, Receive, Scope, Send, refuse, send_bytes
+from subgame.serve.jobs import Jobs
 from subgame.serve.settings import Settings
-from subgame.serve.spots import FieldError
-from subgame.serve.store import NotFoundError, Store
+from subgame.serve.store import Store
+from subgame.serve.story import KEPT
+
+if TYPE_CHECKING:
+    from subgame.serve.tables import Tables
 
 STATIC = Path(__file__).parent / "static"
 MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
-NEEDED = (
-    "subgame.games.holdem",
-    "subgame.play.blueprint_agent",
-    "subgame.serve.tables",
-    "subgame.solve.compare",
-)
-"""What most requests need, and the first page does not."""
-LIGHT = ("/api/jobs", "/api/story")
-LONGEST = 600
-"""Characters of the longest message."""
+PAGES = ("games", "solve", "play", "jobs")
+FILES = {
+    **{f"/static/{path.relative_to(STATIC).as_posix()}": path for path in STATIC.rglob("*.*")},
+    "/favicon.ico": STATIC / "icon.svg",
+    "/api/story": KEPT,  # the first page shows it
+}
+"""What is answered from a file. A path that is not among them reaches no file."""
+TYPES = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+    ".html": "text/html; charset=utf-8",
+}
+LATER = 1.0
+"""Seconds after the start at which the API is imported if nobody asked for it."""
 
 
-class Files(StaticFiles):
-    """The front end's files, which a browser asks for again each time: they have no versions."""
+class State:
+    """What the application keeps while it runs."""
 
-    async def get_response(self, path: str, scope: Any) -> Response:
-        answer = await super().get_response(path, scope)
-        answer.headers["cache-control"] = "no-cache"
-        return answer
+    tables: Tables | None = None  # agents are slow to import
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def open(self) -> None:
+        """Begin: jobs that were interrupted go on."""
+        self.store = Store(self.settings.data)
+        self.jobs = Jobs(self.store, self.settings)
+
+    def close(self) -> None:
+        """End all threads and workers."""
+        if self.tables is not None:
+            self.tables.close()
+        self.jobs.close()
+        self.store.close()
+
+
+class Front:
+    """The ASGI application: pages and files at once, everything else once the API is there."""
+
+    def __init__(self, settings: Settings, page: str) -> None:
+        self.state, self.page = State(settings), page.encode()
+        self._api: asyncio.Future[App] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        path, get = scope["path"], scope.get("method") in ("GET", "HEAD")
+        if scope["type"] == "websocket" or path == "/openapi.json" or _routed(path):
+            await (await self.api())(scope, receive, send)
+        elif not get:
+            await refuse(send, 405, "This address does not accept that method.")
+        elif path == "/":
+            await send_bytes(send, 307, b"", {"location": "/games"})
+        elif path in FILES:
+            await self._file(scope, send, FILES[path])
+        elif path.split("/")[1] in PAGES:
+            await self._bytes(scope, send, self.page, ".html")
+        else:
+            pages = f"{', '.join(PAGES[:-1])} and {PAGES[-1]}"
+            await refuse(send, 404, f"There is nothing at this address; the pages are {pages}.")
+
+    async def api(self) -> App:
+        """The routes, imported once, by a thread."""
+        if self._api is None:
+            self._api = asyncio.ensure_future(asyncio.to_thread(self._imported))
+        return await asyncio.shield(self._api)
+
+    def _imported(self) -> App:
+        from subgame.serve.api import build
+
+        return build(self.state)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self.state.open()
+        await send({"type": "lifespan.startup.complete"})
+        soon = asyncio.ensure_future(self._later())
+        await receive()
+        soon.cancel()
+        self.state.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _later(self) -> None:
+        await asyncio.sleep(LATER)
+        await self.api()
+
+    async def _file(self, scope: Scope, send: Send, path: Path) -> None:
+        await self._bytes(scope, send, path.read_bytes(), path.suffix)
+
+    async def _bytes(self, scope: Scope, send: Send, body: bytes, suffix: str) -> None:
+        """A file. A browser asks again each time, because names have no versions."""
+        tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+        headers = {"cache-control": "no-cache", "etag": tag}
+        known = dict(scope["headers"]).get(b"if-none-match", b"").decode("latin-1")
+        if known == tag:
+            await send_bytes(send, 304, b"", headers)
+            return
+        headers["content-type"] = TYPES.get(suffix, "text/plain; charset=utf-8")
+        await send_bytes(send, 200, body, headers, head=scope["method"] == "HEAD")
+
+
+def _routed(path: str) -> bool:
+    return path.startswith("/api/") and path not in FILES
 
 
 def policy(page: str) -> str:
@@ -65,101 +146,7 @@ def policy(page: str) -> str:
     )
 
 
-_importing = threading.Lock()
-
-
-def ready(request: Request) -> None:
-    """Import what requests need, in one thread: packages imported by several at once may fail."""
-    if request.url.path not in LIGHT:
-        with _importing:
-            for name in NEEDED:
-                import_module(name)
-
-
-def create_app(settings: Settings) -> Guard:
+def create_app(settings: Settings) -> Any:
     """The application with everything around it."""
     page = (STATIC / "index.html").read_text(encoding="utf-8")
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        store = Store(settings.data)
-        app.state.settings, app.state.store = settings, store
-        app.state.jobs, app.state.tables = Jobs(store, settings), None
-        try:
-            yield
-        finally:
-            if app.state.tables is not None:
-                app.state.tables.close()
-            app.state.jobs.close()
-            store.close()
-
-    app = FastAPI(
-        title="subgame",
-        version=__version__,
-        summary="Solve and play two-player zero-sum imperfect-information games.",
-        lifespan=lifespan,
-        docs_url=None,  # its page would load scripts from elsewhere
-        redoc_url=None,
-    )
-    app.include_router(live_router, prefix="/api")
-    for router in (games_router, jobs_router, solutions_router, play_router):
-        app.include_router(router, prefix="/api", dependencies=[Depends(ready)])
-    _pages(app, page)
-    _errors(app)
-    return Guard(app, settings, policy(page))
-
-
-def _pages(app: FastAPI, page: str) -> None:
-    app.mount("/static", Files(directory=STATIC), name="static")
-
-    @app.get("/api/health", tags=["server"])
-    def health() -> dict[str, str]:
-        """Whether the server runs, and its version."""
-        return {"name": "subgame", "version": __version__}
-
-    @app.get("/favicon.ico", include_in_schema=False)
-    def icon() -> FileResponse:
-        return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
-
-    @app.get("/", include_in_schema=False)
-    def home() -> RedirectResponse:
-        return RedirectResponse("/games")
-
-    @app.get("/{name}", include_in_schema=False)
-    @app.get("/{name}/{rest:path}", include_in_schema=False)
-    def shown(name: str, rest: str = "") -> HTMLResponse:
-        if name not in ("games", "solve", "play", "jobs"):
-            raise NotFoundError("There is no such page; the pages are games, solve, play and jobs.")
-        return HTMLResponse(page, headers={"cache-control": "no-cache"})
-
-
-def _errors(app: FastAPI) -> None:
-    """Every error is a sentence, and says which fields it is about."""
-
-    def answer(status: int, sentence: str, fields: dict[str, str] | None = None) -> JSONResponse:
-        text = printable(sentence)
-        short = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
-        return JSONResponse({"message": short, "fields": fields or {}}, status)
-
-    @app.exception_handler(SubgameError)
-    def wrong(request: Request, error: SubgameError) -> JSONResponse:
-        status = {NotFoundError: 404, FullError: 429}.get(type(error), 400)
-        fields = error.fields if isinstance(error, FieldError) else None
-        return answer(status, error.sentence, fields)
-
-    @app.exception_handler(RequestValidationError)
-    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        fields = {
-            ".".join(str(part) for part in each["loc"][1:] if part != "spot"): each["msg"]
-            for each in error.errors()[:20]
-        }
-        told = "; ".join(f"{name or 'body'}: {said}" for name, said in fields.items())
-        return answer(422, f"The request is not valid: {told}.", fields)
-
-    @app.exception_handler(404)
-    def missing(request: Request, error: Exception) -> JSONResponse:
-        return answer(404, "There is nothing at this address.")
-
-    @app.exception_handler(405)
-    def method(request: Request, error: Exception) -> JSONResponse:
-        return answer(405, "This address does not accept that method.")
+    return Guard(Front(settings, page), settings, policy(page))

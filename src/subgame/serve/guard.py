@@ -79,10 +79,7 @@ class Guard:
             else:
                 await self.app(scope, receive, send)
             return
-        if refused:
-            await self._answer(send, *refused)
-            return
-        await self._limited(scope, receive, send)
+        await self._limited(scope, receive, send, refused)
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str] | None:
         """The status and the sentence with which a request is refused; None if it is not."""
@@ -126,8 +123,10 @@ class Guard:
     def _most(self, scope: Scope) -> int:
         return self.settings.upload if scope["path"] in UPLOADS else BODY
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; no more of its body is read than is allowed."""
+    async def _limited(
+        self, scope: Scope, receive: Receive, send: Send, refused: tuple[int, str] | None
+    ) -> None:
+        """Refuse a request or pass it on; no more of its body is read than is allowed."""
         most, seen, started = self._most(scope), 0, False
 
         async def counted() -> Message:
@@ -155,17 +154,30 @@ class Guard:
                 ]
             await send(message)
 
+        if refused:
+            await refuse(with_headers, *refused)
+            return
         with suppress(_TooLargeError):
             await self.app(scope, counted, with_headers)
         if seen > most and not started:
-            await self._answer(send, 413, f"The body has more than {human_bytes(most)}.")
+            seen = 0
+            await refuse(with_headers, 413, f"The body has more than {human_bytes(most)}.")
 
-    async def _answer(self, send: Send, status: int, sentence: str) -> None:
-        body = json.dumps({"message": sentence, "fields": {}}).encode()
-        headers = self.headers | {"content-type": JSON, "content-length": str(len(body))}
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": raw})
-        await send({"type": "http.response.body", "body": body})
+
+async def refuse(send: Send, status: int, sentence: str) -> None:
+    """Answer with a sentence."""
+    body = json.dumps({"message": sentence, "fields": {}}).encode()
+    await send_bytes(send, status, body, {"content-type": JSON})
+
+
+async def send_bytes(
+    send: Send, status: int, body: bytes, headers: Mapping[str, str], *, head: bool = False
+) -> None:
+    """Answer with a body; to a request for the headers only, without it."""
+    told = {**headers, "content-length": str(len(body))}
+    raw = [(name.encode(), value.encode()) for name, value in told.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": b"" if head else body})
 
 
 def _api(scope: Scope) -> bool:

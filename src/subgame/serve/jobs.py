@@ -32,6 +32,8 @@ from subgame.serve.store import Row, Store
 from subgame.serve.worker import CANCELLED, RESULT, TASK
 
 Listener = Callable[[Row], None]
+WORKER = (sys.executable, "-m", "subgame.serve.worker")
+"""The command of a worker; the folder of the data and the job are added."""
 WAITING = ("queued", "running")
 POINTS = 400
 """Points of a curve that are kept."""
@@ -114,7 +116,9 @@ class Jobs:
                 return self._change(row, state="done")
             elif verb == "pause" and worker is not None:
                 if not _pauses(row["task"]):
-                    raise SubgameError("Only solves in 32 bits can be paused; stop it instead.")
+                    raise SubgameError(
+                        "Only solves in 32 bits and reports can be paused; stop it instead."
+                    )
                 worker.end("paused")
             else:
                 raise SubgameError(f"A job that is {state} cannot be changed by '{verb}'.")
@@ -143,7 +147,7 @@ class Jobs:
             self._closing = True
             workers = list(self._running.values())
             for worker in workers:
-                worker.end("queued")
+                worker.end(worker.wish or "queued")  # what people asked for comes first
         for worker in workers:
             worker.thread.join(GRACE)
 
@@ -184,15 +188,16 @@ class Jobs:
                 result = json.loads(found.read_text())
                 state = _after(wish, row["task"], result)
                 row = row | {"state": state, "result": _summary(result)}
-                row |= {"share": 1.0} if state == "done" else {}
+                row |= {"share": 1.0, "note": worker.late} if state == "done" else {}
             elif wish in ("queued", "paused") and code == CANCELLED:
                 row = row | {"state": wish}  # it had not begun to solve
             elif wish == "queued":
                 row = row | {"state": "queued"}
-            elif code == CANCELLED:
+            elif code == CANCELLED and not worker.late:
                 row = row | {"state": "cancelled"}
             else:
-                row = row | {"state": "failed", "error": worker.error or _crash(code, folder)}
+                why = worker.error or worker.late or _crash(code, folder)
+                row = row | {"state": "failed", "error": why}
             self._change(row, phase="", ended=time.time())
         self._start()
 
@@ -207,14 +212,15 @@ class Worker:
         folder = jobs.store.folder(row["id"])
         with (folder / "log.txt").open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "subgame.serve.worker", str(jobs.store.data), row["id"]],
+                [*WORKER, str(jobs.store.data), row["id"]],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
                 start_new_session=True,  # Ctrl-C in the server's terminal is not for workers
             )
-        self._clock = threading.Timer(jobs.settings.seconds, self.end, ["done"])
+        self.late = ""
+        self._clock = threading.Timer(jobs.settings.seconds, self._stop_late)
         self._clock.daemon = True
         self._clock.start()
         self.thread = threading.Thread(target=self._follow, daemon=True)
@@ -229,6 +235,10 @@ class Worker:
             later = threading.Timer(PATIENCE, self._kill)
             later.daemon = True
             later.start()
+
+    def _stop_late(self) -> None:
+        self.late = f"It was stopped after {self.jobs.settings.seconds:g} s, the most for a job."
+        self.end("done")
 
     def _kill(self) -> None:
         if self.process.poll() is None:
@@ -277,7 +287,7 @@ def thinned(curve: list[list[float]]) -> list[list[float]]:
 
 
 def _pauses(task: dict[str, Any]) -> bool:
-    return task["kind"] in ("endgame", "lock", "game") and task.get("storage") != "int16"
+    return task["kind"] in ("endgame", "lock", "game", "report") and task.get("storage") != "int16"
 
 
 def _after(wish: str | None, task: dict[str, Any], result: dict[str, Any]) -> str:

@@ -24,7 +24,15 @@ def serve(
     shown = LOOPBACK[1] if settings.host in (*LOOPBACK, *EVERYWHERE) else settings.host
     address = f"http://{shown}:{port}/"
     app = create_app(replace(settings, port=port))
-    config = uvicorn.Config(app, log_level="warning", lifespan="on", ws="auto", server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="warning",
+        loop="asyncio",
+        http="h11",
+        lifespan="on",
+        server_header=False,
+    )
     server = uvicorn.Server(config)
     say(f"subgame is at {address} and keeps its files in {settings.data}. Ctrl-C ends it.")
     if settings.host not in LOOPBACK:

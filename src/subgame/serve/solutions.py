@@ -106,7 +106,11 @@ def _decision(found: Decision, values: bool) -> dict[str, Any]:
         "probs": _numbers(found.probs[held]),
     }
     if values:
+        other = found.range_table(1 - found.player)
+        names = {"weight": "reach", "chance": "chance", "ev": "hand_ev", "equity": "hand_equity"}
         told["values"] = {
+            "opponent": {"hands": other.column("hand")}
+            | {name: _numbers(np.array(other.column(key))) for key, name in names.items()},
             "ev": [_number(each) for each in found.ev],
             "equity": [_number(each) for each in found.equity],
             "hand_ev": _numbers(found.hand_ev[held]),

@@ -17,6 +17,7 @@ from subgame.errors import SubgameError
 if TYPE_CHECKING:
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.ranges import Range
+    from subgame.solve.flops import Flop
     from subgame.tree.ranges.tree import RangeTree
 
 T = TypeVar("T")
@@ -26,6 +27,8 @@ RANGE = 20_000
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^;:\n]*$")]
 LINES = 40
 """Lines that are added, and that are removed."""
+FLOPS = 40_000
+"""Characters of the longest list of flops."""
 SIZES = 10
 """Sizes of the bets of one street, and of its raises."""
 PATIENCE = 5.0
@@ -99,6 +102,10 @@ class Spot(Model):
             f"remove {line}" for line in self.removed
         ]
         return "; ".join(parts)
+
+    def on(self, board: str) -> Holdem:
+        """The game on another board."""
+        return self.model_copy(update={"board": board}).game()
 
     def game(self) -> Holdem:
         """The game; raises a `FieldError` with everything that is wrong."""
@@ -246,6 +253,19 @@ def quote(spot: Spot, schedule: str, memory_limit: str) -> dict[str, Any]:
         "combos": [float(each.combos) for each in game.ranges],
         "bets": str(game.bets),
     }
+
+
+def chosen_flops(text: str) -> list[Flop]:
+    """The flops of a report: ``all``, the size of a subset, or a list with one in each line."""
+    from subgame.solve.flops import flops, parse_flops, subsets
+
+    name = text.strip()
+    try:
+        if name.isdecimal() or name in ("all", *subsets()["subsets"]):
+            return flops(name)
+        return parse_flops(text.replace(";", "\n"), "the list")
+    except SubgameError as error:
+        raise FieldError({"flops": error.sentence}) from None
 
 
 # Ranges --------------------------------------------------------------------------------------

@@ -13,8 +13,6 @@ from typing import Any
 KEPT = Path(__file__).parent.parent / "data" / "coin-toss.json"
 
 STEPS = ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum")
-COUNTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-"""Iterations after which a gadget is looked at."""
 
 
 def story() -> dict[str, Any]:
@@ -31,6 +29,7 @@ def story() -> dict[str, Any]:
 def computed() -> dict[str, Any]:
     """Each step's guess of player 2, and what it is worth to player 1."""
     import subgame as sg
+    from subgame.serve.gadgets import learning
 
     tree = sg.compile(sg.games.load("coin-toss"))
     blueprint = sg.blueprint(tree, "paper")
@@ -47,7 +46,9 @@ def computed() -> dict[str, Any]:
     steps.append(_step("optimum", tree, sg.solve_lp(tree).strategy))
     return {
         "steps": steps,
-        "learning": {name: _learning(name) for name in ("resolve", "maxmargin")},
+        "learning": {
+            name: learning(tree, blueprint, name, "Play", 1) for name in ("resolve", "maxmargin")
+        },
     }
 
 
@@ -63,31 +64,6 @@ def _step(name: str, tree: Any, strategy: Any) -> dict[str, Any]:
         "first": {coin: strategy[coin] for coin in ("Heads", "Tails")},
         "best_response": sg.exploitability(tree, strategy).per_seat[1],
     }
-
-
-def _learning(name: str) -> list[dict[str, float]]:
-    """The guess that a gadget leads to, iteration by iteration."""
-    import subgame as sg
-
-    tree = sg.compile(sg.games.load("coin-toss"))
-    blueprint, out = sg.blueprint(tree, "paper"), []
-    for count in COUNTS:
-        found = sg.refine(
-            tree,
-            blueprint,
-            at="Play",
-            technique=name,
-            schedule="cfr+",
-            iterations=count,
-            player=1,
-            allow_worse=True,
-        )
-        won = sg.exploitability(tree, found.strategy).per_seat[1]
-        out.append(
-            {"iteration": count, "best_response": won, "margin": found.margin}
-            | dict(found.strategy["Play"])
-        )
-    return out
 
 
 if __name__ == "__main__":

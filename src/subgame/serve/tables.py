@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
+    from subgame.play.aivat import Aivat
     from subgame.tree.strategy import Strategy
 
 SIMPLE = ("uniform", "call", "raise", "fold")
@@ -79,19 +80,33 @@ class Live:
         self.answers: Queue[str | None] = Queue()
         self.lock = threading.Condition()
         self.asked: tuple[str, tuple[str, ...]] | None = None
-        self.error = ""
+        self.error, self.counting = "", False
+        self.luck: Aivat | None = None
+        self.thread: threading.Thread | None = None
         self.begin()
 
     def begin(self) -> None:
         """Start the thread of the next hand, unless one is over and still looked at."""
         if self.row["state"] == "over":
+            self._remember(self.row["hands"][-1])
             return
-        self.thread = threading.Thread(target=self._play, daemon=True)
+        self.thread = threading.Thread(target=self._play, args=[self.thread], daemon=True)
         self.thread.start()
 
-    def _play(self) -> None:
+    def _remember(self, hand: dict[str, Any]) -> None:
+        """What the person saw of a hand that is over."""
+        self.seat.begin(hand["seats"].index(0), 0)
+        state = self.game.new_initial_state()
+        for player, action in hand["moves"]:
+            if state.is_public(action):
+                self.seat.observe(Event(player, action))
+            state = state.child(action)
+
+    def _play(self, before: threading.Thread | None) -> None:
         from subgame.play.match import play_hand
 
+        if before is not None:
+            before.join()  # it may still ask the agent for its strategy
         row = self.row
         try:
             self.witness = self.witness or Witness(self.make(), self.game)
@@ -109,8 +124,26 @@ class Live:
                 step.pop("range", None)  # only that of the last hand is kept
             row["hands"].append(hand.record() | {"reveal": self.witness.told})
             row["current"], row["state"], self.asked = [], "over", None
+            self.counting = row["opponent"] not in SEARCHING
             self.tables.store.put("tables", row)
             self.lock.notify_all()
+        if self.counting:
+            self._count(self.witness.inner)
+
+    def _count(self, agent: Agent) -> None:
+        """What the hands are worth by AIVAT, if the opponent knows its strategy."""
+        from subgame.play.aivat import Aivat, is_known, value_function
+        from subgame.play.match import Hand
+
+        with suppress(SubgameError, MemoryError):
+            if self.luck is None and is_known(self.game, agent):
+                self.luck = Aivat(self.game, agent, value_function(self.game, agent))
+            for record in self.row["hands"]:
+                if self.luck is not None and "aivat" not in record:
+                    record["aivat"] = -self.luck.estimate(Hand.of(record), 1)
+        with self.lock:
+            self.counting = False
+            self.tables.store.put("tables", self.row)
 
     def wait(self, infoset: str, legal: tuple[str, ...]) -> str:
         """Wait for the person's action; called by the thread of the hand."""
@@ -206,6 +239,7 @@ class Live:
                 "error": self.error,
                 "result": result(row, self.game),
                 "last": row["hands"][-1] if over else None,
+                "counting": self.counting,
             }
             if state == "thinking":
                 shown["thinking"] = {
@@ -270,17 +304,24 @@ class Live:
 
 
 def result(row: Row, game: Game) -> dict[str, Any]:
-    """What the person has won so far, with a 95 % interval."""
+    """What the person has won so far, with a 95 % interval, and the same by AIVAT."""
     from subgame.play.match import Estimate
 
     unit, scale = game.unit
     won = [hand["won"] for hand in row["hands"]]
-    found = Estimate.of([chips * scale for chips in won])
+
+    def told(chips: list[float]) -> dict[str, Any]:
+        found = Estimate.of([each * scale for each in chips])
+        known = math.isfinite(found.interval95)
+        return {"mean": found.mean, "interval95": found.interval95 if known else None}
+
+    without_luck = [hand["aivat"] for hand in row["hands"] if "aivat" in hand]
+    counted = won and len(without_luck) == len(won)
     return {
         "hands": len(won),
         "chips": math.fsum(won),
-        "mean": found.mean,
-        "interval95": found.interval95 if math.isfinite(found.interval95) else None,
+        **told(won),
+        "aivat": told(without_luck) if counted else None,
         "unit": unit,
     }
 

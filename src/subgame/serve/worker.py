@@ -13,6 +13,7 @@ import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     from subgame.tree.ranges.tree import RangeTree
     from subgame.tree.strategy import Strategy
 
-STRATEGY, CHECKPOINT, TASK, RESULT = (
+STRATEGY, CHECKPOINT, TASK, RESULT, FLOPS = (
     "strategy.safetensors",
     "checkpoint.safetensors",
     "task.json",
     "result.json",
+    "flops.jsonl",
 )
 SLACK = 1.5 * 2**30
 """Bytes that Python, compiled kernels and stacks of threads take beside the solve."""
@@ -231,6 +233,43 @@ def refine(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     return {**_spot_result(solved), **told}
 
 
+def report(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
+    """Solve a spot on many flops; a row is written as soon as a flop is solved."""
+    from subgame.serve.spots import Spot, chosen_flops, compiled
+    from subgame.solve.endgame import memory_needed
+    from subgame.solve.report import SCHEDULE, flop_report, logged, weighted_mean
+
+    spot, flops, log = Spot(**task["spot"]), chosen_flops(task["flops"]), folder / FLOPS
+    tell(phase="Dealing the boards of the first flop")
+    first = spot.on(flops[0].name)
+    tree = compiled(first, task["memory_limit"])
+    needed = memory_needed(tree, SCHEDULE)
+    _refuse(needed, task["memory_limit"])
+    tell(phase="Solving the first flop", quote={"nodes": tree.num_nodes, "memory": needed})
+    del tree
+    began, stopped = time.monotonic(), "done"
+
+    def progress(done: int, total: int, row: dict[str, Any]) -> None:
+        step = [done, time.monotonic() - began, done / total]
+        tell(phase=f"{done:,} of {total:,} flops", step=step)
+
+    try:
+        flop_report(flops, spot.on, target=task["target"], log=log, progress=progress)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    rows = logged(log)
+    if not rows:
+        raise KeyboardInterrupt
+    return {
+        "flops": len(rows),
+        "flops_in_all": len(flops),
+        "pot": float(first.start().pot),
+        "mean": weighted_mean(rows),
+        "seconds": sum(rows.column("seconds")),
+        "stopped": stopped,
+    }
+
+
 def load(data: Path, folder: Path, task: dict[str, Any]) -> dict[str, Any]:
     """Look into a solution that was uploaded; all of it is read only if its values are missing."""
     from subgame.solve.endgame import Endgame
@@ -256,6 +295,7 @@ KINDS: dict[str, Callable[[Path, Path, dict[str, Any]], dict[str, Any]]] = {
     "game": game,
     "refine": refine,
     "load": load,
+    "report": report,
 }
 
 

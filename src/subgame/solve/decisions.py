@@ -222,6 +222,21 @@ class Decision:
             rows.append({**row, "line": self.lines[a]})
         return rows
 
+    def range_table(self, p: int) -> Table:
+        """One row per hand of player `p`'s range here, also of the one who waits: EV and equity."""
+        likely, deck = self._likely(p), self.tree.holdem.deck
+        total = likely.sum() or 1.0
+        return Table(
+            {
+                "hand": deck.hand_name(hand),
+                "weight": float(self.ranges[p][hand]),
+                "chance": float(likely[hand] / total),
+                "ev": float(self._values[1][p][hand]),
+                "equity": float(self._equities[p][hand]),
+            }
+            for hand in np.flatnonzero(self.ranges[p] > 0).tolist()
+        )
+
     def _row(self, at: Ints, values: bool) -> dict[str, Any]:
         """The row of some hands, as means weighted by how likely they are."""
         likely = self.chance[at] if self.chance[at].sum() > 0 else self.reach[at]

@@ -70,8 +70,17 @@ def flops(which: str | int | Path) -> list[Flop]:
 
 def _of_file(path: Path) -> list[Flop]:
     check_regular(path, "a file with a flop in each line, such as 'AhKd2c 12.5'")
+    return parse_flops(path.read_text(encoding="utf-8"), str(path))
+
+
+def parse_flops(text: str, where: str = "the text") -> list[Flop]:
+    """The flops of a text, one in each line; `where` names the text in messages.
+
+    >>> parse_flops("AhKd2c 12.5")
+    [Flop(name='AhKd2c', weight=12.5)]
+    """
     found: dict[str, float] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].replace(":", " ").replace(",", " ").split()
         if not words:
             continue
@@ -79,10 +88,10 @@ def _of_file(path: Path) -> list[Flop]:
         try:
             name = DECK.name(DECK.parse(" ".join(cards), counts=(3,), what="flop"))
         except SubgameError as error:
-            raise SubgameError(f"Line {number} of {path}: {error.sentence}") from None
+            raise SubgameError(f"Line {number} of {where}: {error.sentence}") from None
         found[name] = found.get(name, 0.0) + float(last)
     if not found or sum(found.values()) <= 0:
-        raise SubgameError(f"{path} has no flops with a weight above 0.")
+        raise SubgameError(f"{where[0].upper()}{where[1:]} has no flops with a weight above 0.")
     return [Flop(name, weight) for name, weight in found.items()]
 
 

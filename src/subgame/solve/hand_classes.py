@@ -66,10 +66,10 @@ def squares(decision: Decision) -> list[list[Square]]:
     return [[each._replace(weight=each.weight / fullest) for each in line] for line in out]
 
 
-def as_html(decision: Decision) -> str:
-    """The decision for notebooks: the grid and the frequencies of the actions."""
+def as_html(decision: Decision, picture: str = "") -> str:
+    """The decision for notebooks: the grid, or another picture, and how often actions are taken."""
     colours = [look.colour for look in looks(decision)]
     where = f"after {decision.words}" if decision.words else "at the root"
     title = f"{SEATS[decision.player].upper()} {where}"
-    drawn = grid(squares(decision), colours, title)
+    drawn = picture or grid(squares(decision), colours, title)
     return block(title, drawn, legend(decision.names, colours, decision.frequency.tolist()))

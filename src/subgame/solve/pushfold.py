@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,10 @@ class PushFold:
             }
             for name in self.push
         )
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of `table`."""
+        return self.table().to_pandas()
 
 
 def push_fold(

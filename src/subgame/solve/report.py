@@ -66,6 +66,8 @@ def flop_row(task: Task) -> dict[str, Any]:
         threads=task.threads,
         device=task.device,
     )
+    if result.stopped == "interrupted":
+        raise KeyboardInterrupt  # a flop that was not solved is no row
     solved = Endgame.of(result.strategy, task.threads, task.device)
     row: dict[str, Any] = {
         "flop": task.flop.name,
@@ -202,6 +204,12 @@ class _Log:
                 os.fsync(file.fileno())
         except OSError as error:
             raise SubgameError(f"{self.path} cannot be written: {error.strerror}.") from None
+
+
+def logged(path: str | Path) -> Table:
+    """The rows that a log has so far, in the order in which they were solved."""
+    lines = read_text(Path(path), "a log of a report").splitlines()
+    return Table({row["flop"]: row for row in map(_read, lines) if "flop" in row}.values())
 
 
 def _read(line: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,10 @@ class LimitedSolution:
     """Of the tree that was solved: the depth-limited one, or the gadget game on it."""
     strategy: Strategy
     """Over the whole game: as solved above the limit, `DepthLimited.complete` below it."""
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of the strategy: player, infoset, action, probability."""
+        return self.strategy.to_pandas()
 
 
 @with_options(StopOptions)

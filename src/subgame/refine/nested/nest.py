@@ -25,7 +25,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.refine.gadgets import Gadget
@@ -33,6 +33,7 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
 from subgame.refine.nested.answer import METHODS, Answer, Method
 from subgame.refine.solve_gadget import GadgetOptions, Solving
+from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
@@ -57,6 +58,24 @@ class Nested:
         """Per seat, what `after` can exceed `before` by (see the module)."""
         seats = [sum(a.bound for a in self.answers if a.player == p) for p in (0, 1)]
         return seats[0], seats[1]
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame with a line per root infoset of each answered action."""
+        return data_frame(
+            {
+                "public_state": answer.public,
+                "action": answer.action,
+                "player": answer.player,
+                "depth": answer.depth,
+                "infoset": name,
+                "reach": float(answer.weight[s]),
+                "cbv": float(answer.cbv[s]),
+                "value": float(answer.values[s]),
+                "iterations": answer.iterations,
+            }
+            for answer in self.answers
+            for s, name in enumerate(answer.infosets)
+        )
 
     def __repr__(self) -> str:
         return (

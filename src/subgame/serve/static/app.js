@@ -1,12 +1,9 @@
 // The shell: navigation, theme, and the page that the address names.
 import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { signal, effect } from "@preact/signals";
-import { html, route, active, connected, listen } from "./lib/core.js";
+import { html, route, active, connected, listen, Wait } from "./lib/core.js";
 import { Games } from "./pages/games.js";
-import { Solve } from "./pages/solve.js";
-import { Result } from "./pages/result.js";
-import { Play, Table } from "./pages/play.js";
-import { Jobs } from "./pages/jobs.js";
 
 const stored = (() => { try { return localStorage.getItem("theme"); } catch { return null; } })();
 const theme = signal(stored || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
@@ -21,11 +18,25 @@ const flip = () => {
 
 const PAGES = [["games", "Games"], ["solve", "Solve"], ["play", "Play"]];
 
+// The other pages are read when they are asked for, or a moment after the first one is there.
+const FILES = {
+  Solve: () => import("./pages/solve.js"), Result: () => import("./pages/result.js"),
+  Play: () => import("./pages/play.js"), Table: () => import("./pages/play.js"), Jobs: () => import("./pages/jobs.js"),
+};
+const there = {};
+const read = (name) => FILES[name]().then((file) => { there[name] = file[name]; });
+
+function Later({ name, ...rest }) {
+  const [, set] = useState(0);
+  useEffect(() => { if (!there[name]) read(name).then(() => set((n) => n + 1)); }, [name]);
+  return there[name] ? html`<${there[name]} ...${rest} />` : html`<section class="page"><${Wait}>Loading the page<//></section>`;
+}
+
 function Page({ section, rest }) {
   const id = decodeURIComponent(rest[0] || "");
-  if (section === "solve") return id ? html`<${Result} key=${id} id=${id} />` : html`<${Solve} />`;
-  if (section === "play") return id ? html`<${Table} key=${id} id=${id} />` : html`<${Play} />`;
-  if (section === "jobs") return html`<${Jobs} />`;
+  if (section === "solve") return id ? html`<${Later} name="Result" key=${id} id=${id} />` : html`<${Later} name="Solve" key="solve" />`;
+  if (section === "play") return id ? html`<${Later} name="Table" key=${id} id=${id} />` : html`<${Later} name="Play" key="play" />`;
+  if (section === "jobs") return html`<${Later} name="Jobs" key="jobs" />`;
   return html`<${Games} game=${id} />`;
 }
 
@@ -52,3 +63,4 @@ setTimeout(() => { started.value = true; }, 2500);
 document.getElementById("app").textContent = "";
 render(html`<${App} />`, document.getElementById("app"));
 listen();
+setTimeout(() => Object.keys(FILES).forEach((name) => read(name).catch(() => {})), 1500);

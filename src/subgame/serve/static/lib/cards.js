@@ -1,8 +1,8 @@
 // Cards: drawn, picked, and the thirteen by thirteen classes of hands.
 import { html } from "./core.js";
 import { useRef } from "preact/hooks";
+import { RANKS } from "./draw.js";
 
-export const RANKS = "AKQJT98765432";
 export const SUITS = "shdc";
 export const SIGN = { s: "♠", h: "♥", d: "♦", c: "♣" };
 const NAME = { s: "spades", h: "hearts", d: "diamonds", c: "clubs" };
@@ -24,15 +24,10 @@ export function classOf(hand) {
   return high[0] + low[0] + (a[0] === b[0] ? "" : a[1] === b[1] ? "s" : "o");
 }
 
-// The class in a row and a column: suited above the diagonal, offsuit below it.
-export function classAt(row, column) {
-  const [high, low] = row <= column ? [RANKS[row], RANKS[column]] : [RANKS[column], RANKS[row]];
-  return high + low + (row === column ? "" : row < column ? "s" : "o");
-}
-
-export function placeOf(name) {
-  const [a, b] = [RANKS.indexOf(name[0]), RANKS.indexOf(name[1])];
-  return name[2] === "o" ? [b, a] : [a, b];
+// All hands of a class, by suits: four of AKs, six of AA, twelve of AKo.
+export function handsOf(name) {
+  const pairs = [...SUITS].flatMap((a, k) => [...SUITS].flatMap((b, j) => (name[0] === name[1] ? j > k : (name[2] === "s") === (j === k)) ? [[a, b]] : []));
+  return pairs.map(([a, b]) => name[0] + a + name[1] + b);
 }
 
 // All cards of the deck, suit by suit, with arrow keys: `draw(card, more)` makes each.
@@ -59,12 +54,12 @@ export function Deck({ label, draw, wrong }) {
 export function BoardPicker({ value, onChange, error }) {
   const picked = cards(value);
   const toggle = (card) => {
-    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked, card].slice(0, 5);
+    const next = picked.includes(card) ? picked.filter((each) => each !== card) : [...picked.slice(0, 4), card];  // a sixth replaces the fifth
     onChange(next.join(" "));
   };
   return html`<${Deck} label="Board cards" wrong=${error} draw=${(card, more) => {
     const on = picked.includes(card);
     return html`<button type="button" ...${more} tabindex=${more["data-at"] === 0 ? 0 : -1} class="pick ${card[1]} ${on ? "on" : ""}"
-      aria-pressed=${on} disabled=${!on && picked.length >= 5} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
+      aria-pressed=${on} onClick=${() => toggle(card)}>${card[0]}${SIGN[card[1]]}</button>`;
   }} />`;
 }

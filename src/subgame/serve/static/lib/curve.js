@@ -1,14 +1,17 @@
 // Curves, by uPlot.
 import { html } from "./core.js";
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+let reading = null;  // uPlot, read once a curve is drawn
 
 const look = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export function Curve({ xs, series, label, x = "iterations", logX = true, logY = true, height = 220, unit = "" }) {
   const box = useRef(null);
+  const [uPlot, ready] = useState(null);
+  useEffect(() => { (reading ||= import("uplot")).then((file) => ready(() => file.default)); }, []);
   useEffect(() => {
-    if (!xs.length) return undefined;
+    if (!xs.length || !uPlot) return undefined;
     const ink = look("--soft"), line = look("--line");
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
     const short = (value) => value >= 1000 ? `${value / 1000}k` : String(Number(value.toPrecision(3)));
@@ -27,6 +30,6 @@ export function Curve({ xs, series, label, x = "iterations", logX = true, logY =
     const watch = new ResizeObserver(() => { if (box.current) made.setSize({ width: box.current.clientWidth, height }); });
     watch.observe(box.current);
     return () => { watch.disconnect(); made.destroy(); };
-  }, [xs, series, document.documentElement.dataset.theme]);
+  }, [xs, series, uPlot, document.documentElement.dataset.theme]);
   return html`<div class="curve" role="img" aria-label=${label} ref=${box}></div>`;
 }

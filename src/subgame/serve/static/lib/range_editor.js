@@ -7,7 +7,7 @@ import { Grid } from "./grid.js";
 const INK = [20, 98, 79];
 
 export function RangeEditor({ id, label, value, onChange, error }) {
-  const view = useSignal(null), weight = useSignal(1), at = useSignal(null), saved = useSignal([]), wrong = useSignal("");
+  const view = useSignal(null), weight = useSignal(1), at = useSignal(null), saved = useSignal([]), chosen = useSignal(null), wrong = useSignal("");
   useEffect(() => {
     let gone = false;
     const timer = setTimeout(async () => {
@@ -37,6 +37,9 @@ export function RangeEditor({ id, label, value, onChange, error }) {
     if (!name) return;
     try { await api("/ranges", { name, text: value }); saved.value = await api("/ranges"); } catch (failed) { wrong.value = failed.message; }
   };
+  const forget = async () => {
+    try { await api(`/ranges/${chosen.value.id}`, undefined, "DELETE"); chosen.value = null; saved.value = await api("/ranges"); } catch (failed) { wrong.value = failed.message; }
+  };
   const shown = error || wrong.value;
   return html`<div class="range-editor">
     <div class="range-head"><h2 class="third" id="${id}-title">${label}</h2><span class="num soft">${view.value ? `${number(view.value.combos, view.value.combos % 1 ? 1 : 0)} hands, ${percent(view.value.share || 0)}` : ""}</span></div>
@@ -46,7 +49,8 @@ export function RangeEditor({ id, label, value, onChange, error }) {
       <button type="button" class="ghost" onClick=${() => onChange("random")}>All</button>
       <button type="button" class="ghost" onClick=${() => onChange(" ")}>None</button>
       <button type="button" class="ghost" onClick=${keep}>Keep</button>
-      ${saved.value.length ? html`<select aria-label="Kept ranges" value="" onChange=${(e) => { if (e.target.value) onChange(e.target.value); e.target.value = ""; }}><option value="">Kept ranges</option>${saved.value.map((row) => html`<option key=${row.id} value=${row.text}>${row.name}</option>`)}</select>` : null}
+      ${saved.value.length ? html`<select aria-label="Kept ranges" value="" onChange=${(e) => { chosen.value = saved.value.find((row) => row.text === e.target.value); if (chosen.value) onChange(chosen.value.text); e.target.value = ""; }}><option value="">Kept ranges</option>${saved.value.map((row) => html`<option key=${row.id} value=${row.text}>${row.name}</option>`)}</select>` : null}
+      ${chosen.value ? html`<button type="button" class="ghost" onClick=${forget}>Forget ${chosen.value.name}</button>` : null}
     </div>
     <label class="visually-hidden" for=${id}>${label} as text</label>
     <textarea id=${id} rows="2" spellcheck="false" value=${value === " " ? "" : value} onInput=${(e) => onChange(e.target.value)} onBlur=${tidy} aria-invalid=${shown ? "true" : undefined} aria-describedby=${shown ? `${id}-error` : undefined}></textarea>

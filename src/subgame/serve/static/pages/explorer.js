@@ -4,10 +4,12 @@ import { useEffect, useMemo } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { Grid, colours, css, ramp, inkOn } from "../lib/grid.js";
 import { Curve } from "../lib/curve.js";
-import { Card, Cards, Deck, SIGN, classOf } from "../lib/cards.js";
+import { Card, Cards, Deck, SIGN, classOf, handsOf } from "../lib/cards.js";
 
 export const SEATS = ["OOP", "IP"];
 const VIEWS = [["strategy", "Strategy"], ["ev", "EV"], ["equity", "Equity"], ["eqr", "EQR"], ["reach", "Reach"]];
+const BARS = [["", "by reach, the highest is full"], ["absolute", "by reach, absolute"], ["full", "all full"]];
+const HELD = [120, 134, 143];  // a range without a strategy: the player who waits
 const ABOUT = {
   ev: "Chips of the pot here that a hand wins on average, less what it still puts in. Folding is 0.",
   equity: "Share of the pot without further betting, against the range that the opponent has here.",
@@ -42,15 +44,15 @@ function usePlace(id, line, stamp) {
   return [found.value.value || kept.value, found.value];
 }
 
-// Everything of a decision by class of hands.
-function classes(decision) {
-  const out = {}, values = decision.values;
+// Everything of a decision by class of hands, or by hand where `name` is the hand itself.
+function classes(decision, values = decision.values, name = classOf) {
+  const out = {};
   decision.hands.forEach((hand, k) => {
-    const cell = (out[classOf(hand)] ||= { hands: [], reach: 0, chance: 0, mix: decision.actions.map(() => 0), ev: 0, equity: 0, known: 0 });
+    const cell = (out[name(hand)] ||= { hands: [], reach: 0, chance: 0, mix: decision.actions.map(() => 0), ev: 0, equity: 0, known: 0 });
     cell.hands.push(k);
     cell.reach += decision.reach[k];
     cell.chance += decision.chance[k];
-    decision.probs[k].forEach((p, a) => { cell.mix[a] += p * decision.chance[k]; });
+    decision.probs?.[k].forEach((p, a) => { cell.mix[a] += p * decision.chance[k]; });
     const [ev, equity] = [values?.hand_ev[k] ?? null, values?.hand_equity[k] ?? null];
     if (ev !== null && equity !== null) { cell.ev += decision.chance[k] * ev; cell.equity += decision.chance[k] * equity; cell.known += decision.chance[k]; }
   });
@@ -62,18 +64,28 @@ function classes(decision) {
   return out;
 }
 
-function cellsOf(found, decision, view, tall) {
+// What the grid draws. `bars`: null is reach over the highest reach, "absolute" reach, "full" all high.
+// `single`: every hand of a class is drawn for itself.
+function cellsOf(decision, view, bars, single) {
+  const found = classes(decision);
+  if (!single) return drawn(found, decision, view, bars);
+  const one = drawn(classes(decision, decision.values, (hand) => hand), decision, view, bars), known = {};
+  for (const [hand, cell] of Object.entries(one)) known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] = cell;
+  return Object.fromEntries(Object.keys(found).map((name) => [name, { each: handsOf(name).map((hand) => known[[hand.slice(0, 2), hand.slice(2)].sort().join("")] || null), text: "" }]));
+}
+
+function drawn(found, decision, view, bars) {
   const shades = colours(decision.actions), out = {};
   const most = Math.max(...Object.values(found).map((cell) => cell.reach), 1e-9);
   const evs = Object.values(found).map((cell) => cell.ev).filter((ev) => ev !== null);
   const top = Math.max(...evs, 1e-9);
   for (const [name, cell] of Object.entries(found)) {
-    const height = tall ? 1 : cell.reach / most;
+    const height = bars === "full" ? 1 : cell.reach / (bars === "absolute" ? 1 : most);
     const eqr = cell.equity > 0.02 ? cell.ev / (decision.pot * cell.equity) : null;
     const shade = { ev: cell.ev === null ? null : [cell.ev / top, number(cell.ev, top < 10 ? 1 : 0)], equity: cell.equity === null ? null : [cell.equity, percent(cell.equity, 0)],
       eqr: eqr === null || cell.ev === null ? null : [eqr / 2, percent(eqr, 0)], reach: [cell.reach / most, percent(cell.reach, 0)] }[view];
     if (view === "strategy") {
-      const parts = cell.mix.map((share, a) => [shades[a], share]).reverse();
+      const parts = decision.probs ? cell.mix.map((share, a) => [shades[a], share]).reverse() : [[HELD, 1]];
       out[name] = { parts, height: cell.chance > 0 ? height : 0, text: "" };
     } else if (shade) out[name] = { parts: [[ramp(shade[0]), 1]], height, text: shade[1] };
   }
@@ -154,22 +166,31 @@ function NextCard({ job, here }) {
 
 function Decision({ job, here, shades, against, old }) {
   const query = route.value.query;
-  const view = query.get("view") || "strategy", picked = query.get("hand"), tall = query.get("bars") === "full";
+  const view = query.get("view") || "strategy", picked = query.get("hand"), bars = query.get("bars"), single = query.get("suits") === "single";
+  const both = query.get("both") === "1" && !old;
   const found = useMemo(() => classes(here), [here]);
-  const cells = useMemo(() => cellsOf(found, here, view, tall), [found, view, tall]);
-  const oldCells = useMemo(() => old ? cellsOf(classes(old), old, view, tall) : null, [old, view, tall]);
+  const cells = useMemo(() => cellsOf(here, view, bars, single), [here, view, bars, single]);
+  const oldCells = useMemo(() => old ? cellsOf(old, view, bars, single) : null, [old, view, bars, single]);
+  const waiting = useMemo(() => {
+    const other = both && here.values?.opponent;
+    return other ? cellsOf({ ...other, actions: [], pot: here.pot, values: other }, view, bars, single) : null;
+  }, [here, view, bars, single, both]);
+  const set = (changes) => go(withQuery(changes), { replace: true });
   const pick = (name, kind) => { if (kind !== "paint") go(withQuery({ hand: name }), { replace: true }); };
   const about = (name) => { const cell = found[name]; return !name ? "" : !cell ? `${name} is not in the range` : `${name}: ${here.actions.map((a, k) => `${a.name} ${percent(cell.mix[k], 0)}`).join(", ")}`; };
   const values = here.values, other = jobs.value[against];
   return html`<p class="facts here-facts">${here.line ? html`<span>this line is played <b>${percent(here.frequency)}</b></span>` : null}
       ${values ? SEATS.map((seat, p) => html`<span key=${seat}>${seat} EV <b>${number(values.ev[p], 2)}</b>, equity <b>${percent(values.equity[p])}</b>, EQR <b>${values.equity[p] > 0.001 ? percent(values.ev[p] / (values.equity[p] * here.pot), 0) : "–"}</b></span>`) : html`<span>computing EV and equity …</span>`}</p>
     <div class="tabs" role="group" aria-label="What the grid shows">${VIEWS.map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${view === key} onClick=${() => go(withQuery({ view: key === "strategy" ? null : key }), { replace: true })}>${name}</button>`)}
-      <label class="check"><input type="checkbox" checked=${tall} onChange=${(e) => go(withQuery({ bars: e.target.checked ? "full" : null }), { replace: true })} /> full bars</label></div>
-    <div class="explore-body ${oldCells ? "pair" : ""}">
+      <span class="choices"><label for="bars">Bars</label><select id="bars" value=${bars || ""} onChange=${(e) => set({ bars: e.target.value })}>${BARS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select>
+      <label for="suits">Suits</label><select id="suits" value=${single ? "single" : ""} onChange=${(e) => set({ suits: e.target.value })}><option value="">grouped</option><option value="single">single</option></select>
+      ${old ? null : html`<label class="check"><input id="both" type="checkbox" checked=${both} onChange=${(e) => set({ both: e.target.checked ? "1" : null })} /> both players</label>`}</span></div>
+    <div class="explore-body ${oldCells ? "pair" : waiting ? "two" : ""}">
       ${oldCells ? html`<div><h2 class="third compared">${other?.name || "The other"}</h2><${Grid} cells=${oldCells} selected=${picked} onPick=${pick} label=${`The other solution: ${view}`} /></div>` : null}
-      <div>${oldCells ? html`<h2 class="third compared">${job.name}</h2>` : null}
+      <div>${oldCells || waiting ? html`<h2 class="third compared">${waiting ? `${SEATS[here.player]}, to act` : job.name}</h2>` : null}
         <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`${SEATS[here.player]} by class of hands: ${view}`} summary=${about} />
-        ${ABOUT[view] ? html`<p class="hint">${ABOUT[view]}</p>` : null}</div>
+        ${ABOUT[view] || single ? html`<p class="hint">${ABOUT[view]} ${single ? "Each hand of a class has a field of its own: from the left and the top ♠ ♥ ♦ ♣, first of the higher card." : ""}</p>` : null}</div>
+      ${waiting ? html`<div><h2 class="third compared">${SEATS[1 - here.player]}, ${view === "strategy" ? "the range here" : "waits"}</h2><${Grid} cells=${waiting} selected=${picked} onPick=${pick} label=${`${SEATS[1 - here.player]} by class of hands: ${view}`} /></div>` : null}
       ${oldCells ? html`<${Difference} job=${job} against=${against} here=${here} picked=${picked} pick=${pick} />` : null}
       <${Combos} here=${here} found=${found} picked=${picked} shades=${shades} />
     </div><${Spread} here=${here} />`;

@@ -3,6 +3,7 @@ import { html, api, asked, go, route, withQuery, number, percent, whole, Problem
 import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Story } from "./story.js";
+import { Watch, TECHNIQUES } from "./watch.js";
 import { Tree } from "../lib/tree.js";
 import { Curve } from "../lib/curve.js";
 
@@ -83,7 +84,7 @@ function OneGame({ game }) {
       <div><h2>${tree.infosets_here.length ? `Player ${here.player === 2 ? "1 and 2 act" : `${here.player + 1} acts`}` : here.children ? "Chance moves" : "The game is over"}</h2>
         ${tree.infosets_here.length ? html`<${Infosets} rows=${tree.infosets_here} />` : html`<p class="soft">${here.children ? "Choose what happens in the tree above." : "There is nothing to decide here."}</p>`}</div>
       <${SolveBox} game=${game} tree=${tree} />
-    </div></section>`;
+    </div><${Watch} game=${game} tree=${tree} /></section>`;
 }
 
 const Infosets = ({ rows }) => html`<div class="scroll" tabindex="0" role="region" aria-label="Infosets"><table class="infosets">
@@ -126,7 +127,7 @@ function SolveBox({ game, tree }) {
     </form>
     ${solution ? html`<form onSubmit=${refine} class="row-form" novalidate>
       <${Field} id="technique" label="Refine this solution by"><select id="technique" value=${technique.value} onChange=${(e) => { technique.value = e.target.value; }}>
-        ${["unsafe", "resolve", "maxmargin", "reach-resolve", "reach-maxmargin", "estimate-resolve", "distributional"].map((name) => html`<option>${name}</option>`)}</select><//>
+        ${TECHNIQUES.map((name) => html`<option>${name}</option>`)}</select><//>
       <${Field} id="frontier" label="in the subgames"><input id="frontier" list="frontiers" value=${at.value} placeholder="after round 1" onInput=${(e) => { at.value = e.target.value; }} /><//>
       <datalist id="frontiers">${tree.frontiers.map((name) => html`<option value=${name} />`)}</datalist>
       <button>Refine</button></form>` : null}

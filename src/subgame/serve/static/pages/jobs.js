@@ -2,7 +2,7 @@
 import { html, api, jobs, Badge, Problem, percent, seconds } from "../lib/core.js";
 import { useSignal } from "@preact/signals";
 
-const KINDS = { endgame: "spot", game: "game", refine: "refinement", lock: "locked spot", load: "uploaded" };
+const KINDS = { endgame: "spot", game: "game", refine: "refinement", lock: "locked spot", load: "uploaded", report: "report" };
 
 export const where = (job) => job.result?.game && !job.result?.spot
   ? `/games/${encodeURIComponent(job.result.game)}?strategy=${job.id}` : `/solve/${job.id}`;
@@ -20,9 +20,10 @@ export function JobList({ rows, empty = "No jobs yet." }) {
     <span class="job-info">${job.state === "running" ? html`<progress value=${job.share || 0} max="1" aria-label="Progress of ${job.name}"></progress> <span class="soft">${job.phase}</span>`
       : job.state === "failed" ? html`<span class="bad">${job.error}</span>`
       : job.result?.exploitability_percent !== undefined ? html`<span class="num">${job.result.exploitability_percent.toPrecision(2)}% of the pot</span>`
+      : job.result?.flops ? html`<span class="num">${job.result.flops} of ${job.result.flops_in_all} flops</span>`
       : job.result?.exploitability !== undefined ? html`<span class="num">exploitability ${job.result.exploitability.toPrecision(3)}</span>` : null}</span>
     <span class="job-tools">
-      ${job.state === "running" && ["endgame", "lock", "game"].includes(job.kind) ? html`<button type="button" class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
+      ${job.state === "running" && ["endgame", "lock", "game", "report"].includes(job.kind) ? html`<button type="button" class="ghost" onClick=${() => act(job, "pause")}>Pause</button>` : null}
       ${job.state === "running" ? html`<button type="button" class="ghost" onClick=${() => act(job, "stop")}>Stop</button>` : null}
       ${job.state === "paused" ? html`<button type="button" class="ghost" onClick=${() => act(job, "resume")}>Resume</button>` : null}
       ${["running", "queued"].includes(job.state) ? html`<button type="button" class="ghost" onClick=${() => act(job, "cancel")}>Cancel</button>` : html`<button type="button" class="ghost" aria-label="Remove ${job.name}" onClick=${() => remove(job)}>Remove</button>`}

@@ -33,9 +33,8 @@ export function Play() {
         <optgroup label="Hold'em">${list.filter((each) => each.holdem).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}: ${each.summary}</option>`)}</optgroup>
         ${spots.length ? html`<optgroup label="Spots that you solved">${spots.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
         <optgroup label="Other games">${solvable.map((each) => html`<option key=${each.name} value=${each.name}>${each.uploaded ? each.summary : `${each.name}: ${each.summary}`}</option>`)}</optgroup></select><//>
-      <${Field} id="opponent" label="Opponent"><select id="opponent" value=${opponent} onChange=${set("opponent")}>
-        ${fits.length ? html`<optgroup label="Solutions">${fits.map((job) => html`<option key=${job.id} value="job:${job.id}">${job.name}</option>`)}</optgroup>` : null}
-        <optgroup label="Agents">${agents.map((name) => html`<option key=${name} value=${name}>${name}: ${ABOUT[name] || ""}</option>`)}</optgroup></select><//>
+      <fieldset class="opponents"><legend class="small-legend">Opponent</legend>${[...fits.map((job) => [`job:${job.id}`, job.name, "a solution of yours"]), ...agents.map((name) => [name, name, ABOUT[name] || ""])].map(([key, name, about]) => html`<label key=${key} class="choice"><input type="radio" name="opponent" value=${key} checked=${opponent === key} onChange=${set("opponent")} /><span><b>${name}</b><small>${about}</small></span></label>`)}
+        ${agents.length ? null : html`<${Wait}>Asking who plays this game<//>`}</fieldset>
       <${Problem} error=${error.value} /><button class="primary large" disabled=${busy.value || !agents.length}>Sit down</button></form>
     ${tables.length ? html`<h2>Your tables</h2><ul class="job-list">${tables.map((row) => html`<li key=${row.id}><a class="job-name" href="/play/${row.id}">${row.title}</a><span class="soft">against ${row.opponent.startsWith("job:") ? jobs.value[row.opponent.slice(4)]?.name || "a solution" : row.opponent}</span><span class="num">${row.hands} hands</span></li>`)}</ul>` : null}
   </section>`;
@@ -46,7 +45,7 @@ export function Table({ id }) {
   const take = (promise) => promise.then((found) => { view.value = found; error.value = null; }, (failed) => { error.value = failed; });
   useEffect(() => { take(api(`/tables/${id}`)); }, [id]);
   useEffect(() => {  // an opponent that thinks is asked again
-    if (view.value?.state !== "thinking" || view.value.error) return undefined;
+    if ((view.value?.state !== "thinking" && !view.value?.counting) || view.value.error) return undefined;
     const timer = setTimeout(() => take(api(`/tables/${id}`)), 400);
     return () => clearTimeout(timer);
   }, [view.value]);
@@ -68,7 +67,7 @@ export function Table({ id }) {
   return html`<section class="page narrow play">
     <p class="crumb"><a href="/play">Play</a></p>
     <div class="result-head"><h1>${now.holdem && now.game.startsWith("job:") ? html`Spot on <${Cards} text=${now.title} />` : now.title}</h1><p class="facts"><span>against <b>${now.opponent_name}</b></span><span>hand ${whole(now.number)}</span></p></div>
-    <p class="score" role="status">${result.hands ? html`<b class=${result.chips >= 0 ? "good" : "bad"}>${number(result.chips, result.chips % 1 ? 1 : 0)}</b> chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}${result.interval95 !== null ? html`, <b>${number(result.mean, 1)} ± ${number(result.interval95, 1)}</b> ${result.unit} a hand (95%)` : null}` : "No hand played yet."}</p>
+    <${Score} result=${result} />
     ${now.holdem ? html`<${Felt} now=${now} />` : html`<${Plain} now=${now} />`}
     <${Problem} error=${error.value || (now.error ? new Error(now.error) : null)} />
     <div class="acting" aria-live="polite">
@@ -78,6 +77,15 @@ export function Table({ id }) {
     </div>
     ${now.state === "over" ? html`<${Reveal} now=${now} />` : null}
   </section>`;
+}
+
+// The result so far: what was won, and without most of the luck.
+function Score({ result }) {
+  if (!result.hands) return html`<p class="score" role="status">No hand played yet.</p>`;
+  const mean = ({ mean: of, interval95: wide }) => html`<b>${number(of, 1)}${wide === null ? "" : ` ± ${number(wide, 1)}`}</b> ${result.unit}`;
+  return html`<div class="score figures" role="status"><div class="figure"><b class=${result.chips >= 0 ? "good" : "bad"}>${result.chips > 0 ? "+" : ""}${number(result.chips, result.chips % 1 ? 1 : 0)}</b><span>chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}</span></div>
+    <div class="figure">${mean(result)}<span>a hand${result.interval95 === null ? "" : ", 95% interval"}</span></div>
+    ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>a hand by AIVAT: with most of the luck taken out</span></div>` : null}</div>`;
 }
 
 function Actions({ now, act, busy }) {
@@ -102,16 +110,17 @@ function Felt({ now }) {
   return html`<div class="felt"><${Player} p=${foe} name=${now.opponent_name} />
     <div class="middle"><span class="board">${[0, 1, 2, 3, 4].map((k) => holdem.board[k] ? html`<${Card} key=${k} card=${holdem.board[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}</span><span class="pot num">pot ${whole(holdem.pot)}</span></div>
     <${Player} p=${you} name="You" /></div>
-    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name} ${step.text}`}</span>`)}</p>`;
+    <p class="line" aria-label="What happened">${holdem.line.map((step, k) => html`<span key=${k} class=${step.who}>${step.who === "board" ? html`<${Cards} text=${step.text} small />` : html`${step.who === "you" ? "You" : now.opponent_name}: ${step.text}`}</span>`)}</p>`;
 }
 
 function Reveal({ now }) {
   const steps = now.last.reveal, ranged = steps.map((step, k) => [step, k]).filter(([step]) => step.range);
   const chosen = useSignal(null);
   const at = steps[chosen.value]?.range ? chosen.value : ranged.at(-1)?.[1];
+  const said = (step, id) => step.range?.actions.find((action) => action.id === id)?.name || id;
   return html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
   ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
-    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${action} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${step.action}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
+    <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${said(step, step.action)}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
   ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
     <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><${Range} told=${steps[at].range} />` : null}
   <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>

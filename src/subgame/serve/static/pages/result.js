@@ -6,6 +6,7 @@ import { Grid, ramp } from "../lib/grid.js";
 import { Cards, classOf, cards } from "../lib/cards.js";
 import { Curve } from "../lib/curve.js";
 import { Explorer, SEATS } from "./explorer.js";
+import { Report } from "./report.js";
 
 export function Result({ id }) {
   const problem = useSignal(null);
@@ -19,10 +20,12 @@ export function Result({ id }) {
     <div class="result-head"><h1><${Title} job=${job} /></h1><${Badge} state=${job.state} /><${Controls} job=${job} problem=${problem} /></div>
     <${Problem} error=${problem.value} />
     ${job.error ? html`<p class="problem" role="alert">${job.error}</p>` : null}
+    ${job.note ? html`<p class="hint">${job.note}</p>` : null}
     ${spot ? html`<p class="facts">${plainBoard(job.name) ? null : html`<span><${Cards} text=${spot.board} small /></span>`}<span>pot ${whole(spot.pot)}</span><span>stacks ${spot.stacks.split("/").map(whole).join(" and ")}</span>${Number(spot.rake) ? html`<span>rake ${percent(Number(spot.rake))}${spot.rake_cap === "inf" ? "" : `, at most ${spot.rake_cap}`}</span>` : null}${spot.dead ? html`<span>dead <${Cards} text=${spot.dead} small /></span>` : null}<span class="soft">${spot.bets}</span></p>` : null}
     ${job.result?.locks?.length ? html`<p class="facts"><span>locked</span>${job.result.locks.map((text) => html`<code key=${text}>${text}</code>`)}</p>` : null}
     ${job.result ? html`<${Figures} job=${job} />` : null}
     <${Run} job=${job} />
+    ${job.kind === "report" ? html`<${Report} job=${job} />` : null}
     ${job.result?.spot ? html`<${Explorer} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
     ${job.result?.spot ? html`<${RefineBox} job=${job} />` : null}
@@ -44,11 +47,13 @@ function Controls({ job, problem }) {
   };
   const running = job.state === "running";
   return html`<div class="controls">
-    ${running && (job.kind === "endgame" || job.kind === "lock") ? html`<button type="button" onClick=${() => act("pause")}>Pause</button>` : null}
+    ${running && ["endgame", "lock", "report"].includes(job.kind) ? html`<button type="button" onClick=${() => act("pause")}>Pause</button>` : null}
     ${job.state === "paused" ? html`<button type="button" onClick=${() => act("resume")}>Resume</button>` : null}
     ${running || job.state === "paused" ? html`<button type="button" onClick=${() => act("stop")}>Stop</button>` : null}
     ${running || job.state === "queued" ? html`<button type="button" onClick=${() => act("cancel")}>Cancel</button>` : null}
-    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><button type="button" onClick=${rename}>Rename</button><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
+    ${job.kind === "report" && job.iteration ? html`<a class="button" href="/api/jobs/${job.id}/report.csv" download>Save as CSV</a>` : null}
+    ${job.result?.spot || job.kind === "report" ? html`<button type="button" onClick=${rename}>Rename</button>` : null}
+    ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
   </div>`;
 }
 

@@ -13,7 +13,7 @@ const DEFAULTS = {
   flop_b: "0.33x 0.75x", flop_r: "2.5r a", turn_b: "0.5x 1x", turn_r: "2.5r a", river_b: "0.5x 1x a", river_r: "2.5r a", turn_d: "", river_d: "",
   flop_ib: "0.33x 0.75x", flop_ir: "2.5r a", turn_ib: "0.5x 1x", turn_ir: "2.5r a", river_ib: "0.5x 1x a", river_ir: "2.5r a",
   split: "", force: "", addall: "", added: "", removed: "", rake: "", rakecap: "", dead: "",
-  target: "0.3", seconds: "120", schedule: "hs-dcfr", storage: "float32", name: "",
+  flops: "", target: "0.3", seconds: "120", schedule: "hs-dcfr", storage: "float32", name: "",
 };
 const KINDS = { b: "bets", r: "raises", d: "donks" };
 // The names that the server has for the fields.
@@ -30,7 +30,8 @@ export function Solve() {
     go(withQuery({ [key]: kept }), { replace: true });
   };
   const errors = useSignal({}), problem = useSignal(null), quote = useSignal(null), busy = useSignal(false);
-  const first = Math.max(0, Math.min(2, cards(value.board).length - 3));
+  const many = !!value.flops.trim();  // a report over many flops
+  const first = many ? 0 : Math.max(0, Math.min(2, cards(value.board).length - 3));
   const streets = STREETS.slice(first), first_street = streets[0];
   const split = value.split.trim() === "1";
   const lines = (key) => value[key].split(/[\n;]/).map((line) => line.trim()).filter(Boolean);
@@ -46,14 +47,14 @@ export function Solve() {
     const share = (key, label, most) => { const n = amount(key, label, null, (each) => each >= 0 && each <= most, `a percentage from 0 to ${most}`); return n === null ? n : n / 100; };
     const sizes = (before) => Object.fromEntries(streets.map((street) => [street, { bets: value[`${street}_${before}b`].trim(), raises: value[`${street}_${before}r`].trim(), ...(before || street === first_street ? {} : { donks: value[`${street}_d`].trim() }) }]));
     const body = {
-      board: value.board, pot: amount("pot", "The pot"), stacks: [amount("s0", "A stack"), amount("s1", "A stack")], min_bet: amount("min", "The smallest bet"),
+      board: many ? "AsKsQs" : value.board, pot: amount("pot", "The pot"), stacks: [amount("s0", "A stack"), amount("s1", "A stack")], min_bet: amount("min", "The smallest bet"),
       oop: value.oop.trim() || "AA:0", ip: value.ip.trim() || "AA:0", streets: sizes(""), ip_streets: split ? sizes("i") : {},
       cap: amount("cap", "The cap", null, (n) => Number.isInteger(n) && n >= 0 && n <= 20, "a whole number from 0 to 20"),
       all_in: value.allin.trim() === "0" ? null : share("allin", "The threshold", 100), force_all_in: share("force", "The threshold", 1000), add_all_in: share("addall", "The threshold", 1000),
       added: lines("added"), removed: lines("removed"), dead: value.dead.trim(),
       rake: share("rake", "The rake", 99) ?? 0, rake_cap: amount("rakecap", "The cap of the rake", null, (n) => n >= 0, "a number of chips"),
     };
-    if (cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
+    if (!many && cards(value.board).length < 3) wrong.board = "Choose 3, 4 or 5 cards.";
     return [body, wrong];
   };
   const said = (error) => {
@@ -70,7 +71,7 @@ export function Solve() {
       const [body, wrong] = spot();
       if (Object.keys(wrong).length) { errors.value = wrong; quote.value = null; return; }
       try {
-        const found = await api("/spots/quote", { spot: body, schedule: value.schedule });
+        const found = await (many ? api("/reports/quote", { spot: body, flops: value.flops }) : api("/spots/quote", { spot: body, schedule: value.schedule }));
         if (!gone) { quote.value = found; errors.value = {}; problem.value = null; }
       } catch (error) { if (!gone) said(error); }
     }, 350);
@@ -89,7 +90,8 @@ export function Solve() {
     if (Object.keys(wrong).length) { errors.value = wrong; return; }
     busy.value = true;
     try {
-      const job = await api("/spots/solve", { spot: body, stop, schedule: value.schedule, storage: value.storage, name: value.name });
+      const job = await (many ? api("/reports", { spot: body, flops: value.flops, target: stop.target ?? 0.5, name: value.name })
+        : api("/spots/solve", { spot: body, stop, schedule: value.schedule, storage: value.storage, name: value.name }));
       go(`/solve/${job.id}`);
     } catch (error) { said(error); } finally { busy.value = false; }
   };
@@ -101,11 +103,13 @@ export function Solve() {
     <h1>Solve a spot</h1>
     <p class="lead">The rest of a heads-up hand: a board, the pot and the stacks, and a range for each player.</p>
     <div class="setup">
-      <div class="stack"><fieldset class="box board-box"><legend>Board</legend>
+      <div class="stack"><fieldset class="box board-box"><legend>${many ? "Flops" : "Board"}</legend>
+        <div class="tabs segments" role="group" aria-label="One board or many">${[["", "One board"], ["25", "Many flops"]].map(([key, name]) => html`<button type="button" key=${key} aria-pressed=${many === !!key} onClick=${() => { if (many !== !!key) set("flops")(key); }}>${name}</button>`)}</div>
+        ${many ? html`<${Flops} value=${value.flops} set=${set("flops")} error=${errors.value.flops} />` : html`
         <div class="board-row">${[0, 1, 2, 3, 4].map((k) => cards(value.board)[k] ? html`<${Card} key=${k} card=${cards(value.board)[k]} />` : html`<span key=${k} class="card empty" aria-hidden="true"></span>`)}
           <span class="soft">${["", "", "", "flop", "turn", "river"][cards(value.board).length] || "choose 3 to 5 cards"}</span></div>
         <${BoardPicker} value=${value.board} onChange=${set("board")} error=${errors.value.board} />
-        ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}
+        ${errors.value.board ? html`<p class="error" role="alert">${errors.value.board}</p>` : null}`}
       </fieldset>
       <fieldset class="box"><legend>Chips</legend><div class="fields">
         ${input("pot", "Pot")}${input("s0", "Stack OOP")}${input("s1", "Stack IP")}${input("min", "Smallest bet")}</div></fieldset></div>
@@ -121,14 +125,14 @@ export function Solve() {
           <div class="fields two">${input("added", "Lines to add", { mode: "text", placeholder: "c r50 r150; c c / r20" })}${input("removed", "Lines to remove", { mode: "text", placeholder: "r300" })}</div>
           <p class="hint">A line is c (check, call), f (fold) and r with the total on the street; / comes between streets. Semicolons separate lines.</p></details></fieldset>
       <fieldset class="box run-box"><legend>Run</legend>
-        <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${input("seconds", "Time, seconds", { mode: "decimal" })}
+        <div class="fields">${input("target", "Target, % of the pot", { mode: "decimal" })}${many ? null : html`${input("seconds", "Time, seconds", { mode: "decimal" })}
           <${Field} id="schedule" label="Method"><select id="schedule" value=${value.schedule} onChange=${set("schedule")}>${["hs-dcfr", "dcfr", "cfr+", "pcfr+", "pdcfr+"].map((name) => html`<option value=${name}>${name.toUpperCase()}</option>`)}</select><//>
-          <${Field} id="storage" label="Numbers"><select id="storage" value=${value.storage} onChange=${set("storage")}><option value="float32">32 bits</option><option value="int16">16 bits</option></select><//>
+          <${Field} id="storage" label="Numbers"><select id="storage" value=${value.storage} onChange=${set("storage")}><option value="float32">32 bits</option><option value="int16">16 bits</option></select><//>`}
         </div>
-        ${input("name", "Name", { mode: "text", placeholder: "the board" })}
-        <p class="quote" role="status">${quote.value ? html`<b>${whole(quote.value.nodes)}</b> nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}</p>
+        ${input("name", "Name", { mode: "text", placeholder: many ? "the number of flops" : "the board" })}
+        <p class="quote" role="status">${quote.value ? html`${quote.value.flops ? html`<b>${whole(quote.value.flops)}</b> ${quote.value.flops === 1 ? "flop" : "flops"}, each <b>${whole(quote.value.nodes)}</b>` : html`<b>${whole(quote.value.nodes)}</b>`} nodes · <b>${bytes(quote.value.memory.float32)}</b> in 32 bits · <b>${bytes(quote.value.memory.int16)}</b> in 16 bits · ${quote.value.combos.map((n) => whole(Math.round(n))).join(" and ")} hands` : Object.keys(errors.value).length ? "Some fields need another look." : "Counting the nodes"}</p>
         <${Problem} error=${problem.value} />
-        <button class="primary large" disabled=${busy.value}>Solve</button>
+        <button class="primary large" disabled=${busy.value}>${many ? "Solve the flops" : "Solve"}</button>
       </fieldset></div>
       <fieldset class="box ranges"><legend>Ranges</legend>
         <div class="two-ranges">
@@ -139,6 +143,16 @@ export function Solve() {
     </form><section class="below"><h2>Solutions</h2><${Upload} />
       <${JobList} rows=${solved} empty="Nothing solved yet." /></section>
   </div>`;
+}
+
+const SUBSETS = [["25", "25 flops that represent all"], ["49", "49 flops"], ["95", "95 flops"], ["184", "184 flops"], ["all", "all 1,755 flops"]];
+
+// The flops of a report: a subset with weights, or a list.
+function Flops({ value, set, error }) {
+  const listed = !SUBSETS.some(([key]) => key === value);
+  return html`<${Field} id="flops-set" label="Which flops"><select id="flops-set" value=${listed ? "list" : value} onChange=${(e) => set(e.target.value === "list" ? "Ah Kd 2c" : e.target.value)}>${SUBSETS.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}<option value="list">a list of my own</option></select><//>
+    ${listed ? html`<${Field} id="flops" label="One flop in each line, with or without a weight" error=${error}><textarea id="flops" rows="6" spellcheck="false" value=${value} aria-invalid=${error ? "true" : undefined} aria-describedby=${error ? "flops-error" : undefined} onInput=${(e) => set(e.target.value)}></textarea><//>`
+      : html`<p class="hint">The subsets have weights, so that their means are close to those over all flops. Each flop is solved with the same ranges, chips and sizes; rows appear as they are solved.</p>`}`;
 }
 
 function Upload() {

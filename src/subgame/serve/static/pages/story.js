@@ -45,12 +45,13 @@ export function Story() {
   const all = useMemo(() => found.state === "ready" ? Object.fromEntries(found.value.steps.map((each) => [each.id, each])) : null, [found]);
   useEffect(() => {
     const keys = (event) => {
+      const at = Math.max(0, ORDER.indexOf(route.value.query.get("step")));  // also before it is drawn
       const k = at + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] || 0);
       if (k !== at && ORDER[k] && !event.altKey && !event.target.closest?.("input, select, textarea, canvas")) { event.preventDefault(); go(to(k), { replace: true }); }
     };
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
-  }, [at]);
+  }, []);
   const now = all ? all[step === "game" ? "blueprint" : step] : null;
   return html`<section class="page story" aria-labelledby="story-title">
     <p class="eyebrow">Safe subgame solving in seven steps</p>
