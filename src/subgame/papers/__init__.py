@@ -5,7 +5,7 @@
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
-    brown2018-fig2-one-bet libratus-endgames moravcik2016-fig5
+    brown2018-fig2-one-bet libratus-endgames moravcik2016-fig5 flop-agent
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -214,6 +214,15 @@ EXPERIMENTS = (
         "margins of river subgames of the default blueprint",
         resumable=True,
         choices={"iterations": int, "subgames": int, "schedule": str, "processes": int},
+    ),
+    Reproduction(
+        "flop-agent",
+        DEPTH,
+        "5 minutes",
+        "the agent in flop hold'em, exactly evaluated, on a GPU",
+        ", Sec. 6; the agent in a game in which its exploitability can be computed",
+        needs_torch=True,
+        resumable=True,
     ),
 )
 KEYS = {experiment.key: experiment for experiment in EXPERIMENTS}
