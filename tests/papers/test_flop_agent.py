@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
-import subgame as sg  # noqa: E402
-from subgame.abstraction.blueprint import Blueprint  # noqa: E402
-from subgame.abstraction.cards import abstract  # noqa: E402
-from subgame.games.base import CHANCE  # noqa: E402
-from subgame.games.holdem.game import Holdem, HoldemState  # noqa: E402
-from subgame.games.holdem.ranges import Range  # noqa: E402
-from subgame.papers import flop_agent as flop  # noqa: E402
-from subgame.papers.brown2017_tables import Cells  # noqa: E402
-from subgame.play.agent import Event  # noqa: E402
-from subgame.play.holdem_agent import HoldemAgent  # noqa: E402
-from subgame.play.searching import LimitedAgent, SearchAgent  # noqa: E402
-from subgame.refine.live.ranges import ReachedRanges  # noqa: E402
-from subgame.refine.live.reached import Followed  # noqa: E402
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree  # noqa: E402
+import subgame as sg
+from subgame.abstraction.blueprint import Blueprint
+from subgame.abstraction.cards import abstract
+from subgame.games.base import CHANCE
+from subgame.games.holdem.game import Holdem, HoldemState
+from subgame.games.holdem.ranges import Range
+from subgame.papers import flop_agent as flop
+from subgame.papers.brown2017_tables import Cells
+from subgame.play.agent import Event
+from subgame.play.holdem_agent import ROOT, HoldemAgent
+from subgame.play.searching import LimitedAgent, SearchAgent
+from subgame.refine.live.ranges import ReachedRanges
+from subgame.refine.live.reached import Followed
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
 
 BETS = "flop: 1x / cap 1"
 PREFLOP = "preflop: 1x / cap 1; "
@@ -104,10 +104,11 @@ def apart(
         want = here.rows(Followed(strategy.tree, strategy.probs))
         assert want is not None
         hands = np.flatnonzero((here.weight(p) > 0) & (game.weights()[p] > 0))
-        names = [here.names(p)[hand] for hand in hands]
+        names = [here.names(p)[hand] for hand in hands.tolist()]
         found = player.policy(names, here.actions)
         order = [here.actions.index(action) for action in found.actions]
-        most, asked = max(most, np.abs(found.probabilities - want[hands][:, order]).max()), asked + 1
+        most = max(most, float(np.abs(found.probabilities - want[hands][:, order]).max()))
+        asked += 1
     assert asked
     return most
 
@@ -124,7 +125,7 @@ def test_the_flop_is_solved_as_the_agent_does(p: int) -> None:
 
 @pytest.mark.parametrize("p", [0, 1])
 def test_a_depth_limit_is_solved_as_the_agent_does(p: int) -> None:
-    options: dict[str, Any] = {"at": "after the flop", "seconds": None, "technique": flop.ROOT}
+    options: dict[str, Any] = {"at": "after the flop", "seconds": None, "technique": ROOT}
     player = LimitedAgent(agent().strategy, iterations=STEPS, **options)
     assert apart(player, p, solved(flop.MULTIPLE, p), streets=1) < NEAR
     assert apart(player, p, solved(flop.SINGLE, p), streets=1) > 100 * NEAR
@@ -173,6 +174,7 @@ def test_cells_are_kept_and_shown(tmp_path: Path) -> None:
             seats = {str(p): {"won": (k + 1.0), "margin": None, "seconds": 1.0} for p in (0, 1)}
             cells.put(flop.key_of(how, count, name), seats)
     found = flop.run(True, 0, lambda what, share: None, keep=tmp_path / "cells.json")
-    assert [line["ours"] for line in found.rows[:7]] == pytest.approx([10.0 * k for k in range(1, 8)])
+    ours = [line["ours"] for line in found.rows[:7]]
+    assert ours == pytest.approx([10, 20, 30, 40, 50, 60, 70])
     assert len(found.rows) == 12
     assert "the blueprint's is 0.5 times that" in found.rows[1]["note"]

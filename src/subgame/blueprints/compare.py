@@ -1,8 +1,8 @@
 """What a blueprint wins and loses, exact over hands on sampled boards.
 
 A match counts the chips of single deals. Here every pair of hands and every action is summed up on
-each board, for both seats, so that only the choice of boards is left to chance. `head_to_head` plays
-two blueprints, `learned_response` an opponent who learns against one of them in its own buckets.
+each board, for both seats, so that only the choice of boards is left to chance. `head_to_head` is
+between two blueprints; in `learned_response` an opponent learns against one in its own buckets.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.papers.brown2017_tables import SMALL, Cells, Settings
-from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
+from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.play.holdem_agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
 from subgame.refine.depth.continuations import Continuations, biased
 from subgame.refine.depth.limit import Limit
@@ -98,7 +98,8 @@ class FlopAgent:
         if len(blueprint.tree.streets) != 2:
             raise SubgameError(f"{blueprint.tree!r} does not end after the flop.")
         self.blueprint, self.iterations = blueprint, iterations
-        self.device = str(next(k for k, e in blueprint.tree.engines.items() if e is blueprint.engine))
+        known = blueprint.tree.engines.items()
+        self.device = str(next(name for name, run in known if run is blueprint.engine))
         self.schedule = parse(default_schedule(ROOT, blueprint.tree))
         self._strategy: Strategy | None = None
 
@@ -183,7 +184,9 @@ def with_bet(game: Holdem, p: int) -> Holdem:
 
 def key_of(how: Settings, count: int, name: str) -> str:
     """The name of a cell."""
-    return f"{count} | {name} | {how.schedule} {how.first} {how.iterations} {how.quick} {how.recipe}"
+    return (
+        f"{count} | {name} | {how.schedule} {how.first} {how.iterations} {how.quick} {how.recipe}"
+    )
 
 
 def compute(how: Settings, cells: Cells, where: str, tell: Progress) -> None:
