@@ -220,7 +220,7 @@ def settings(quick: bool, seed: int) -> Settings:
     """How blueprints are made, as in Table 3, and the agent's own iterations."""
     how = Settings(quick=quick, iterations=ITERATIONS).at(SMALL)
     how = replace(how, recipe=replace(how.recipe, seed=seed))
-    return replace(how, first=40, iterations=60) if quick else how
+    return replace(how, first=40, iterations=25) if quick else how
 
 
 def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> Found:

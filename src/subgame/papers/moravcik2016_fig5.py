@@ -226,8 +226,8 @@ def compared(how: Settings, lines: list[dict[str, Any]]) -> Found:
         gap = float(np.mean([line[name]["gap"] for line in lines]))
         error = 1.96 * float(margins.std(ddof=1)) / math.sqrt(len(margins)) if lines[1:] else None
         note = f"chips; paper ± {interval:g}" + ("" if error is None else f", ours ± {error:.3g}")
-        below = float((margins < -gap).mean())
-        note += f"; {below:.0%} of the subgames below 0; mean gap {gap:.2g}"
+        below = float((margins < -1).mean())
+        note += f"; {below:.0%} of the subgames below -1; mean gap {gap:.2g}"
         rows.append(row(f"{name}: mean margin", theirs, float(margins.mean()), note))
         means.append(float(margins.mean()))
         spreads.append(error)
