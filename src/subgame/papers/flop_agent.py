@@ -60,8 +60,8 @@ EXTRA = (TRANSLATED, ANSWERED)
 NOTES = (
     "Each figure is what a best response that sees every card wins in the whole game, the mean of "
     "both seats. Every row but the blueprint is the strategy of an agent that is asked at every "
-    "public state (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of a "
-    "small deck, at every betting, and finds the same).",
+    "public state (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of "
+    "a small deck, at every betting, and finds the same).",
     "The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) "
     "by DCFR for 1,000 iterations; 'safely' is its other technique, Maxmargin.",
     "Before the flop the blueprint is in no buckets, so there is little to gain there. A depth "
