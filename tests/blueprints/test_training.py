@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import textwrap
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.blueprints.compare import head_to_head
+from subgame.blueprints.compare import head_to_head, learned_response
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.run import train
 from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
@@ -137,6 +141,52 @@ def test_an_interrupted_run_loses_nothing(tmp_path: Path) -> None:
     assert rest.card["iterations"] == 6
     with pytest.raises(SubgameError, match="does not say when training ends"):
         train(HUNL, tmp_path / "endless")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_killed_run_loses_at_most_one_checkpoint_interval(tmp_path: Path) -> None:
+    recipe = replace(HUNL, iterations=6)
+    whole = train(recipe, tmp_path / "whole")
+    kept, out, told = (tmp_path / name for name in ("kept", "out", "told"))
+
+    def killed() -> None:
+        """Dies while the second checkpoint is being written."""
+        move, done = os.replace, list[object]()
+
+        def moved(*names: Any) -> None:
+            if done:
+                os.kill(os.getpid(), signal.SIGKILL)
+            done.append(names)
+            move(*names)
+
+        def tell(what: str, note: str, share: float | None) -> None:
+            if "Training" in what:
+                told.write_text(str(round(6 * (share or 0))))
+
+        pytest.MonkeyPatch().setattr(os, "replace", moved)
+        train(recipe, out, checkpoint=kept, minutes=0, progress=tell)
+
+    child = get_context("fork").Process(target=killed)
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    before = Trainer.load(kept, recipe)
+    assert 0 < before.iterations < 6
+    assert before.iterations == int(told.read_text())  # all but the interval after it
+    assert not out.exists()
+    rest = train(recipe, out, checkpoint=kept, resume=True)
+    for a, b in zip(whole.probabilities, rest.probabilities, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_who_learns_in_the_buckets_comes_near_the_best_response(flop_tree: RangeTree) -> None:
+    trainer = Trainer(FLOP)
+    before = StoredBlueprint.of(trainer)  # plays all actions alike, and every hand has a bucket
+    exact = sg.exploitability(flop_tree, known(flop_tree, before)).mean * FLOP.game.unit[1]
+    found = learned_response(before, trainer, 40)
+    assert found.mean < exact + 1.5 * found.interval95
+    assert found.mean > 0.9 * exact
+    assert learned_response(before, trainer, 1).mean < found.mean
 
 
 def test_memory_is_refused_before_it_is_used(trainer: Trainer) -> None:

@@ -6,7 +6,10 @@ oracle is a second LP3 that shares no code with the package (`margin_program`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +19,12 @@ import subgame as sg
 from helpers import oracle_of, profile_of, sequences_above, tree_of
 from margin_program import largest_margin, root_of, root_values
 from subgame.engines.factory import engine
+from subgame.games.holdem.game import HoldemState
+from subgame.games.holdem.ranges import Range
+from subgame.papers import KEYS
+from subgame.papers import moravcik2016_fig5 as fig5
 from subgame.refine.refine import Part
+from subgame.refine.subgame import sequence_subgames
 
 SEEDS = range(0, 40, 2)
 """`refine/test_properties` has LP3 and Theorem 1 on a hundred more."""
@@ -137,3 +145,91 @@ def test_maxmargin_is_never_below_resolve() -> None:
             assert most >= some - EXACT
             better += most > some + 1e-3
     assert better > len(SEEDS)
+
+
+# Figure 5 ----------------------------------------------------------------------------------------
+HOW = fig5.Settings(iterations=150, quick=True)
+RIVER = 8
+"""A river on which every hand can be held to less; player 0 is refined there."""
+
+
+@cache
+def line() -> dict[str, Any]:
+    return fig5.refined(HOW, RIVER)
+
+
+def test_figure_5_follows_both_ranges() -> None:
+    blueprint = fig5.blueprint_of(True)
+    here, game = fig5.reached(blueprint, HOW.seed, RIVER), blueprint.game
+    want, state, dealt = np.ones((2, game.deck.num_hands)), game.start(), 0
+    want *= game.deck.compatible(here.board)
+    for action in here.betting.history:
+        if action == "/":
+            dealt = max(3, dealt + 1)
+            continue
+        at = HoldemState(game, (0, 0), here.board[:dealt], state)
+        for hand in np.flatnonzero(game.deck.compatible(here.board)).tolist():
+            actions, shares = blueprint.hand_strategy(at, hand)
+            want[state.player, hand] *= shares[actions.index(action)]
+        state = state.child(action)
+    np.testing.assert_allclose(here.reach, want, atol=1e-12)
+    assert fig5.sequences(here.subgame) < fig5.LARGEST
+    assert fig5.reached(blueprint, HOW.seed, RIVER).board == here.board  # by the seed
+    assert fig5.reached(blueprint, HOW.seed + 1, RIVER).board != here.board
+
+
+def test_the_margins_of_figure_5_are_those_of_the_game_tree() -> None:
+    """History by history, with LP3: what the blueprint gives away and the best margin there is."""
+    blueprint = fig5.blueprint_of(True)
+    here, deck = fig5.reached(blueprint, HOW.seed, RIVER), blueprint.game.deck
+    ours = Range(here.reach[0] / here.reach[0].max(), deck)
+    theirs = Range(deck.compatible(here.board).astype(np.float64), deck)
+    game = replace(blueprint.game, board=here.board, first=here.betting, ranges=(ours, theirs))
+    tree = sg.compile(game, explicit=True)
+    table = {}
+    for name in sg.Strategy.uniform(tree).table():
+        hand, _, betting = name.split(" | ")
+        state = replace(here.state, betting=blueprint.game.start().play(betting))
+        found = blueprint.hand_strategy(state, deck.hand_table[deck.parse(hand)])
+        table[name] = dict(zip(*found, strict=True))
+    played = sg.Strategy.from_table(tree, table)
+    dealt = sequence_subgames(tree, lambda state: len(state.hands) == 2)
+    best = sg.refine(tree, played, at=dealt, technique="maxmargin", player=0, schedule="lp")
+    (part,) = best.parts
+    mine = line()["max-margin"]
+    assert mine["gap"] < 10 < part.margin
+    assert mine["margin"] <= part.margin + 1e-3 <= mine["margin"] + mine["gap"] + 2e-3
+    assert line()["endgame solving"]["margin"] < line()["re-solving"]["margin"] < mine["margin"]
+
+
+def test_figure_5_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep, asked, found = tmp_path / "kept.jsonl", list[int](), line()
+
+    def refined(how: fig5.Settings, k: int) -> dict[str, Any]:
+        asked.append(k)
+        if k == 2 and len(asked) == 3:
+            raise KeyboardInterrupt
+        return {**found, "k": k}
+
+    monkeypatch.setattr(fig5, "refined", refined)
+    chosen = {"iterations": "60", "subgames": "4"}
+    experiment = KEYS["moravcik2016-fig5"]
+    with pytest.raises(KeyboardInterrupt):
+        experiment.run(True, keep=keep, chosen=chosen)
+    report = experiment.run(True, keep=keep, chosen=chosen)
+    assert asked == [0, 1, 2, 2, 3]
+    assert report.command.endswith("--quick --set iterations=60 --set subgames=4")
+    assert report.settings["subgames"] == 4
+    assert [each["paper"] for each in report.rows] == [-518.5, 8.79, 101.49]
+    assert report.rows[2]["ours"] == pytest.approx(found["max-margin"]["margin"])
+    experiment.run(True, keep=keep, chosen={**chosen, "iterations": "61"})  # others do not count
+    assert asked[5:] == [0, 1, 2, 3]
+    keep.write_text("{")
+    with pytest.raises(sg.SubgameError, match="damaged"):
+        experiment.run(True, keep=keep, chosen=chosen)
+    with pytest.raises(sg.SubgameError, match="has no setting 'speed'"):
+        experiment.run(True, chosen={"speed": "9"})
+    with pytest.raises(sg.SubgameError, match="whole number"):
+        experiment.run(True, chosen={"iterations": "many"})
+    with pytest.raises(sg.SubgameError, match="subgames must be a whole number of at least 1"):
+        experiment.run(True, chosen={"subgames": "0"})

@@ -1,7 +1,8 @@
-"""`head_to_head`: what one blueprint wins against another, exact over hands on sampled boards.
+"""What a blueprint wins and loses, exact over hands on sampled boards.
 
 A match counts the chips of single deals. Here every pair of hands and every action is summed up on
-each board, for both seats, so that only the choice of boards is left to chance.
+each board, for both seats, so that only the choice of boards is left to chance. `head_to_head` is
+between two blueprints; in `learned_response` an opponent learns against one in its own buckets.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.numba.sampled import NumbaSweeps
-from subgame.errors import SubgameError
+from subgame.blueprints.training import Trainer
+from subgame.engines.arrays import as_numpy
+from subgame.engines.sampled import Sweeps, Table
+from subgame.errors import ArgumentError, SubgameError
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 
-Floats = NDArray[np.float32]
+FRESH = 1 << 40
+"""The first iteration whose boards no training has seen."""
 
 
 class HeadToHead(NamedTuple):
@@ -51,8 +55,10 @@ def head_to_head(
                 "Only blueprints with the same bets and buckets can be compared hand by hand; let "
                 "others play a match."
             )
+    from subgame.engines.numba.sampled import NumbaSweeps  # learning on a GPU needs no Numba
+
     engine = NumbaSweeps(one.tree, one.cards.counts, one.game.deck)
-    first, second = _table(engine, one), _table(engine, two)
+    first, second = table_of(engine, one), table_of(engine, two)
     mixed = _mixed(engine, first, second), _mixed(engine, second, first)
     rng, won = np.random.default_rng(seed), np.empty(boards)
     for k in range(boards):
@@ -62,22 +68,75 @@ def head_to_head(
         buckets = [one.cards.of(board[:cards].tolist())[None] for cards in streets]
         seats = [float(engine.values(0, sigma, ranks, buckets)[0]) for sigma in mixed]
         won[k] = (seats[0] - seats[1]) / 2 * one.game.unit[1]
-    spread = float(won.std(ddof=1)) if boards > 1 else math.inf
-    return HeadToHead(float(won.mean()), 1.96 * spread / math.sqrt(boards), boards)
+    return _mean(won)
 
 
-def _table(engine: NumbaSweeps, blueprint: StoredBlueprint) -> Floats:
+def learned_response(
+    blueprint: StoredBlueprint, trainer: Trainer, iterations: int, batches: int = 16
+) -> HeadToHead:
+    """What an opponent wins who learns against a blueprint in its buckets; mean of both seats.
+
+    The opponent learns as in training, with the blueprint fixed, for some iterations of the
+    `trainer`, whose recipe and buckets are the blueprint's, and is then evaluated on boards that
+    neither has seen. It is at most the best response within the abstraction, so this is a lower
+    bound of the abstract exploitability.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> trainer = Trainer(recipe)
+    >>> learned_response(StoredBlueprint.of(trainer), trainer, 20).mean > 100
+    True
+    """
+    if iterations < 1 or batches < 1:
+        raise ArgumentError("iterations", "and batches must be at least 1.")
+    engine, first = trainer.engine, FRESH
+    fixed, won = table_of(engine, blueprint), []
+    for p in (0, 1):
+        regret, unused = engine.zeros(), engine.zeros()
+        for k, rates in enumerate(trainer.schedule.discounts(1, iterations).tolist()):
+            ranks, buckets = trainer.look_up(trainer.draw(first + k))
+            sigma = _facing(engine, p, engine.strategy(regret), fixed)
+            sums = engine.deltas(p, sigma, ranks, buckets, first + k)
+            sums *= 1 / len(ranks)
+            engine.apply(p, sums, regret, unused, rates)
+        sigma = _facing(engine, p, engine.strategy(regret), fixed)
+        won.append(values(trainer, sigma, p, batches))
+    both = (won[0] + won[1]) / 2
+    return _mean(both * blueprint.game.unit[1])
+
+
+def values(trainer: Trainer, sigma: Table, p: int, batches: int) -> NDArray[np.float64]:
+    """[board] what player `p` wins by a table on boards that no training has seen, in chips."""
+    found = []
+    for k in range(batches):
+        ranks, buckets = trainer.look_up(trainer.draw(2 * FRESH + k))
+        found.append(as_numpy(trainer.engine.values(p, sigma, ranks, buckets)))
+    return np.concatenate(found)
+
+
+def _mean(won: NDArray[np.float64]) -> HeadToHead:
+    spread = float(won.std(ddof=1)) if len(won) > 1 else math.inf
+    return HeadToHead(float(won.mean()), 1.96 * spread / math.sqrt(len(won)), len(won))
+
+
+def table_of(engine: Sweeps, blueprint: StoredBlueprint) -> Table:
     """The probabilities of a blueprint as a table of the engine."""
     out = engine.zeros()
     for s, units in enumerate(blueprint.probabilities):
-        engine.street(out, s)[:, : units.shape[1]] = units
-    found: Floats = engine.strategy(out)
-    return found
+        rows = np.zeros((units.shape[0], engine.counts[s]), np.float32)
+        rows[:, : units.shape[1]] = units
+        engine.street(out, s)[:] = rows if isinstance(out, np.ndarray) else out.new_tensor(rows)
+    return engine.strategy(out)
 
 
-def _mixed(engine: NumbaSweeps, zero: Floats, one: Floats) -> Floats:
+def _facing(engine: Sweeps, p: int, mine: Table, theirs: Table) -> Table:
+    """A table in which player `p` plays by `mine` and the opponent by `theirs`."""
+    return _mixed(engine, mine, theirs) if p == 0 else _mixed(engine, theirs, mine)
+
+
+def _mixed(engine: Sweeps, zero: Table, one: Table) -> Table:
     """A table in which player 0 plays by `zero` and player 1 by `one`."""
-    out = zero.copy()
+    out = zero * 1
     for s, (_, rows) in enumerate(engine.tree.player_rows):
         engine.street(out, s)[rows] = engine.street(one, s)[rows]
     return out

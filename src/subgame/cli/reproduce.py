@@ -55,6 +55,10 @@ def reproduce_command(
         Path | None,
         option("FILE", "Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4)."),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        option("NAME=VALUE", "Choose a setting of the experiment; may be repeated.", name="--set"),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Reproduce an experiment of a paper and compare the figures.
@@ -68,6 +72,8 @@ def reproduce_command(
     subgame reproduce burch2014-fig3 --quick
 
     subgame reproduce burch2014-fig5 --out results
+
+    subgame reproduce moravcik2016-fig5 --set subgames=20 --set iterations=500 --keep fig5.jsonl
     """
     from subgame.papers import KEYS
 
@@ -77,6 +83,7 @@ def reproduce_command(
     if key not in KEYS:
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
+    chosen = dict(_named(each) for each in setting or ())
     if not quick and budget is None and "second" not in KEYS[key].takes:
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
@@ -85,7 +92,7 @@ def reproduce_command(
         def progress(what: str, share: float) -> None:
             meter.update(what, "", min(share, 1.0))
 
-        report = KEYS[key].run(quick, seed, progress, budget, keep)
+        report = KEYS[key].run(quick, seed, progress, budget, keep, chosen)
     if json:
         emit(report.as_dict())
     else:
@@ -96,6 +103,14 @@ def reproduce_command(
         stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
     if failure:
         raise failure
+
+
+def _named(text: str) -> tuple[str, str]:
+    """The name and the value of a setting."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise SubgameError(f"--set needs NAME=VALUE, such as iterations=1000, not '{text}'.")
+    return name, value
 
 
 def _check_folder(out: Path | None) -> None:

@@ -5,7 +5,7 @@
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
-    brown2018-fig2-one-bet libratus-endgames
+    brown2018-fig2-one-bet libratus-endgames moravcik2016-fig5 flop-agent
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -13,7 +13,8 @@ A quick run takes seconds; a full one is what `docs/results` holds.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,12 @@ BROWN = "Brown & Sandholm 2017"
 DEPTH = "Brown, Sandholm & Amos 2018"
 BURCH = "Burch, Johanson & Bowling 2014"
 KUBICEK = "Kubíček, Lisý & Sandholm 2026"
+MORAVCIK = "Moravčík et al. 2016"
 TITLES = {
     BROWN: "Safe and Nested Subgame Solving for Imperfect-Information Games",
     DEPTH: "Depth-Limited Solving for Imperfect-Information Games",
     BURCH: "Solving Imperfect Information Games Using Decomposition",
+    MORAVCIK: "Refining Subgames in Large Imperfect Information Games",
     KUBICEK: "Equilibrium Refinements Improve Subgame Solving in Imperfect-Information Games",
 }
 
@@ -54,6 +57,8 @@ class Reproduction:
     """Whether a full run is cut to a budget of CPU seconds, and can be stopped and resumed."""
     resumable: bool = False
     """Whether it can be stopped and resumed, cell by cell."""
+    choices: Mapping[str, type] = field(default_factory=dict)
+    """What else can be chosen for a run, by name: a number or a text."""
     module: str = ""
     """The module, where it has another name than the key."""
     entry: str = "run"
@@ -66,14 +71,16 @@ class Reproduction:
         progress: Progress | None = None,
         budget: float | None = None,
         keep: Path | None = None,
+        chosen: Mapping[str, str] | None = None,
     ) -> Report:
         """Run it. `progress` is called with the current step and the share of the work done.
 
         What a long run has found so far goes to the file `keep`, from which it is resumed.
+        `chosen` are values for some of its `choices`.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = self._choice(chosen or {})
         if budget is not None:
             if not self.budgeted or quick:
                 raise SubgameError(
@@ -100,12 +107,25 @@ class Reproduction:
             what=self.what,
             rows=found.rows,
             data=found.data,
-            command=command(self.key, quick, seed, budget),
+            command=command(self.key, quick, seed, budget, chosen or {}),
             seed=seed,
             settings={**found.settings, "quick": quick},
             notes=module.NOTES,
             seconds=time.perf_counter() - began,
         )
+
+    def _choice(self, chosen: Mapping[str, str]) -> dict[str, Any]:
+        """The values that were chosen, each of its kind."""
+        out = {}
+        for name, text in chosen.items():
+            if name not in self.choices:
+                known = ", ".join(self.choices) or "nothing else can be chosen"
+                raise SubgameError(f"{self.key} has no setting '{name}'; it has: {known}.")
+            try:
+                out[name] = self.choices[name](text)
+            except ValueError:
+                raise ArgumentError(name, f"must be a whole number, not {text}.") from None
+        return out
 
 
 EXPERIMENTS = (
@@ -186,6 +206,23 @@ EXPERIMENTS = (
         "8 minutes",
         "every technique on two endgames of Libratus",
         "; endgames from github.com/Sandholm-Lab/LibratusEndgames",
+    ),
+    Reproduction(
+        "moravcik2016-fig5",
+        MORAVCIK,
+        "about 12 hours on one core, shared by all; less with --set iterations=1000",
+        "margins of river subgames of the default blueprint",
+        resumable=True,
+        choices={"iterations": int, "subgames": int, "schedule": str, "processes": int},
+    ),
+    Reproduction(
+        "flop-agent",
+        DEPTH,
+        "5 minutes",
+        "the agent in flop hold'em, exactly evaluated, on a GPU",
+        ", Sec. 6; the agent in a game in which its exploitability can be computed",
+        needs_torch=True,
+        resumable=True,
     ),
 )
 KEYS = {experiment.key: experiment for experiment in EXPERIMENTS}

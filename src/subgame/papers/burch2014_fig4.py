@@ -69,7 +69,7 @@ def run(
     done += sum(n * cells[n][-1] for n in known)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(
-            _stopping(ProcessPoolExecutor(mp_context=get_context("spawn")))  # the bar is a thread
+            stopping(ProcessPoolExecutor(mp_context=get_context("spawn")))  # the bar is a thread
         )
         longest = sorted(set(cells) - set(known), key=lambda n: -n * cells[n][-1])
         jobs = {pool.submit(_line, n, cells[n], resolve, keep): n for n in longest}
@@ -99,7 +99,7 @@ def run(
 
 
 @contextmanager
-def _stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
+def stopping(pool: ProcessPoolExecutor) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes end at once on Ctrl-C."""
     with pool:
         try:

@@ -301,7 +301,13 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def command(key: str, quick: bool, seed: int, budget: float | None = None) -> str:
+def command(
+    key: str,
+    quick: bool,
+    seed: int,
+    budget: float | None = None,
+    chosen: Mapping[str, str] | None = None,
+) -> str:
     """The command that repeats a run.
 
     >>> command("burch2014-fig4", quick=False, seed=1, budget=60.0)
@@ -311,6 +317,7 @@ def command(key: str, quick: bool, seed: int, budget: float | None = None) -> st
     words += ["--quick"] if quick else []
     words += [f"--seed {seed}"] if seed else []
     words += [f"--budget {budget:g}"] if budget is not None else []
+    words += [f"--set {name}={value}" for name, value in (chosen or {}).items()]
     return " ".join(words)
 
 

@@ -43,6 +43,13 @@ BETS = "turn: 0.75x a / cap 2; river: 0.75x a / cap 2"
 """The sizes that are solved; the opponent's own bet is always among them."""
 ROOTS = 4
 """Turn subgames that are kept."""
+ROOT = Unsafe()
+"""The gadget of the first subgame that is solved, with both players' ranges."""
+TECHNIQUE = "maxmargin"
+"""The gadget of the river and of answers to off-tree bets."""
+ITERATIONS = 1000
+HEARD = "deterministic-pseudo-harmonic"
+"""What a bet before the solved streets is taken for."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
 DECIDED = 10_000
@@ -102,8 +109,8 @@ class HoldemAgent(SearchAgent):
         *,
         solve_from: str = "turn",
         bets: str = BETS,
-        technique: str = "maxmargin",
-        iterations: int | None = 1000,
+        technique: str = TECHNIQUE,
+        iterations: int | None = ITERATIONS,
         seconds: float | None = 5.0,
         threshold: float = 0.0,
         limited: str | None = None,
@@ -120,7 +127,7 @@ class HoldemAgent(SearchAgent):
         self.search = Search(
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
-        self.mapping, self.threshold = mapping("deterministic-pseudo-harmonic"), threshold
+        self.mapping, self.threshold = mapping(HEARD), threshold
         self.start = Early(ReachedRanges.start(game), game.start())
         self.seen: dict[tuple[Move, ...], Early] = {}
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
@@ -239,7 +246,7 @@ class HoldemAgent(SearchAgent):
         began = self.clock.spent
         uniform = Followed(tree, Strategy.uniform(tree).probs)
         self.clock.reserve = self.clock.spent - began  # reading the solution takes as long
-        search = replace(self.search, gadget=Unsafe())
+        search = replace(self.search, gadget=ROOT)
         none = np.zeros(len(here.reach[1 - self.seat]))  # Unsafe has no alternative payoffs
         found = Live(search, self.seat, here, uniform, off=none).ready(self.clock, share)
         self.clock.reserve = 0.0

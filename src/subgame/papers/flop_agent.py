@@ -1,0 +1,294 @@
+"""The agent of hold'em in flop hold'em, where what it can lose is known exactly.
+
+The agent follows a blueprint in buckets before the flop, or solves that street to a depth limit,
+and solves the flop with both players' ranges (`subgame.play.holdem_agent`, `LimitedAgent`). Here it
+does so at every public state: all 1,755 flops after every betting are one batch. So its whole
+strategy is known, and a best response in the whole game says what it loses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.abstraction.blueprint import Blueprint
+from subgame.abstraction.cards import abstract
+from subgame.engines.factory import engine
+from subgame.engines.torch.blocks import Blocks
+from subgame.engines.torch.runtime import load_torch
+from subgame.errors import SubgameError
+from subgame.games.holdem.game import Holdem
+from subgame.papers.brown2017_tables import SMALL, Cells, Settings
+from subgame.papers.report import Found, Progress, device, marks, panel, row
+from subgame.play.holdem_agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
+from subgame.refine.depth.continuations import Continuations, biased
+from subgame.refine.depth.limit import Limit
+from subgame.refine.depth.ranges import RangeLimit, limited_ranges
+from subgame.refine.gadgets import technique
+from subgame.refine.last_street import LastStreet
+from subgame.refine.nested.nest import nest
+from subgame.refine.nested.translation import translate
+from subgame.refine.solve_gadget import default_schedule
+from subgame.solve.evaluate import total
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+from subgame.tree.public_tree import PublicTree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
+from subgame.tree.strategy import Strategy
+
+COUNTS = (30_000, 200)
+"""Buckets of the flop."""
+QUICK_COUNTS = (16, 4)
+BLUEPRINT = "blueprint"
+NESTED = "blueprint, then the flop solved"
+SAFE = "blueprint, then the flop solved safely"
+SINGLE = "depth limit with one value, then the flop solved"
+MULTIPLE = "depth limit with biased values, then the flop solved"
+TRANSLATED = "an off-tree bet: translated"
+ANSWERED = "an off-tree bet: nested"
+ROWS = (BLUEPRINT, NESTED, SAFE, SINGLE, MULTIPLE, TRANSLATED, ANSWERED)
+EXTRA = (TRANSLATED, ANSWERED)
+"""Rows of the game in which the opponent has one more bet, of the first blueprint."""
+NOTES = (
+    "Each figure is what a best response that sees every card wins in the whole game, the mean of "
+    "both seats. Every row but the blueprint is the strategy of an agent that is asked at every "
+    "public state (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of "
+    "a small deck, at every betting, and finds the same).",
+    "The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) "
+    "by DCFR for 1,000 iterations; 'safely' is its other technique, Maxmargin.",
+    "Before the flop the blueprint is in no buckets, so there is little to gain there. A depth "
+    "limit takes values of what the blueprint does on the flop, which is in buckets, for the "
+    "values of the game: with coarse buckets they are far from it. With several values the "
+    "opponent chooses among the blueprint and its biased forms (2018, Sec. 4); we always play on "
+    "by the blueprint there, although the flop will be solved.",
+    "The off-tree bet is one of 3/4 pot on the flop after both have called: of the big blind at "
+    "once, answered by solving the flop again with the bet; of the small blind after a check, "
+    "answered by nested solving (Maxmargin) from the solution. Translated, it is taken for one of "
+    "the two bets that were solved. Its game is larger, so these two rows compare with each other.",
+)
+
+
+class WithTrunk(Blueprint):
+    """A blueprint with another strategy of one player on the first street."""
+
+    def __init__(self, blueprint: Blueprint, p: int, first: Any) -> None:
+        """`first` [action, hand] are probabilities."""
+        vars(self).update(vars(blueprint))
+        before = blueprint.average(p)
+        block = self.engine.torch.zeros_like(before.blocks[0])
+        block[:, 0, : first.shape[1]] = first
+        self.seat, self.other = p, Blocks(before.engine, p, [block, *before.blocks[1:]])
+
+    def average(self, p: int) -> Blocks:
+        return self.other if p == self.seat else super().average(p)
+
+
+class FlopAgent:
+    """The agent's strategies of one blueprint, seat by seat."""
+
+    def __init__(self, blueprint: Blueprint, iterations: int = ITERATIONS) -> None:
+        if len(blueprint.tree.streets) != 2:
+            raise SubgameError(f"{blueprint.tree!r} does not end after the flop.")
+        self.blueprint, self.iterations = blueprint, iterations
+        known = blueprint.tree.engines.items()
+        self.device = str(next(name for name, run in known if run is blueprint.engine))
+        self.schedule = parse(default_schedule(ROOT, blueprint.tree))
+        self._strategy: Strategy | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        """The blueprint over the whole tree."""
+        self._strategy = self._strategy or self.blueprint.strategy()
+        return self._strategy
+
+    def nested(self, p: int, trunk: Blueprint | None = None, gadget: Any = ROOT) -> Blocks:
+        """Player `p`'s strategy with every flop solved."""
+        street = LastStreet(trunk or self.blueprint, p)
+        return street.solve(gadget, self.schedule, self.iterations)
+
+    def limited(self, p: int, multiple: bool) -> Blueprint:
+        """The blueprint with player `p`'s first street solved to its end."""
+        o = 1 - p
+        offered = biased(self.strategy, o) if multiple else Continuations.of(self.strategy, o)
+        limit = Limit(self.strategy, "before the flop", p, offered, device=self.device)
+        found: RangeLimit = limited_ranges(self.blueprint.tree, limit)
+        run = Run(found.whole, self.schedule, on=found.street)
+        run.advance(self.iterations)
+        torch, played = self.blueprint.engine.torch, run.played()[p]
+        return WithTrunk(self.blueprint, p, torch.as_tensor(played))
+
+    def played(self, p: int, name: str) -> Blocks:
+        """Player `p`'s strategy of a row without an off-tree bet."""
+        if name == BLUEPRINT:
+            return self.blueprint.average(p)
+        trunk = self.limited(p, name == MULTIPLE) if name in (SINGLE, MULTIPLE) else None
+        return self.nested(p, trunk, technique(TECHNIQUE) if name == SAFE else ROOT)
+
+    def over_tree(self, p: int, played: Blocks) -> Strategy:
+        """A strategy of player `p`, with the opponent's part of the blueprint."""
+        probs: list[NDArray[Any]] = list(self.strategy.probs)
+        probs[p] = np.asarray(self.blueprint.batch.behaviour(p, played))
+        return Strategy(self.strategy.tree, (probs[0], probs[1]))
+
+    def off_tree(self, p: int, name: str, base: Strategy, larger: PublicTree) -> Strategy:
+        """Player `p`'s strategy of the game in which the opponent has one more bet.
+
+        `base` is what is played without it. A first bet on the flop is added to the subgame that
+        the agent solves there; a later one is answered from the solution.
+        """
+        if name == TRANSLATED:
+            return translate(larger, base, HEARD, device=self.device)
+        first = p == 1
+        return nest(
+            larger,
+            base,
+            technique=ROOT if first else technique(TECHNIQUE),
+            method="expensive" if first else "inexpensive",
+            player=p,
+            schedule=self.schedule,
+            iterations=self.iterations,
+            device=self.device,
+        ).strategy
+
+    def wins(self, p: int, names: Iterable[str]) -> Iterator[tuple[str, float]]:
+        """What a best response wins from player `p` in some rows, in chips."""
+        solved: Blocks | None = None
+        larger: RangeTree | None = None
+        for name in names:
+            if name not in EXTRA:
+                played = self.played(p, name)
+                solved = played if name == NESTED else solved
+                yield name, self.blueprint.wins(p, played)
+                continue
+            solved = self.played(p, NESTED) if solved is None else solved
+            larger = larger or compile_range_tree(with_bet(self.blueprint.tree.holdem, p))
+            made = self.off_tree(p, name, self.over_tree(p, solved), larger)
+            run = engine(larger, device=self.device)
+            yield name, total(run, 1 - p, run.respond(1 - p, run.plan(p, made.probs[p])))
+
+
+def with_bet(game: Holdem, p: int) -> Holdem:
+    """The game with one more bet for the opponent of `p` on the flop after two calls: 3/4 pot."""
+    here = game.start().play("cc/" if p == 1 else "cc/c")
+    made = f"r{max(here.bets) + 3 * here.pot // 4}"
+    return replace(game, bets=replace(game.bets, added=(f"{here}{made}",)))
+
+
+def key_of(how: Settings, count: int, name: str) -> str:
+    """The name of a cell."""
+    return (
+        f"{count} | {name} | {how.schedule} {how.first} {how.iterations} {how.quick} {how.recipe}"
+    )
+
+
+def compute(how: Settings, cells: Cells, where: str, tell: Progress) -> None:
+    """Compute the cells that are missing, blueprint by blueprint."""
+    counts = QUICK_COUNTS if how.quick else COUNTS
+    tree: RangeTree | None = None
+    for c, count in enumerate(counts):
+        names = [n for n in ROWS if n not in EXTRA or c == 0]
+        missing = [(n, p) for n in names for p in cells.lacks(key_of(how, count, n))]
+        if not missing:
+            continue
+        tell(f"The blueprint with {count:,} buckets", c / len(counts))
+        tree = tree or compile_range_tree(how.game(SMALL))
+        began = time.perf_counter()
+        on = None if how.quick else where
+        made = abstract(tree, {"flop": count}, how.recipe_for(count), device=on)
+        blueprint = Blueprint(made.buckets, how.schedule, device=where)
+        blueprint.advance(cast(int, how.first))
+        agent = FlopAgent(blueprint, cast(int, how.iterations))
+        for p in (0, 1):
+            todo = [name for name, seat in missing if seat == p]
+            for name, won in agent.wins(p, todo):
+                seconds, began = time.perf_counter() - began, time.perf_counter()
+                cell = {"won": won, "margin": None, "seconds": seconds}
+                cells.put(key_of(how, count, name), {str(p): cell})
+                share = (c + (p + (1 + names.index(name)) / len(names)) / 2) / len(counts)
+                tell(f"{count:,} buckets, seat {p}: {name}", share)
+
+
+def settings(quick: bool, seed: int) -> Settings:
+    """How blueprints are made, as in Table 3, and the agent's own iterations."""
+    how = Settings(quick=quick, iterations=ITERATIONS).at(SMALL)
+    how = replace(how, recipe=replace(how.recipe, seed=seed))
+    return replace(how, first=40, iterations=25) if quick else how
+
+
+def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> Found:
+    """On a GPU; quick: a deck of eight cards, by PyTorch on the CPU."""
+    how, cells = settings(quick, seed), Cells(keep)
+    counts = QUICK_COUNTS if quick else COUNTS
+    complete = all(
+        not cells.lacks(key_of(how, count, name))
+        for c, count in enumerate(counts)
+        for name in ROWS
+        if name not in EXTRA or c == 0
+    )
+    if not complete:
+        compute(how, cells, "torch" if quick else device(quick), tell)
+    return compared(how, cells)
+
+
+def compared(how: Settings, cells: Cells) -> Found:
+    """The table: exact exploitability by row and buckets."""
+    rows, curves, data = [], [], {}
+    for count in QUICK_COUNTS if how.quick else COUNTS:
+        found = {name: cells.found.get(key_of(how, count, name)) for name in ROWS}
+        ours = {name: cell["mbb/h"] for name, cell in found.items() if cell and "mbb/h" in cell}
+        for name, mine in ours.items():
+            cell = cast(dict[str, Any], found[name])
+            seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
+            note = f"seats {seats}"
+            if name not in EXTRA and name != BLUEPRINT:
+                note = f"the blueprint's is {ours[BLUEPRINT] / mine:.3g} times that; {note}"
+            rows.append(row(f"{count:,} buckets: {name}", None, mine, note))
+        shown = {k: ours[name] for k, name in enumerate(ROWS) if name in ours}
+        marked = marks(f"{count:,} buckets", [])
+        curves.append({**marked, "x": list(shown), "y": list(shown.values())})
+        data[f"{count:,} buckets"] = {name: found[name] for name in ours}
+    title = "Exact exploitability of the agent in flop hold'em"
+    shown_as = panel(title, "mbb/h", "", curves, scale="semilog", names=list(ROWS))
+    return Found(
+        rows,
+        {"panels": [shown_as], **data},
+        {
+            "game": str(how.game(SMALL)),
+            "schedule": how.schedule,
+            "iterations of the blueprint": how.first,
+            "of the agent's solves": how.iterations,
+            "gadget of the flop": ROOT.name,
+            "of the safe row and of answers": TECHNIQUE,
+        },
+    )
+
+
+def main(words: list[str] | None = None) -> int:
+    """Compute cells, without the command line's libraries."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
+    asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
+    asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")
+    given, began = asked.parse_args(words), time.perf_counter()
+
+    def tell(what: str, share: float) -> None:
+        print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", flush=True)
+
+    how, cells = settings(given.quick, 0), Cells(given.out / "flop-agent.cells.json")
+    compute(how, cells, given.device, tell)
+    for line in compared(how, cells).rows:
+        print(line["quantity"], line["ours"], line["note"], file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    load_torch().set_grad_enabled(False)
+    raise SystemExit(main())
