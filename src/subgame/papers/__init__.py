@@ -187,6 +187,7 @@ EXPERIMENTS = (
             takes,
             what,
             budgeted=True,
+            resumable=True,
             module="brown2018_agent",
             entry=name,
         )

@@ -27,8 +27,6 @@ from subgame.play.range_values import BlueprintValues
 
 ITERATIONS, QUICK_ITERATIONS = 100, 20
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
-ROULETTE = 1200.0
-"""Pots in chips up to which pairs are left out in proportion; see `RangeMatch`."""
 Agents = dict[str, Agent]
 NOTES = (
     "The opponents of the paper are not available. Instead of Baby Tartanian8 and Slumbot the "
@@ -36,8 +34,8 @@ NOTES = (
     "other.",
     "Results are thousandths of a big blind per hand (mbb/h) of the first agent with 95 % "
     "intervals, by AIVAT over both players' ranges with values of the blueprint's self-play. Each "
-    "deal is played in both seatings and is one observation. Pairs in small pots are played with a "
-    "probability in proportion to the pot, and weighted.",
+    "deal is played in both seatings and is one observation. Where the agents do not differ yet, "
+    "lines to large pots are drawn more often, and weighted.",
     "nested follows the blueprint before the turn and solves from the turn on; single and limited "
     "also solve the flop to its end, with one value of a state and with four. Before the flop all "
     "follow the blueprint: there is no depth limit before the flop, where the paper has one.",
@@ -118,7 +116,6 @@ def table1(
             [agent(name) for name in contest.agents],
             values,
             seed=seed,
-            roulette=ROULETTE,
         )
         for contest in contests
     }
@@ -160,7 +157,9 @@ def _found(
     pairs: dict[str, dict[int, Pair]] = {contest.name: {} for contest in contests}
     for record in [] if log is None else log.records:
         if record["contest"] in pairs:
-            pair = Pair(*(record[name] for name in ("number", "aivat", "plain", "street")))
+            pair = Pair(
+                *(record[name] for name in ("number", "aivat", "plain", "street", "weight"))
+            )
             pairs[record["contest"]][pair.number] = pair
     total, began = sum(contest.deals for contest in contests), time.process_time()
     with nullcontext() if log is None else closing(log):
@@ -172,7 +171,8 @@ def _found(
             next_one = min(left, key=lambda each: len(pairs[each.name]) / each.deals)
             number = next(k for k in range(next_one.deals) if k not in pairs[next_one.name])
             done = sum(map(len, pairs.values())) / total
-            tell(f"{next_one.name}, deal {number + 1:,}", done if budget is None else spent / budget)
+            done = done if budget is None else spent / budget
+            tell(f"{next_one.name}, deal {number + 1:,}", done)
             pair = matches[next_one.name].pair(number)
             pairs[next_one.name][number] = pair
             if log is not None:

@@ -41,8 +41,8 @@ from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
-"""The sizes that are solved; the opponent's own bet is always among them. All-in is one of them only
-up to 2.5 pots: with all-ins of many pots CFR needs thousands of iterations instead of a hundred."""
+"""The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
+to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
 """Turn subgames that are kept."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
@@ -80,7 +80,8 @@ class HoldemAgent(SearchAgent):
 
     `bets` are the sizes of the subgames that are solved. `technique` is that of the river and of
     answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
-    is made. Actions below the probability `threshold` are not taken; 1 takes the most probable one.
+    is made. Where it has solved, actions below the probability `threshold` are not taken; 1 takes
+    the most probable one.
 
     With sizes for `limited` the street before is solved, too, to a depth limit at its end
     (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
@@ -277,7 +278,8 @@ class HoldemAgent(SearchAgent):
         rows = self._rows()
         at = [self.start.reached.number(self.seat, name) for name in infosets]
         found = rows.probabilities[at].astype(np.float64)
-        return Policy(rows.actions, thresholded(found, self.threshold))
+        solved = (self.seat, actions_of(self.line)) in self.decided
+        return Policy(rows.actions, thresholded(found, self.threshold if solved else 0.0))
 
     def _rows(self) -> Rows:
         """What we do with every hand where play is; what was decided once stays so."""

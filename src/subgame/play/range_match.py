@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +42,6 @@ SAME = 1e-9
 """Probabilities that differ by less are the same."""
 
 
-class Deal(NamedTuple):
-    """The cards of a deal, and the seed of the actions."""
-
-    hands: tuple[int, int]
-    board: Board
-    seed: int
-
-
 @dataclass(frozen=True)
 class Pair:
     """A deal played twice, with the seats exchanged: what the first agent wins per hand."""
@@ -59,9 +50,11 @@ class Pair:
     aivat: float
     """Without luck, in the game's unit."""
     plain: float
-    """The chips that were won, in the game's unit."""
+    """The chips that one pair of hands wins, in the game's unit; weighted as the other."""
     street: int | None
-    """Where the agents first differed; None if they never did, or roulette left the pair out."""
+    """Where the agents first differed; None if they never did."""
+    weight: float = 1.0
+    """How often the public state where they differed occurs, over how often it is played."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +71,17 @@ class _Place:
         return self.at.real.is_over or len(self.board) == BOARD_CARDS[self.at.real.street]
 
 
+Children = dict[str, tuple[_Place, float]]
+"""By action: what follows, and how likely it is, up to a factor."""
+
+
 class RangeMatch:
     """A match of two agents that know their strategies, deal by deal.
 
     `boards` are the whole boards for values on the flop, on the turn, and after each turn card.
-    With `roulette` a pair that differs in a pot of ``pot`` chips is played with the probability
-    ``pot / roulette`` only, and counts ``roulette / pot`` times: time goes into large pots.
+    As long as both agents do the same, actions are drawn in proportion to their probability times
+    the pot that follows, and never so that the hand is over, since such pairs differ by nothing;
+    results are weighted in return. So time goes into large pots, where most is won and lost.
 
     >>> from subgame.blueprints.recipe import Recipe
     >>> from subgame.blueprints.stored import StoredBlueprint
@@ -103,11 +101,9 @@ class RangeMatch:
         *,
         seed: int = 0,
         boards: tuple[int, int, int] = (8, 12, 2),
-        roulette: float = 0.0,
     ) -> None:
         self.game, self.values, self.seed, self.boards = game, values, seed, boards
         self.deck, self.final = game.deck, values.final
-        self.roulette = roulette
         self.early: dict[tuple[int, str], Policy] = {}
         """Policies before the flop, by agent and betting, which are the same in every deal."""
         one, two = agents
@@ -116,60 +112,66 @@ class RangeMatch:
 
     def pair(self, number: int) -> Pair:
         """Play one deal in both seatings."""
-        random = Random(mixed_seed(self.seed, number, 0))
-        cards = random.sample(range(self.deck.size), 4 + self.final)
-        two = self.deck.hand_index([cards[0], cards[2]], [cards[1], cards[3]])
-        deal = Deal((int(two[0]), int(two[1])), tuple(cards[4:]), mixed_seed(self.seed, number, 1))
+        random, every = Random(mixed_seed(self.seed, number, 0)), sum(self.seats, ())
         for seat, both in enumerate(self.seats):
             for agent in both:
-                agent.begin(seat, mixed_seed(self.seed, number, 2 + seat))
-        start, ones = self.game.start(), self.game.weights()
+                agent.begin(seat, mixed_seed(self.seed, number, 1 + seat))
+        start, ones, weight = self.game.start(), self.game.weights(), 1.0
         place = _Place(Mind(start, self.values.blueprint.game.start()), (), (ones[0], ones[1]))
-        while not place.at.real.is_over:
+        while True:
             if not place.ready:
-                place = self._dealt(place, deal, [a for both in self.seats for a in both])
+                place = self._dealt(place, self._cards(place, random), every)
                 continue
             p = place.at.real.player
             first, second = (self._policy(agent, place) for agent in self.seats[p])
             if not _same(first, second):
-                kept = min(1.0, float(place.at.real.pot) / self.roulette) if self.roulette else 1.0
-                if Random(mixed_seed(deal.seed, 1)).random() >= kept:
-                    return Pair(number, 0.0, 0.0, None)
-                scale = self.game.unit[1] / kept
-                here = [
-                    self._play(place, deal, (self.seats[0][k], self.seats[1][1 - k]))
-                    for k in (0, 1)
-                ]  # the first agent in seat 0, then in seat 1
-                aivat, plain = ((a - b) / 2 * scale for a, b in zip(*here, strict=True))
-                return Pair(number, aivat, plain, place.at.real.street)
-            action = self._drawn(first, place, deal)
-            place = self._children(place, first)[action][0]
-            for agent in (agent for both in self.seats for agent in both):
+                break
+            children = self._children(place, first)
+            pots = {
+                a: 0 if c.at.real.is_over else float(c.at.real.pot)
+                for a, (c, _) in children.items()
+            }
+            shares = {action: share * pots[action] for action, (_, share) in children.items()}
+            if sum(shares.values()) == 0:  # the hand is over, for both alike
+                return Pair(number, 0.0, 0.0, None)
+            action = draw(random, tuple(shares), list(shares.values()))
+            total = sum(share for _, share in children.values())
+            weight *= sum(shares.values()) / total / pots[action]
+            place = children[action][0]
+            for agent in every:
                 agent.observe(Event(p, action))
-        return Pair(number, 0.0, 0.0, None)
+        scale = self.game.unit[1] * weight / 2
+        won = [
+            self._play(
+                place,
+                Random(mixed_seed(self.seed, number, 3)),
+                (self.seats[0][k], self.seats[1][1 - k]),
+            )
+            for k in (0, 1)
+        ]  # the first agent in seat 0, then in seat 1
+        aivat, plain = (scale * (one - two) for one, two in zip(*won, strict=True))
+        return Pair(number, aivat, plain, place.at.real.street, weight)
 
     # One hand --------------------------------------------------------------------------------
-    def _play(self, place: _Place, deal: Deal, seats: Seats) -> tuple[float, float]:
+    def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
         """(what player 0 wins without luck, chips that player 0 wins) from a public state on."""
         estimate = 0.0
         while not place.at.real.is_over:
             if not place.ready:
-                estimate += self._luck_of_cards(place, deal)
-                place = self._dealt(place, deal, seats)
+                cards = self._cards(place, random)
+                estimate += self._luck_of_cards(place, cards)
+                place = self._dealt(place, cards, seats)
                 continue
             p = place.at.real.player
-            policy = self._policy(seats[p], place)
-            action = self._drawn(policy, place, deal)
-            children = self._children(place, policy)
+            children = self._children(place, self._policy(seats[p], place))
+            action = self._drawn(children, random)
             estimate += self._luck_of_action(place, children, action) if place.board else 0.0
             place = children[action][0]
             for agent in seats:
                 agent.observe(Event(p, action))
-        return estimate + self._paid(place, deal), self._won(place, deal)
+        return estimate + self._paid(place, random), self._won(place, random)
 
-    def _luck_of_action(
-        self, place: _Place, children: dict[str, tuple[_Place, float]], action: str
-    ) -> float:
+    def _luck_of_action(self, place: _Place, children: Children, action: str) -> float:
         """The mean of the values after all actions, minus that after the one that was taken."""
         boards = self.values.runouts(place.board, self._many(place.board))
         values = {
@@ -211,12 +213,24 @@ class RangeMatch:
         found: Floats = reach.sum() - cards[low] - cards[high] + reach
         return np.maximum(found, 0.0)
 
-    def _drawn(self, policy: Policy, place: _Place, deal: Deal) -> str:
-        real = place.at.real
-        row = policy.probabilities[deal.hands[real.player]]
-        return draw(Random(mixed_seed(deal.seed, len(real.history))), policy.actions, row.tolist())
+    def _drawn(self, children: Children, random: Random) -> str:
+        """One of the actions, by how likely it is with all hands of the range."""
+        return draw(random, tuple(children), [share for _, share in children.values()])
 
-    def _children(self, place: _Place, policy: Policy) -> dict[str, tuple[_Place, float]]:
+    def _pair(self, place: _Place, random: Random) -> tuple[int, int]:
+        """The hands of both players, by how likely they are."""
+        every = range(self.deck.num_hands)
+        weight = place.ranges[0] * self._facing(place, 0)
+        one = random.choices(every, weight.tolist())[0]
+        two = random.choices(every, (place.ranges[1] * self.deck.disjoint[one]).tolist())[0]
+        return one, two
+
+    def _rest(self, place: _Place, hands: tuple[int, int], count: int, random: Random) -> Board:
+        """The next cards, when both players hold these hands."""
+        taken = {*place.board, *self.deck.hands[list(hands)].ravel().tolist()}
+        return tuple(random.sample([c for c in range(self.deck.size) if c not in taken], count))
+
+    def _children(self, place: _Place, policy: Policy) -> Children:
         """By action: what follows, and how likely it is, up to a factor."""
         p, out = place.at.real.player, {}
         for action, row in zip(policy.actions, policy.probabilities.T, strict=True):
@@ -237,16 +251,19 @@ class RangeMatch:
         free = self.deck.compatible(board)
         return _Place(place.at, board, (place.ranges[0] * free, place.ranges[1] * free))
 
-    def _dealt(self, place: _Place, deal: Deal, agents: Sequence[Agent]) -> _Place:
-        cards = deal.board[len(place.board) : BOARD_CARDS[place.at.real.street]]
+    def _cards(self, place: _Place, random: Random) -> Board:
+        """The cards that are dealt next, by how likely they are."""
+        count = BOARD_CARDS[place.at.real.street] - len(place.board)
+        return self._rest(place, self._pair(place, random), count, random)
+
+    def _dealt(self, place: _Place, cards: Board, agents: Sequence[Agent]) -> _Place:
         for agent in agents:
             agent.observe(Event(CHANCE, self.deck.name(cards)))
         return self._next(place, cards)
 
-    def _luck_of_cards(self, place: _Place, deal: Deal) -> float:
+    def _luck_of_cards(self, place: _Place, cards: Board) -> float:
         """The mean of the values after all cards that may come, minus that after those that do."""
-        more = BOARD_CARDS[place.at.real.street] - len(place.board)
-        if more > 1:  # of the flop, luck stays in
+        if len(cards) > 1:  # of the flop, luck stays in
             return 0.0
         total = mean = actual = 0.0
         for card in range(self.deck.size):
@@ -259,27 +276,29 @@ class RangeMatch:
             boards = self.values.runouts(there.board, self.boards[2])
             value = self.values.sums(there.at, boards, there.ranges).mean
             total, mean = total + share, mean + share * value
-            actual = value if card == deal.board[len(place.board)] else actual
+            actual = value if (card,) == cards else actual
         return mean / total - actual
 
-    def _paid(self, place: _Place, deal: Deal) -> float:
+    def _paid(self, place: _Place, random: Random) -> float:
         """What a hand that is over pays player 0, over all hands and cards to come."""
-        boards: Iterator[Board] | list[Board]
-        left = [card for card in range(self.deck.size) if card not in place.board]
-        more = self.final - len(place.board)
-        boards = [deal.board]  # by the cards that come: too many others might
-        if more <= 2:
-            boards = ((*place.board, *cards) for cards in itertools.combinations(left, more))
         if not place.at.real.is_showdown:
             return float(place.at.real.net()[0])
-        return self.values.sums(place.at, list(boards), place.ranges).mean
+        more = self.final - len(place.board)
+        if more > 2:  # too many boards: one pair of hands and one board are drawn
+            return self._won(place, random)
+        left = [card for card in range(self.deck.size) if card not in place.board]
+        boards = [(*place.board, *cards) for cards in itertools.combinations(left, more)]
+        return self.values.sums(place.at, boards, place.ranges).mean
 
-    def _won(self, place: _Place, deal: Deal) -> float:
+    def _won(self, place: _Place, random: Random) -> float:
+        """What one pair of hands pays player 0."""
         real = place.at.real
         if not real.is_showdown:
             return float(real.net()[0])
-        rank = self.values.ranks(deal.board)
-        return float(real.at_stake) * float(np.sign(rank[deal.hands[0]] - rank[deal.hands[1]]))
+        one, two = self._pair(place, random)
+        rest = self._rest(place, (one, two), self.final - len(place.board), random)
+        rank = self.values.ranks((*place.board, *rest))
+        return float(real.at_stake) * float(np.sign(int(rank[one]) - int(rank[two])))
 
 
 def _same(one: Policy, two: Policy) -> bool:

@@ -109,7 +109,7 @@ class BlueprintValues:
         random = Random(math.prod(2 * card + 3 for card in board))
         if more == 1:
             return [(*board, card) for card in random.sample(left, min(most, len(left)))]
-        out = []
+        out: list[Board] = []
         while len(out) < most:  # every next card comes before any comes again
             for card in random.sample(left, len(left)):
                 others = random.sample([c for c in left if c != card], more - 1)
