@@ -43,8 +43,8 @@ def pay(betting: Betting, board: tuple[int, ...]) -> Floats:
     if not betting.is_showdown:
         return float(betting.net()[0]) * fits.astype(np.float64)
     ranks = rank_hands(board, DECK).astype(np.float64)
-    found: Floats = fits * float(betting.at_stake) * np.sign(ranks[:, None] - ranks)
-    return found
+    found = fits * float(betting.at_stake) * np.sign(ranks[:, None] - ranks)
+    return np.asarray(found, np.float64)
 
 
 def walk(made: StoredBlueprint, betting: Betting, board: tuple[int, ...], both: Floats) -> float:

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,11 +90,13 @@ def made(game: Holdem, iterations: int) -> Callable[[str], Agent]:
             options: dict[str, dict[str, Any]] = {
                 "nested": {},
                 "unsafe": {"technique": "unsafe"},
-                "cfr+": {"schedule": "cfr+"},
+                "cfr+": {},
                 "single": {"limited": FLOP, "choices": 1},
                 "limited": {"limited": FLOP},
             }
             found = solving(**options[name])
+            if name == "cfr+":
+                found.search = replace(found.search, schedule=name)
         found.name = name
         known[name] = found
         return found

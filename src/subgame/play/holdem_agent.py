@@ -111,7 +111,6 @@ class HoldemAgent(SearchAgent):
         seconds: float | None = 5.0,
         threshold: float = 0.0,
         limited: str | None = None,
-        schedule: str | None = None,
         choices: int = CHOICES,
     ) -> None:
         if solve_from not in STREETS[1 : game.rules.last_street + 1]:
@@ -124,11 +123,7 @@ class HoldemAgent(SearchAgent):
         if self.limited is not None and not isinstance(blueprint, StoredBlueprint):
             raise SubgameError("A depth limit needs a StoredBlueprint, which can be rolled out.")
         self.search = Search(
-            technique_named(technique),
-            last if last in known else None,
-            schedule,
-            iterations,
-            seconds,
+            technique_named(technique), last if last in known else None, None, iterations, seconds
         )
         self.choices = choices
         self.mapping, self.threshold = mapping("deterministic-pseudo-harmonic"), threshold
