@@ -185,6 +185,7 @@ def _found(
 
 def _reported(contests: Any, pairs: dict[str, dict[int, Pair]], iterations: int) -> Found:
     rows, data, shown = [], {}, []
+    contests = [contest for contest in contests if pairs[contest.name]]
     for contest in contests:
         some = list(pairs[contest.name].values())
         aivat, plain = (Estimate.of([getattr(p, k) for p in some]) for k in ("aivat", "plain"))
