@@ -69,6 +69,13 @@ def test_play(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 hands" in shown
 
 
+def test_quit_ends_the_game(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("b\nquit\n"))
+    answer = cli("play", "kuhn", "--seed", "1")
+    assert answer.code == 0
+    assert "1 hands" in answer.out
+
+
 def test_play_the_whole_of_holdem_in_words(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default opponent comes with the package; any size may be typed, in a player's words."""
     monkeypatch.setattr("subgame.play.holdem_agent.load_kernels", lambda deck: None)

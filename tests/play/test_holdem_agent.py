@@ -19,6 +19,8 @@ from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
 from subgame.play.named import AgentOptions, named_agents
+from subgame.refine.live.live import Live
+from subgame.refine.live.ranges import ReachedRanges
 
 
 class HandMade:
@@ -172,3 +174,40 @@ def test_agents_by_name(
         named_agents(holdem.hunl(), ("nested", "call"), options)
     with pytest.raises(sg.SubgameError, match="threshold must be a probability"):
         load("kuhn", "nested", threshold=2, iterations=1).act("K", ("p", "b"))
+
+
+def test_both_seats_share_the_first_solve(game: Holdem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both ranges fixed the solution is the same; hands that nobody holds change nothing."""
+    bets = "turn: 1x / cap 1; river: 1x / cap 1"
+    line = [(1, "c"), (0, "r280"), (1, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "c"), (-1, "Qs")]
+    acts = [[*line, (0, "c")], line]
+
+    def policies(agent: HoldemAgent) -> list[NDArray[np.float64]]:
+        out = []
+        for seat in (1, 0):
+            rows = after(agent, seat, acts[1 - seat]).live().rows()
+            here = agent.live().reached
+            out.append(rows.probabilities[here.reach[seat] * here.weight(seat) > 0])
+        return out
+
+    solves, solve = [], HoldemAgent._root
+
+    def counted(agent: HoldemAgent, here: ReachedRanges, share: float) -> Live:
+        solves.append(here)
+        return solve(agent, here, share)
+
+    monkeypatch.setattr(HoldemAgent, "_root", counted)
+    shared = policies(HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None))
+    assert len(solves) == 1
+    alone = HoldemAgent(game, HandMade(), bets=bets, iterations=20, seconds=None)
+    monkeypatch.setattr(alone, "roots", Forgetful())
+    for one, two in zip(shared, policies(alone), strict=True):
+        assert one == pytest.approx(two, abs=1e-5)
+    assert len(solves) > 2
+
+
+class Forgetful(dict[object, object]):
+    """Knows nothing of the other seat."""
+
+    def get(self, key: object, default: object = None) -> object:
+        return default

@@ -165,3 +165,20 @@ def test_bad_input() -> None:
         LocalBestResponse(sg.games.load("goofspiel(cards=3)"), Always("call"))
     with pytest.raises(sg.SubgameError, match="fcpa"):
         LocalBestResponse(holdem.nlfh(), Always("call"), "fcpb")
+
+
+def test_all_hands_at_once_as_one_by_one() -> None:
+    """On every board that may follow both look at all of them, and choose the same."""
+    game = holdem.nlfh(ranks="789A", suits="cds", bets="all: 1x a", stack=400)
+    tree = sg.compile(game, merge="boards")
+    agent = StrategyAgent(sg.Strategy.random(tree, 3))
+    lbr = LocalBestResponse(game, agent, "fcpa")
+    lbr.begin(0, 0)
+    for player, action in ((1, "c"), (0, "c"), (-1, "7c8d9s")):
+        lbr.observe(Event(player, action))
+    names = lbr.reached.names(0)
+    held = [names[s] for s in np.flatnonzero(lbr.reached.weight(0)).tolist()]
+    found = lbr.policy(held, ())
+    assert len(found.actions) > 1
+    for name, row in zip(held, found.probabilities, strict=True):
+        assert lbr.policy([name], ()).actions == (found.actions[int(row.argmax())],)

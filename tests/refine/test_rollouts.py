@@ -111,3 +111,18 @@ def test_a_street_is_solved(solving: _Solving) -> None:
     deck = solving.reached.game.deck
     assert folds[deck.parse_hand("QdKd")] < 0.01
     assert folds[solving.hands[1]].max() > 0.5
+
+
+def test_with_a_single_value_the_opponent_plays_the_blueprint(solving: _Solving) -> None:
+    """The values of one choice are the first of four, and nobody chooses at the leaves."""
+    again = _Solving(solving.blueprint, solving.reached, solving.reached.betting, 1, choices=1)
+    one, two = (each._leaves(None)[0].values for each in (again, solving))
+    assert one.shape[0] == 1
+    assert one[0] == pytest.approx(two[0])
+    plan = again.plan(Limits(20, None))
+    assert all(rows.probabilities.sum(1) == pytest.approx(1) for rows in plan.rows.values())
+    other = solving.plan(Limits(20, None))
+    assert any(
+        np.abs(plan.rows[key].probabilities - other.rows[key].probabilities).max() > 1e-3
+        for key in plan.rows
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.text import Text
@@ -31,9 +31,9 @@ def play_command(
 ) -> None:
     """Play a game against an agent.
 
-    You change seats after every hand. Type an action, or end with Ctrl-C. In hold'em say fold,
-    check, call, bet 250, 50% or all-in; any legal size will do. Type explain to see what the agent
-    did last and why: it shows the agent's cards.
+    You change seats after every hand. Type an action, or quit (or Ctrl-C) to end. In hold'em say
+    fold, check, call, bet 250, 50% or all-in; any legal size will do. Type explain to see what the
+    agent did last and why: it shows the agent's cards.
 
     [bold]Examples[/]
 
@@ -63,12 +63,12 @@ def play_command(
     you = Human(
         ask=lambda question: str(typer.prompt(question, prompt_suffix="")),
         tell=tell,
-        answers={"explain": opponent.explain},
+        answers={"explain": opponent.explain, "quit": _leave},
     )
     thinks = Thinks(opponent, lambda: Meter(opponent.name).saying("The agent thinks"))
     unit, scale = rules.unit
     won: list[float] = []
-    tell(f"{rules} against {opponent.name}, seed {start}. Ctrl-C ends the game.")
+    tell(f"{rules} against {opponent.name}, seed {start}. Type quit to end the game.")
     try:
         while hands is None or len(won) < hands:
             number = len(won)
@@ -84,6 +84,11 @@ def play_command(
         opponent.close()
     if won:
         tell(f"{len(won)} hands, {sum(won) / scale:+g} chips.")
+
+
+def _leave() -> NoReturn:
+    """The player ends the game."""
+    raise typer.Abort
 
 
 def _place(rules: Game, seat: int) -> str:

@@ -5,7 +5,8 @@
     coin-toss burch2014-fig3 burch2014-fig4 burch2014-cfr-d burch2014-fig5 brown2017-table2
     brown2017-table1 brown2017-table3 brown2017-table4 brown2017-table5 brown2017-fig7
     no-limit-leduc-sizes kubicek2026-refined brown2018-rps-plus brown2018-fig2
-    brown2018-fig2-one-bet libratus-endgames moravcik2016-fig5 flop-agent
+    brown2018-fig2-one-bet brown2018-table1 brown2018-lbr libratus-endgames moravcik2016-fig5
+    flop-agent
 
 A quick run takes seconds; a full one is what `docs/results` holds.
 """
@@ -199,6 +200,22 @@ EXPERIMENTS = (
         "3 minutes",
         "the same with one bet before the flop",
         needs_torch=True,
+    ),
+    *(
+        Reproduction(
+            f"brown2018-{name}",
+            DEPTH,
+            takes,
+            what,
+            budgeted=True,
+            resumable=True,
+            module="brown2018_agent",
+            entry=name,
+        )
+        for name, takes, what in (
+            ("table1", "some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
+            ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
+        )
     ),
     Reproduction(
         "libratus-endgames",

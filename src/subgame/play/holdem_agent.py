@@ -29,7 +29,7 @@ from subgame.games.holdem.spots import endgame
 from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
-from subgame.refine.depth.rollouts import Planned, StreetPlan, solve_street
+from subgame.refine.depth.rollouts import CHOICES, Planned, StreetPlan, solve_street
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live.live import PASSED, Book, Clock, Live, Rows, Search
@@ -39,8 +39,9 @@ from subgame.refine.nested.mappings import heard, mapping
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
-BETS = "turn: 0.75x a / cap 2; river: 0.75x a / cap 2"
-"""The sizes that are solved; the opponent's own bet is always among them."""
+BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
+"""The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
+to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
 """Turn subgames that are kept."""
 ROOT = Unsafe()
@@ -85,10 +86,12 @@ class HoldemAgent(SearchAgent):
 
     `bets` are the sizes of the subgames that are solved. `technique` is that of the river and of
     answers to off-tree bets. A decision takes at most `seconds`; kernels are loaded when the agent
-    is made. Actions below the probability `threshold` are not taken; 1 takes the most probable one.
+    is made. Where it has solved, actions below the probability `threshold` are not taken; 1 takes
+    the most probable one.
 
     With sizes for `limited` the street before is solved, too, to a depth limit at its end
-    (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`.
+    (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
+    has so many `choices` of how to go on there; 1 is single-valued search.
 
     >>> from subgame.games import holdem
     >>> class Calls:
@@ -114,6 +117,7 @@ class HoldemAgent(SearchAgent):
         seconds: float | None = 5.0,
         threshold: float = 0.0,
         limited: str | None = None,
+        choices: int = CHOICES,
     ) -> None:
         if solve_from not in STREETS[1 : game.rules.last_street + 1]:
             raise SubgameError(f"{game} has no street '{solve_from}' after its first one.")
@@ -127,6 +131,7 @@ class HoldemAgent(SearchAgent):
         self.search = Search(
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
+        self.choices = choices
         self.mapping, self.threshold = mapping(HEARD), threshold
         self.start = Early(ReachedRanges.start(game), game.start())
         self.seen: dict[tuple[Move, ...], Early] = {}
@@ -169,7 +174,7 @@ class HoldemAgent(SearchAgent):
         assert isinstance(self.blueprint, StoredBlueprint)
         here = replace(reached, game=_with_bet(game, reached.betting, made))
         limits = self.search.limits(self.clock.left)
-        plan = solve_street(self.blueprint, here, early.mind, self.seat, limits)
+        plan = solve_street(self.blueprint, here, early.mind, self.seat, limits, self.choices)
         return early._replace(plan=plan)
 
     def _solves(self, reached: ReachedRanges) -> bool:
@@ -236,7 +241,12 @@ class HoldemAgent(SearchAgent):
             while len(self.roots) >= ROOTS:
                 self.roots.pop(next(iter(self.roots)))
             share = PASSED if len(rest) > 1 else 1.0  # there may be more to solve
-            self.roots[key] = self._root(replace(early.reached, game=game), share), Book()
+            other = self.roots.get((1 - self.seat, key[1]))
+            if other is None:
+                root = self._root(replace(early.reached, game=game), share)
+            else:  # with both ranges fixed the solution is the same for both players
+                root = self._turned(other[0])
+            self.roots[key] = root, Book()
         first, book = self.roots[key]
         return book.find(first, actions_of(rest), self.clock)
 
@@ -253,12 +263,24 @@ class HoldemAgent(SearchAgent):
         at = self.search.at
         return replace(found, search=self.search, inside=at is not None and here.within(at))
 
+    def _turned(self, found: Live) -> Live:
+        """The first subgame as it was solved in the other seat, with the same ranges."""
+        if found.solved is None:
+            return replace(found, seat=self.seat)
+        here = found.reached
+        none = np.zeros(len(here.reach[1 - self.seat]))
+        solved = replace(
+            found.solved, player=self.seat, weight=here.weight(1 - self.seat), alternative=none
+        )
+        return replace(found, seat=self.seat, solved=solved)
+
     # Answers -----------------------------------------------------------------------------------
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
         rows = self._rows()
         at = [self.start.reached.number(self.seat, name) for name in infosets]
         found = rows.probabilities[at].astype(np.float64)
-        return Policy(rows.actions, thresholded(found, self.threshold))
+        solved = (self.seat, actions_of(self.line)) in self.decided
+        return Policy(rows.actions, thresholded(found, self.threshold if solved else 0.0))
 
     def _rows(self) -> Rows:
         """What we do with every hand where play is; what was decided once stays so."""

@@ -18,9 +18,12 @@ which chooses the same action and needs no pot, so that it plays Leduc as well.
 from __future__ import annotations
 
 import copy
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +32,21 @@ from subgame.errors import SubgameError, did_you_mean
 from subgame.games.actions import kind_of
 from subgame.games.base import Game
 from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.equity import equities
+from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.play.agent import Agent, Event, Mixed, Policy
-from subgame.refine.live.ranges import start_of
+from subgame.refine.live.ranges import ReachedRanges, start_of
 from subgame.refine.live.reached import Reached
 
 Floats = NDArray[np.float64]
 MANY = " ".join(f"{0.05 * 1.15**k:.3g}x" for k in range(55))
 """Fractions of the pot from 0.05 to 95, each 15 % above the one before."""
+FEW = 8
+"""Infosets that are asked for at once up to which each is looked at on its own."""
+RUNOUTS = 120
+"""Boards to come on which many hands are looked at together."""
 FLOP_2018 = " ".join(f"{0.33 * 2**k:.5g}x" for k in range(11))
 
 
@@ -131,9 +141,19 @@ class LocalBestResponse(Mixed):
         return out
 
     def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
-        chosen = [self._choice(infoset) for infoset in infosets]
-        actions = tuple(dict.fromkeys(chosen))
-        return Policy(actions, np.array([[a == one for a in actions] for one in chosen], float))
+        here, options = self.reached, self._options()
+        at = [here.number(self.seat, infoset) for infoset in infosets]
+        if isinstance(here, ReachedRanges) and len(at) > FEW:
+            values = np.stack([self._range_values(here, action)[at] for action in options], axis=1)
+        else:
+            found = []
+            for s in at:
+                against = here.reach[1 - self.seat] * here.fitting(self.seat, s)
+                found.append([self._value(action, s, against) for action in options])
+            values = np.array(found)
+        chosen = values.argmax(1)
+        kept = np.unique(chosen)
+        return Policy(tuple(options[k] for k in kept), (chosen[:, None] == kept).astype(float))
 
     @staticmethod
     def _betting(here: Reached) -> Betting | None:
@@ -141,23 +161,23 @@ class LocalBestResponse(Mixed):
         found: Betting | None = getattr(here.state, "betting", None)
         return found if isinstance(found, Betting) else None
 
-    def _choice(self, infoset: str) -> str:
+    def _options(self) -> list[str]:
+        """What LBR considers here, whatever its hand."""
         here, setting, first = self.reached, self.setting, not self.acted
-        s, betting = here.number(self.seat, infoset), self._betting(here)
-        against = here.reach[1 - self.seat] * here.fitting(self.seat, s)
+        betting = self._betting(here)
         street = STREETS[1] if betting is None else STREETS[betting.street]
         sizes = setting.sizes(street, first)
         bets = [a for a in here.actions if kind_of(a) == "raise"] if sizes else []
         if betting is not None and sizes is not None:
             bets = [a for a in betting.actions(sizes) if a[0] == "r"]
-        options = {action: self._value(action, s, against) for action in bets}
+        options = list(bets)
         for action in here.actions:
             kind = kind_of(action)
             if kind == "call" and not (first and setting.opening and bets):
-                options[action] = self._value(action, s, against)
+                options.append(action)
             if kind == "fold" and street not in setting.calls:
-                options[action] = self._value(action, s, against)
-        return max(options, key=lambda action: options[action])
+                options.append(action)
+        return options
 
     def _value(self, action: str, s: int, against: Floats) -> float:
         """What an action pays if both check and call afterwards; the opponent may fold to a bet."""
@@ -168,11 +188,51 @@ class LocalBestResponse(Mixed):
         paid = there.checked_down(p, s)
         fold = next((a for a in there.actions if kind_of(a) == "fold"), None)
         if kind_of(action) == "raise" and fold is not None:
-            if action not in self.folds:
-                agent = copy.copy(self.told)
-                agent.observe(Event(p, action))
-                self.folds[action] = self._probability(agent, there, fold)
-            share, over = self.folds[action], there.after(fold)
+            share, over = self._folding(action, there, fold), there.after(fold)
             paid = share * over.checked_down(p, over.below(p, s)) + (1 - share) * paid
         total = weight.sum()
         return float(weight @ paid / total) if total > 0 else float(paid.mean())
+
+    def _folding(self, action: str, there: Reached, fold: str) -> Floats:
+        """[s] how likely the opponent folds to a bet."""
+        if action not in self.folds:
+            agent = copy.copy(self.told)
+            agent.observe(Event(self.seat, action))
+            self.folds[action] = self._probability(agent, there, fold)
+        return self.folds[action]
+
+    def _range_values(self, here: ReachedRanges, action: str) -> Floats:
+        """[hand] what `_value` says of every hand at once, on a choice of the boards to come."""
+        p, o, deck = self.seat, 1 - self.seat, here.game.deck
+        there = here.after(action)
+        weight, share = here.reach[o], np.zeros(deck.num_hands)
+        fold = next((a for a in there.actions if kind_of(a) == "fold"), None)
+        paid_by_fold = 0.0
+        if kind_of(action) == "raise" and fold is not None:
+            share = self._folding(action, there, fold)
+            paid_by_fold = float(there.betting.child(fold).net()[p])
+        end = there.betting
+        while not end.is_over:
+            end = end.child("c")
+        if not end.is_showdown:
+            return np.full(deck.num_hands, float(end.net()[p]))
+        final = BOARD_CARDS[here.game.rules.last_street]
+        boards = _boards(deck, here.board, final)
+        won, met = equities(boards, deck, np.stack([weight * (1 - share), weight * share]))
+        won, met = won.sum(0), met.sum(0)
+        paid = float(end.at_stake) * (2 * won[:, 0] - met[:, 0]) + paid_by_fold * met[:, 1]
+        found: Floats = paid / np.maximum(met.sum(1), 1e-100)
+        return found
+
+
+@lru_cache(maxsize=8)
+def _boards(deck: Deck, board: tuple[int, ...], final: int) -> NDArray[np.int64]:
+    """[board, card] the whole boards that may follow, or `RUNOUTS` of them that are drawn."""
+    left = [card for card in range(deck.size) if card not in board]
+    more = final - len(board)
+    if math.comb(len(left), more) <= RUNOUTS:
+        dealt = list(itertools.combinations(left, more))
+    else:
+        random = Random(0)
+        dealt = [tuple(random.sample(left, more)) for _ in range(RUNOUTS)]
+    return np.array([(*board, *cards) for cards in dealt], dtype=np.int64)

@@ -131,8 +131,18 @@ class Translated(Agent):
         # After `act` the hand in mind does not wait for the agent. A copy of the agent that only
         # observes hears of the agent's own actions.
         if self._follows(event.player):
-            self._hear(self.real.bet(event.action))
+            own = self._own(event.action) if event.player == self.seat else None
+            if own is None:
+                self._hear(self.real.bet(event.action))
+            else:
+                self.mind = self._here().child(own)
         self.real = self.real.child(event.action)
+
+    def _own(self, action: str) -> str | None:
+        """The action in mind that the agent made as this real one; None if there is none."""
+        here = self._here()
+        real = (real_action(self.real, bet) for bet in here.bets)
+        return next((a for a, made in zip(here.actions, real, strict=True) if made == action), None)
 
     def _follows(self, player: int) -> bool:
         """Whether the hand in mind waits for the player who really acts."""

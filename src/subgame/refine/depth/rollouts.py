@@ -113,7 +113,9 @@ class RolloutLeaves:
         for l in range(len(side.leaves)):
             for k in range(count):
                 mine, yours = side.leaves[l], other.leaves[l]
-                if chooses:
+                if count == 1:  # nothing to choose
+                    pass
+                elif chooses:
                     mine = side.actions + l * count + k
                 else:
                     yours = other.actions + l * count + k
@@ -155,21 +157,29 @@ def solve_street(
     mind: Betting,
     player: int,
     limits: Limits,
+    choices: int = CHOICES,
 ) -> StreetPlan:
     """Solve the street that play has reached to its end, for `player`.
 
     `mind` is the blueprint's betting that stands for the real one. The bets are those of
-    `reached.game`. Half of the time of `limits` or more goes into rollouts.
+    `reached.game`. Half of the time of `limits` or more goes into rollouts. With one of `choices`
+    states have a single value, that of the blueprint.
     """
-    return _Solving(blueprint, reached, mind, player).plan(limits)
+    return _Solving(blueprint, reached, mind, player, choices).plan(limits)
 
 
 class _Solving:
     """A street that is being solved. Axes: h, j = the hands that the players may hold."""
 
     def __init__(
-        self, blueprint: StoredBlueprint, reached: ReachedRanges, mind: Betting, player: int
+        self,
+        blueprint: StoredBlueprint,
+        reached: ReachedRanges,
+        mind: Betting,
+        player: int,
+        choices: int = CHOICES,
     ) -> None:
+        self.choices = choices
         self.blueprint, self.reached, self.player, self.o = blueprint, reached, player, 1 - player
         game, street = reached.game, STREETS[reached.betting.street]
         self.street = grow(game, [reached.betting])[0]
@@ -216,7 +226,7 @@ class _Solving:
             np.searchsorted(kept[p], self.blueprint.cards.of(self.reached.board)[self.hands[p]])
             for p in (0, 1)
         ]
-        shape = (CHOICES, len(self.below), len(kept[o]), len(kept[1 - o]))
+        shape = (self.choices, len(self.below), len(kept[o]), len(kept[1 - o]))
         total, count = np.zeros(shape, np.float32), np.zeros(shape[2:], np.float32)
         boards = 0
         for board in self._runouts():
@@ -264,12 +274,12 @@ class _Solving:
         ranks = [seen.ranks[hands] for hands in seen.hands]
         ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
-            for _ in range(CHOICES):
+            for _ in range(self.choices):
                 yield self.stakes[leaf] * ahead
             return
         ours = self._reach(below.sides[p], board, seen.hands[p], 0)[below.last[p]]
         shown, sign = below.shown, 1 if o == 0 else -1
-        for k in range(CHOICES):
+        for k in range(self.choices):
             theirs = self._reach(below.sides[o], board, seen.hands[o], k)[below.last[o]]
             won = theirs * below.stake[:, None]
             folds = (sign * won[~shown]).T @ ours[~shown]

@@ -1,0 +1,313 @@
+"""AIVAT for two agents whose strategies are both known, in whole hold'em.
+
+Burch, Schmid, Moravčík & Bowling 2018. Both agents are asked what they do with every hand, so both
+players' ranges are known at every public state, and no private card is left to luck:
+
+* *imaginary observations* of both players: a hand that is over pays the mean over all pairs of
+  hands that both would have played so;
+* *corrections* of both players' actions and of the cards that are dealt: the mean of a value
+  function over all that might have followed, by its true probability, minus its value after what
+  did follow. Its expectation is 0 whatever the value function is. Here it is self-play of the
+  blueprint (`subgame.play.range_values`).
+
+Each deal is played twice, with the seats exchanged (duplicate). As long as both agents do the same
+with every hand, both hands of the pair are one; from the first difference on they are two. What
+would have followed without the difference cancels. Two agents with the same strategy differ by
+exactly 0, and agents that differ from the turn on have no luck of the streets before.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.errors import SubgameError
+from subgame.games.base import CHANCE
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
+from subgame.play.agent import Agent, Event, Policy, draw
+from subgame.play.match import mixed_seed
+from subgame.play.range_values import BlueprintValues, Board, Mind, Ranges
+from subgame.tree.public_tree import OnDemand
+
+Floats = NDArray[np.float64]
+Seats = tuple[Agent, Agent]
+SAME = 1e-9
+"""Probabilities that differ by less are the same."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A deal played twice, with the seats exchanged: what the first agent wins per hand."""
+
+    number: int
+    aivat: float
+    """Without luck, in the game's unit."""
+    plain: float
+    """The chips that one pair of hands wins, in the game's unit; weighted as the other."""
+    street: int | None
+    """Where the agents first differed; None if they never did."""
+    weight: float = 1.0
+    """How often the public state where they differed occurs, over how often it is played."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A public state, with both players' ranges."""
+
+    at: Mind
+    board: Board
+    ranges: Ranges
+
+    @property
+    def ready(self) -> bool:
+        """Whether all cards of the street are dealt."""
+        return self.at.real.is_over or len(self.board) == BOARD_CARDS[self.at.real.street]
+
+
+Children = dict[str, tuple[_Place, float]]
+"""By action: what follows, and how likely it is, up to a factor."""
+
+
+class RangeMatch:
+    """A match of two agents that know their strategies, deal by deal.
+
+    `boards` are the whole boards for values on the flop, on the turn, and after each turn card.
+    As long as both agents do the same, actions are drawn in proportion to their probability times
+    the pot that follows, and never so that the hand is over, since such pairs differ by nothing;
+    results are weighted in return. So time goes into large pots, where most is won and lost.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.stored import StoredBlueprint
+    >>> from subgame.blueprints.training import Trainer
+    >>> from subgame.play.agent import Always
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
+    >>> RangeMatch(recipe.game, (Always("call"), Always("call")), values).pair(0).aivat
+    0.0
+    """
+
+    def __init__(
+        self,
+        game: Holdem,
+        agents: Sequence[Agent],
+        values: BlueprintValues,
+        *,
+        seed: int = 0,
+        boards: tuple[int, int, int] = (8, 12, 2),
+    ) -> None:
+        self.game, self.values, self.seed, self.boards = game, values, seed, boards
+        self.deck, self.final = game.deck, values.final
+        self.early: dict[tuple[int, str], Policy] = {}
+        """Policies before the flop, by agent and betting, which are the same in every deal."""
+        one, two = agents
+        self.seats = tuple((copy.copy(one), copy.copy(two)) for _ in (0, 1))
+        """By seat: both agents, who sit there in turn."""
+
+    def pair(self, number: int) -> Pair:
+        """Play one deal in both seatings."""
+        random, every = Random(mixed_seed(self.seed, number, 0)), sum(self.seats, ())
+        for seat, both in enumerate(self.seats):
+            for agent in both:
+                agent.begin(seat, mixed_seed(self.seed, number, 1 + seat))
+        start, ones, weight = self.game.start(), self.game.weights(), 1.0
+        place = _Place(Mind(start, self.values.blueprint.game.start()), (), (ones[0], ones[1]))
+        while True:
+            if not place.ready:
+                place = self._dealt(place, self._cards(place, random), every)
+                continue
+            p = place.at.real.player
+            first, second = (self._policy(agent, place) for agent in self.seats[p])
+            if not _same(first, second):
+                break
+            children = self._children(place, first)
+            pots = {
+                a: 0 if c.at.real.is_over else float(c.at.real.pot)
+                for a, (c, _) in children.items()
+            }
+            shares = {action: share * pots[action] for action, (_, share) in children.items()}
+            if sum(shares.values()) == 0:  # the hand is over, for both alike
+                return Pair(number, 0.0, 0.0, None)
+            action = draw(random, tuple(shares), list(shares.values()))
+            total = sum(share for _, share in children.values())
+            weight *= sum(shares.values()) / total / pots[action]
+            place = children[action][0]
+            for agent in every:
+                agent.observe(Event(p, action))
+        scale = self.game.unit[1] * weight / 2
+        won = [
+            self._play(
+                place,
+                Random(mixed_seed(self.seed, number, 3)),
+                (self.seats[0][k], self.seats[1][1 - k]),
+            )
+            for k in (0, 1)
+        ]  # the first agent in seat 0, then in seat 1
+        aivat, plain = (scale * (one - two) for one, two in zip(*won, strict=True))
+        return Pair(number, aivat, plain, place.at.real.street, weight)
+
+    # One hand --------------------------------------------------------------------------------
+    def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
+        """(what player 0 wins without luck, chips that player 0 wins) from a public state on."""
+        estimate = 0.0
+        while not place.at.real.is_over:
+            if not place.ready:
+                cards = self._cards(place, random)
+                estimate += self._luck_of_cards(place, cards)
+                place = self._dealt(place, cards, seats)
+                continue
+            p = place.at.real.player
+            children = self._children(place, self._policy(seats[p], place))
+            action = self._drawn(children, random)
+            estimate += self._luck_of_action(place, children, action) if place.board else 0.0
+            place = children[action][0]
+            for agent in seats:
+                agent.observe(Event(p, action))
+        return estimate + self._paid(place, random), self._won(place, random)
+
+    def _luck_of_action(self, place: _Place, children: Children, action: str) -> float:
+        """The mean of the values after all actions, minus that after the one that was taken."""
+        boards = self.values.runouts(place.board, self._many(place.board))
+        values = {
+            name: self.values.sums(child.at, boards, child.ranges).mean
+            for name, (child, share) in children.items()
+            if share > 0
+        }
+        total = sum(share for _, share in children.values())
+        mean = sum(children[name][1] * value for name, value in values.items()) / total
+        return mean - values[action]
+
+    def _policy(self, agent: Agent, place: _Place) -> Policy:
+        """What an agent does with each hand of the deck; 0 with hands that it cannot have."""
+        real = place.at.real
+        key = id(agent), str(real)
+        if key in self.early:
+            return self.early[key]
+        held = np.flatnonzero(place.ranges[real.player] * self._facing(place, real.player))
+        name = partial(self.game.infoset_name, board=place.board, betting=real)
+        names = OnDemand(self.deck.num_hands, name)
+        found = agent.policy([names[k] for k in held.tolist()], self.game.actions(real))
+        if found is None:
+            raise SubgameError(f"The strategy of '{agent.name}' is not known for every hand.")
+        out = np.zeros((self.deck.num_hands, len(found.actions)))
+        out[held] = found.probabilities
+        policy = Policy(found.actions, out)
+        if not place.board and place.at.meant is not None and str(place.at.meant) == key[1]:
+            self.early[key] = policy  # nothing was translated, which an agent may do by chance
+        return policy
+
+    def _facing(self, place: _Place, p: int) -> Floats:
+        """[hand] the reach of the other player's hands that each hand of player `p` may meet."""
+        return self.deck.compatible(place.board) * self._met(place.ranges[1 - p])
+
+    def _met(self, reach: Floats) -> Floats:
+        """[hand] the reach of hands that share no card with a hand, as `Deck.facing`."""
+        low, high = self.deck.hands.T
+        cards = np.bincount(low, reach, self.deck.size) + np.bincount(high, reach, self.deck.size)
+        found: Floats = reach.sum() - cards[low] - cards[high] + reach
+        return np.maximum(found, 0.0)
+
+    def _drawn(self, children: Children, random: Random) -> str:
+        """One of the actions, by how likely it is with all hands of the range."""
+        return draw(random, tuple(children), [share for _, share in children.values()])
+
+    def _pair(self, place: _Place, random: Random) -> tuple[int, int]:
+        """The hands of both players, by how likely they are."""
+        every = range(self.deck.num_hands)
+        weight = place.ranges[0] * self._facing(place, 0)
+        one = random.choices(every, weight.tolist())[0]
+        two = random.choices(every, (place.ranges[1] * self.deck.disjoint[one]).tolist())[0]
+        return one, two
+
+    def _rest(self, place: _Place, hands: tuple[int, int], count: int, random: Random) -> Board:
+        """The next cards, when both players hold these hands."""
+        taken = {*place.board, *self.deck.hands[list(hands)].ravel().tolist()}
+        return tuple(random.sample([c for c in range(self.deck.size) if c not in taken], count))
+
+    def _children(self, place: _Place, policy: Policy) -> Children:
+        """By action: what follows, and how likely it is, up to a factor."""
+        p, out = place.at.real.player, {}
+        for action, row in zip(policy.actions, policy.probabilities.T, strict=True):
+            reach = place.ranges[p] * row
+            ranges = (reach, place.ranges[1]) if p == 0 else (place.ranges[0], reach)
+            there = place.at.after(action, self.values.blueprint)
+            share = float(reach @ self._facing(place, p))
+            out[action] = _Place(there, place.board, ranges), share
+        return out
+
+    # Cards -----------------------------------------------------------------------------------
+    def _many(self, board: Board) -> int:
+        """How many whole boards are looked at."""
+        return self.boards[0] if self.final - len(board) > 1 else self.boards[1]
+
+    def _next(self, place: _Place, cards: Board) -> _Place:
+        board = (*place.board, *cards)
+        free = self.deck.compatible(board)
+        return _Place(place.at, board, (place.ranges[0] * free, place.ranges[1] * free))
+
+    def _cards(self, place: _Place, random: Random) -> Board:
+        """The cards that are dealt next, by how likely they are."""
+        count = BOARD_CARDS[place.at.real.street] - len(place.board)
+        return self._rest(place, self._pair(place, random), count, random)
+
+    def _dealt(self, place: _Place, cards: Board, agents: Sequence[Agent]) -> _Place:
+        for agent in agents:
+            agent.observe(Event(CHANCE, self.deck.name(cards)))
+        return self._next(place, cards)
+
+    def _luck_of_cards(self, place: _Place, cards: Board) -> float:
+        """The mean of the values after all cards that may come, minus that after those that do."""
+        if len(cards) > 1:  # of the flop, luck stays in
+            return 0.0
+        total = mean = actual = 0.0
+        for card in range(self.deck.size):
+            if card in place.board:
+                continue
+            there = self._next(place, (card,))
+            share = float(there.ranges[0] @ self._met(there.ranges[1]))
+            if share <= 0:
+                continue
+            boards = self.values.runouts(there.board, self.boards[2])
+            value = self.values.sums(there.at, boards, there.ranges).mean
+            total, mean = total + share, mean + share * value
+            actual = value if (card,) == cards else actual
+        return mean / total - actual
+
+    def _paid(self, place: _Place, random: Random) -> float:
+        """What a hand that is over pays player 0, over all hands and cards to come."""
+        if not place.at.real.is_showdown:
+            return float(place.at.real.net()[0])
+        more = self.final - len(place.board)
+        if more > 2:  # too many boards: one pair of hands and one board are drawn
+            return self._won(place, random)
+        left = [card for card in range(self.deck.size) if card not in place.board]
+        boards = [(*place.board, *cards) for cards in itertools.combinations(left, more)]
+        return self.values.sums(place.at, boards, place.ranges).mean
+
+    def _won(self, place: _Place, random: Random) -> float:
+        """What one pair of hands pays player 0."""
+        real = place.at.real
+        if not real.is_showdown:
+            return float(real.net()[0])
+        one, two = self._pair(place, random)
+        rest = self._rest(place, (one, two), self.final - len(place.board), random)
+        rank = self.values.ranks((*place.board, *rest))
+        return float(real.at_stake) * float(np.sign(int(rank[one]) - int(rank[two])))
+
+
+def _same(one: Policy, two: Policy) -> bool:
+    """Whether two policies are the same, whatever the order of their actions."""
+    if one.actions == two.actions:
+        return bool(np.abs(one.probabilities - two.probabilities).max(initial=0) < SAME)
+    rows = [dict(zip(each.actions, each.probabilities.T, strict=True)) for each in (one, two)]
+    none = np.zeros(len(one.probabilities))
+    return all(
+        np.abs(rows[0].get(name, none) - rows[1].get(name, none)).max(initial=0) < SAME
+        for name in {*one.actions, *two.actions}
+    )

@@ -1,0 +1,235 @@
+"""`BlueprintValues`: what ranges win from a public state on, if both players follow a blueprint.
+
+It is the value function by which AIVAT takes the luck out of whole hold'em
+(`subgame.play.range_match`). All betting that the blueprint knows below a decision is summed,
+exactly over both players' hands, on whole boards: on all of them where one card is to come, and on
+a fixed choice of them before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba.sampled import NumbaSweeps
+from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.game import BOARD_CARDS
+from subgame.games.holdem.rules import Betting
+from subgame.refine.nested.mappings import heard, mapping
+from subgame.tree.betting_arrays import STORED, BettingArrays
+
+Floats = NDArray[np.float64]
+Board = tuple[int, ...]
+Ranges = tuple[Floats, Floats]
+KEPT = 2_000
+"""Boards whose hands are kept in order."""
+
+
+class Sums(NamedTuple):
+    """Sums over pairs of hands and boards: of what player 0 wins, and of their reach."""
+
+    won: float
+    reach: float
+
+    def __add__(self, other: object) -> Sums:
+        assert isinstance(other, Sums)
+        return Sums(self.won + other.won, self.reach + other.reach)
+
+    @property
+    def mean(self) -> float:
+        """What player 0 wins on average, in chips."""
+        return self.won / self.reach if self.reach > 0 else 0.0
+
+
+class Mind(NamedTuple):
+    """The real betting, and the hand of the blueprint's game that stands for it."""
+
+    real: Betting
+    meant: Betting | None
+    """None: the blueprint knows nothing like it."""
+
+    def after(self, action: str, blueprint: StoredBlueprint) -> Mind:
+        """After an action, which is taken for the nearest one that the blueprint knows."""
+        real, meant = self
+        there = real.child(action)
+        if meant is None or meant.is_over or meant.player != real.player:
+            return Mind(there, None)
+        actions = blueprint.tree.actions(blueprint.decision(meant))
+        how = mapping("deterministic-pseudo-harmonic")
+        taken = heard([meant.bet(each) for each in actions], real.bet(action), how)
+        if not taken:
+            return Mind(there, None)
+        now = meant.child(actions[max(taken, key=lambda k: taken[k])])
+        same = not now.is_over and (now.player, now.street) == (there.player, there.street)
+        return Mind(there, now if same else None)
+
+
+class BlueprintValues:
+    """Values of public states with both players' ranges, by self-play of a blueprint.
+
+    >>> from subgame.blueprints.recipe import Recipe
+    >>> from subgame.blueprints.training import Trainer
+    >>> recipe = Recipe("tiny", "all: a / cap 1", (None, 6, 6, 6), 400, ranks="9TJQKA", suits="cd")
+    >>> values = BlueprintValues(StoredBlueprint.of(Trainer(recipe)))
+    >>> start, ones = recipe.game.start(), np.ones(66)
+    >>> board = tuple(range(5))
+    >>> found = values.sums(Mind(start, start), (board,), (ones, ones))
+    >>> found.reach == 21 * 10  # pairs of hands that the board leaves
+    True
+    """
+
+    def __init__(self, blueprint: StoredBlueprint) -> None:
+        self.blueprint, self.deck = blueprint, blueprint.game.deck
+        self.final = blueprint.cards.showdown
+        engine = NumbaSweeps(blueprint.tree, blueprint.cards.counts, self.deck)
+        weights = engine.zeros()
+        for s, units in enumerate(blueprint.probabilities):
+            engine.street(weights, s)[:, : units.shape[1]] = units
+        self.flat = engine.flat
+        room = np.zeros(2 * self.deck.num_hands, np.float32)  # for both players' ranges
+        self.table = np.concatenate([engine.strategy(weights), room])
+        self.unused = np.zeros_like(self.table)
+        self._hands = lru_cache(KEPT)(self._sorted)
+        self._below = lru_cache(None)(self._cut)
+
+    def runouts(self, board: Board, most: int) -> list[Board]:
+        """The whole boards that may follow, or a choice of `most` of them, always the same."""
+        left = [card for card in range(self.deck.size) if card not in board]
+        more = self.final - len(board)
+        if more <= 0:
+            return [board]
+        random = Random(math.prod(2 * card + 3 for card in board))
+        if more == 1:
+            return [(*board, card) for card in random.sample(left, min(most, len(left)))]
+        out: list[Board] = []
+        while len(out) < most:  # every next card comes before any comes again
+            for card in random.sample(left, len(left)):
+                others = random.sample([c for c in left if c != card], more - 1)
+                out.append((*board, card, *others))
+        return out[:most]
+
+    def sums(self, at: Mind, boards: Sequence[Board], ranges: Ranges) -> Sums:
+        """Sums over whole boards; `ranges` are [hand] the reach of each player."""
+        real, meant = at
+        found = None if meant is None or real.is_over else self.blueprint.find(meant)
+        total = Sums(0.0, 0.0)
+        for board in boards:
+            hands, order = self._hands(board)
+            zero, one = (np.ascontiguousarray(each[order], np.float32) for each in ranges)
+            if not zero.any() or not one.any():
+                continue
+            cards, met = np.zeros(64, np.float32), np.zeros(len(order), np.float32)
+            add_fold(one, np.float32(1), hands, cards, met)
+            reach = float(zero.astype(np.float64) @ met)
+            if found is not None and meant is not None:
+                scale = float(real.pot) / float(meant.pot)
+                won = self._swept(found, scale, hands, order, (zero, one))
+            elif real.is_over and not real.is_showdown:
+                won = reach * float(real.net()[0])
+            else:
+                paid, end = np.zeros(len(order), np.float32), real
+                while not end.is_over:
+                    end = end.child("c")
+                add_showdown(one, np.float32(end.at_stake), hands, cards, paid)
+                won = float(zero.astype(np.float64) @ paid)
+            total += Sums(won, reach)
+        return total
+
+    def _swept(
+        self,
+        decision: int,
+        scale: float,
+        hands: Hands,
+        order: NDArray[np.int64],
+        ranges: tuple[NDArray[np.float32], NDArray[np.float32]],
+    ) -> float:
+        """What player 0 wins below a decision of the blueprint, times the reach of the hands."""
+        flat, sequences = self._below(decision, scale)
+        size = self.deck.num_hands
+        for p, each in enumerate(ranges):
+            part = self.table[len(self.table) - (2 - p) * size :][:size]
+            part[order] = each
+        reach, value = (np.empty((count, len(order)), np.float32) for count in sequences[::-1])
+        sweep(0, flat, self.table, hands, reach, value, self.unused)
+        return float(value[0].sum(dtype=np.float64))
+
+    def ranks(self, board: Board) -> NDArray[np.int16]:
+        """[hand] the strength of each hand on a whole board; -1 if the board blocks it."""
+        return rank_hands(board, self.deck)
+
+    def _sorted(self, board: Board) -> tuple[Hands, NDArray[np.int64]]:
+        """The hands of a whole board from the weakest on, and which they are."""
+        ranks = self.ranks(board)
+        free = int(self.deck.compatible(board).sum())
+        order = np.argsort(ranks, kind="stable")[len(ranks) - free :]
+        new = np.append(True, np.diff(ranks[order]) > 0)
+        tie = np.append(np.flatnonzero(new), len(order))
+        streets = BOARD_CARDS[: len(self.blueprint.probabilities)]
+        buckets = [self.blueprint.cards.of(board[:cards])[order] for cards in streets]
+        bucket = np.stack([*buckets, order]).astype(np.int64)
+        return Hands(self.deck.hands[order], tie, np.cumsum(new), bucket), order
+
+    def _cut(self, decision: int, scale: float) -> tuple[Flat, tuple[int, int]]:
+        """What follows a decision, as kernels take it; and the sequences of both players.
+
+        Two decisions with one action each stand above it: there the players' ranges come in, as
+        probabilities by "bucket", which is the hand.
+        """
+        tree, size = self.blueprint.tree, self.deck.num_hands
+        found, waiting = [], [decision]
+        while waiting:
+            d = waiting.pop()
+            found.append(d)
+            waiting += [int(c) for c in tree.child[tree.first[d] : tree.first[d + 1]] if c >= 0]
+        kept = np.sort(np.array(found))
+        ones = int(np.searchsorted(tree.player[kept], 1))
+        whole = np.concatenate([[-1], kept[:ones], [-2], kept[ones:]])  # -1, -2: the ranges
+        place = {int(d): k for k, d in enumerate(whole)}
+        street = len(self.blueprint.probabilities)
+        code, child, stake, width = list[int](), list[int](), list[float](), list[int]()
+        most = float(min(self.blueprint.game.start().rules.stacks))
+        for d in whole.tolist():
+            if d < 0:
+                code, stake, width = [*code, 0], [*stake, 0.0], [*width, 1]
+                child.append(place[-2] if d == -1 else place[decision])
+                continue
+            part = slice(tree.first[d], tree.first[d + 1])
+            code += tree.code[part].tolist()
+            child += [place[c] if c >= 0 else c for c in tree.child[part].tolist()]
+            stake += np.clip(tree.stake[part] * scale, -most, most).tolist()
+            width.append(part.stop - part.start)
+        stored: dict[str, Any] = {
+            "player": np.where(whole < 0, -1 - whole, tree.player[whole]),
+            "street": np.where(whole < 0, street, tree.street[whole]),
+            "first": np.cumsum([0, *width]),
+            "code": np.array(code),
+            "child": np.array(child),
+            "stake": np.array(stake),
+        }
+        cut = BettingArrays.restored({name: stored[name] for name in STORED})
+        base = [int(cut.first[np.searchsorted(cut.player, p)]) - 1 for p in (0, 1)]
+        own = len(self.table) - 2 * size + (-1 - whole) * size
+        flat = Flat(
+            player=cut.player.astype(np.int64),
+            street=cut.street.astype(np.int64),
+            first=cut.first.astype(np.int64),
+            child=cut.child.astype(np.int64),
+            stake=cut.stake.astype(np.float32),
+            parent=cut.parent.astype(np.int64),
+            base=np.array(base),
+            cell=np.where(whole < 0, own, self.flat.cell[whole]).astype(np.int64),
+            counts=np.append(self.flat.counts, size),
+            fold_at=np.stack(cut.folds.sequences).astype(np.int64),
+            fold_stake=cut.folds.stake.astype(np.float32),
+            show_at=np.stack(cut.showdowns.sequences).astype(np.int64),
+            show_stake=cut.showdowns.stake.astype(np.float32),
+        )
+        return flat, (cut.sequences(0), cut.sequences(1))

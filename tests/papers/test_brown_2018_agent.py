@@ -1,0 +1,51 @@
+"""The contests of the hold'em agent: reported, kept and resumed. The games are tested elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from subgame.papers import brown2018_agent as contests
+from subgame.papers import reproduce
+from subgame.papers.report import Found
+from subgame.play.range_match import Pair, RangeMatch
+
+
+class Told:
+    """A match whose results are known."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def pair(self, number: int) -> Pair:
+        self.asked.append(number)
+        return Pair(number, 10.0 * number, -1.0, 2 if number % 2 else None)
+
+
+def found(match: Told, deals: int, keep: Path | None, budget: float | None = None) -> Found:
+    contest = contests.Contest("one against another", ("one", "another"), deals, 570.0)
+    matches = {contest.name: cast(RangeMatch, match)}
+    return contests._found("lbr", [contest], matches, 100, 0, lambda *_: None, budget, keep)
+
+
+def test_a_run_goes_on_from_its_log(tmp_path: Path) -> None:
+    first, second = Told(), Told()
+    part = found(first, 3, tmp_path / "kept.jsonl")
+    assert first.asked == [0, 1, 2]
+    assert part.rows[0]["note"].startswith("3 deals, 1 of them played twice")
+    whole = found(second, 5, tmp_path / "kept.jsonl")
+    assert second.asked == [3, 4]
+    assert whole == found(Told(), 5, None)
+    assert whole.data["contests"]["one against another"]["mean"] == pytest.approx(20)
+    none: list[Any] = found(Told(), 9, tmp_path / "kept.jsonl", budget=-1.0).rows
+    assert none[0]["note"].startswith("5 deals")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["brown2018-table1", "brown2018-lbr"])
+def test_quick_runs(key: str) -> None:
+    report = reproduce(key, quick=True)
+    assert report.rows
+    assert report.settings["iterations"] == contests.QUICK_ITERATIONS

@@ -1,0 +1,207 @@
+"""AIVAT over both players' ranges: values beside a walk over every action, and no bias at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.stored import StoredBlueprint
+from subgame.blueprints.training import Trainer
+from subgame.games.base import CHANCE
+from subgame.games.holdem.evaluate import rank_hands
+from subgame.games.holdem.rules import Betting
+from subgame.play.agent import Agent, Event, Policy
+from subgame.play.blueprint_agent import BlueprintAgent
+from subgame.play.range_match import Children, RangeMatch, Seats, _Place
+from subgame.play.range_values import BlueprintValues, Mind
+
+RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
+GAME, DECK = RECIPE.game, RECIPE.game.deck
+TURN = DECK.parse("JdTc9dQc")
+TRUNK = [(1, "c"), (0, "c"), (CHANCE, "JdTc9d"), (0, "c"), (1, "c"), (CHANCE, "Qc")]
+Floats = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def blueprints() -> list[StoredBlueprint]:
+    trainer, found = Trainer(RECIPE), []
+    for _ in range(3):
+        trainer.advance(2)
+        found.append(StoredBlueprint.of(trainer))
+    return found
+
+
+def pay(betting: Betting, board: tuple[int, ...]) -> Floats:
+    """[hand, hand] what player 0 wins at the end of a hand; 0 for pairs that cannot be."""
+    free = DECK.compatible(board)
+    fits = DECK.disjoint & free[:, None] & free
+    if not betting.is_showdown:
+        return float(betting.net()[0]) * fits.astype(np.float64)
+    ranks = rank_hands(board, DECK).astype(np.float64)
+    found = fits * float(betting.at_stake) * np.sign(ranks[:, None] - ranks)
+    return np.asarray(found, np.float64)
+
+
+def walk(made: StoredBlueprint, betting: Betting, board: tuple[int, ...], both: Floats) -> float:
+    """The sum of what player 0 wins over pairs of hands with weights `both`, in self-play."""
+    if betting.is_over:
+        return float((both * pay(betting, board)).sum())
+    state = GAME.new_initial_state()
+    here = type(state)(GAME, (0, 0), board[: (0, 3, 4, 5)[betting.street]], betting)
+    actions, rows = made.range_strategy(here)
+    total = 0.0
+    for action, row in zip(actions, rows.T, strict=True):
+        share = row[:, None] if betting.player == 0 else row[None, :]
+        total += walk(made, betting.child(action), board, both * share)
+    return total
+
+
+def ranges(seed: int) -> tuple[Floats, Floats]:
+    rng, free = np.random.default_rng(seed), DECK.compatible(TURN)
+    one, two = (rng.random(DECK.num_hands) * free for _ in range(2))
+    return one, two
+
+
+@pytest.mark.parametrize("history", ["", "cc/cc/", "cc/cc/r200", "cc/cc/cc/r200"])
+def test_sums_are_those_of_a_walk_over_every_action(
+    blueprints: list[StoredBlueprint], history: str
+) -> None:
+    made, board = blueprints[1], (*TURN, *DECK.parse("Ac"))
+    betting = GAME.start().play(history)
+    one, two = ranges(1)
+    found = BlueprintValues(made).sums(Mind(betting, betting), [board], (one, two))
+    fits = DECK.disjoint * np.outer(one, two) * DECK.compatible(board)
+    fits = fits * DECK.compatible(board)[:, None]
+    assert found.reach == pytest.approx(fits.sum(), rel=1e-5)
+    assert found.won == pytest.approx(walk(made, betting, board, fits), rel=1e-4)
+
+
+def test_a_mind_takes_bets_for_known_ones(blueprints: list[StoredBlueprint]) -> None:
+    betting = GAME.start().play("cc/")
+    mind = Mind(betting, betting).after("r180", blueprints[0])
+    assert str(mind.real) == "cc/r180"
+    assert str(mind.meant) == "cc/r200"
+    assert mind.after("c", blueprints[0]).meant is not None
+
+
+class Scripted(RangeMatch):
+    """A match in which actions are given."""
+
+    script: list[str]
+    river: tuple[int, ...]
+
+    def _drawn(self, children: Children, random: Random) -> str:
+        return self.script.pop(0)
+
+    def _cards(self, place: _Place, random: Random) -> tuple[int, ...]:
+        return self.river
+
+
+def paths(betting: Betting) -> Iterator[tuple[list[str], Betting]]:
+    """All ways to the end: the actions, and the betting."""
+    if betting.is_over:
+        yield [], betting
+        return
+    for action in GAME.actions(betting):
+        for rest, end in paths(betting.child(action)):
+            yield [action, *rest], end
+
+
+def seated(agents: tuple[Agent, Agent]) -> tuple[Agent, Agent]:
+    for seat, agent in enumerate(agents):
+        agent.begin(seat, 0)
+        for player, action in TRUNK:
+            agent.observe(Event(player, action))
+    return agents
+
+
+def test_no_bias(blueprints: list[StoredBlueprint]) -> None:
+    """Summed over every public path from a turn on, it is exactly what two strategies win.
+
+    The value function is that of a third strategy.
+    """
+    first, second, third = blueprints
+    agents = (BlueprintAgent(GAME, first), BlueprintAgent(GAME, second))
+    match = Scripted(GAME, agents, BlueprintValues(third), boards=(2, 8, 1))
+    betting, both = GAME.start().play("cc/cc/"), ranges(2)
+    place = _Place(Mind(betting, betting), TURN, both)
+    free = DECK.disjoint * np.outer(*both)
+    exact = mean = square = chips = total = 0.0
+    for actions, end in paths(betting):
+        river = [c for c in range(DECK.size) if c not in TURN] if end.street == 3 else [-1]
+        for card in river:
+            board = TURN if card < 0 else (*TURN, card)
+            weight = free * DECK.compatible(board) * DECK.compatible(board)[:, None]
+            weight = weight * (1.0 if card < 0 else 1 / (DECK.size - 8))
+            here = betting
+            for action in actions:
+                made = (first, second)[here.player]
+                state = type(GAME.new_initial_state())(
+                    GAME, (0, 0), board if here.street == 3 else TURN, here
+                )
+                names, rows = made.range_strategy(state)
+                row = rows[:, names.index(action)]
+                weight = weight * (row[:, None] if here.player == 0 else row)
+                here = here.child(action)
+            share = float(weight.sum())
+            if share == 0:
+                continue
+            match.script, match.river = list(actions), board[4:]
+            found, _ = match._play(place, Random(1), seated(agents))
+            exact += float((weight * pay(end, board)).sum())
+            mean, total = mean + share * found, total + share
+            square += share * found**2
+            chips += float((weight * pay(end, board) ** 2).sum())
+    assert total == pytest.approx(free.sum())
+    assert mean == pytest.approx(exact, rel=1e-4)
+    variance, plain = (each / total - (exact / total) ** 2 for each in (square, chips))
+    assert variance < 0.2 * plain
+
+
+def test_the_same_agents_differ_by_nothing(blueprints: list[StoredBlueprint]) -> None:
+    values = BlueprintValues(blueprints[2])
+    same = RangeMatch(GAME, [BlueprintAgent(GAME, blueprints[0]) for _ in (0, 1)], values)
+    assert all(same.pair(k).aivat == 0 and same.pair(k).street is None for k in range(3))
+    other = RangeMatch(GAME, [BlueprintAgent(GAME, blueprints[k]) for k in (2, 0)], values)
+    assert other.pair(0).street == 0
+
+
+class Checks(BlueprintAgent):
+    """The same but for the flop, where it checks and calls."""
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy:
+        found = super().policy(infosets, legal)
+        return found if self.real.street == 0 else Policy(("c",), np.ones((len(infosets), 1)))
+
+
+def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBlueprint]) -> None:
+    """Their mean is how often the agents come where they differ, by a walk before the flop."""
+
+    class Weights(RangeMatch):
+        def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
+            return 0.0, 0.0
+
+    made = blueprints[1]
+    agents = BlueprintAgent(GAME, made), Checks(GAME, made)
+    match = Weights(GAME, agents, BlueprintValues(made))
+    found = [match.pair(k) for k in range(200)]
+
+    def reached(betting: Betting, both: Floats) -> float:
+        if betting.is_over or betting.street > 0:
+            return 0.0 if betting.is_over else float(both.sum())
+        state = type(GAME.new_initial_state())(GAME, (0, 0), (), betting)
+        actions, rows = made.range_strategy(state)
+        parts = rows.T[:, :, None] if betting.player == 0 else rows.T[:, None, :]
+        return sum(
+            reached(betting.child(a), both * part) for a, part in zip(actions, parts, strict=True)
+        )
+
+    exact = reached(GAME.start(), DECK.disjoint.astype(np.float64)) / DECK.disjoint.sum()
+    weights = np.array([pair.weight * (pair.street is not None) for pair in found])
+    assert len(set(weights.round(6).tolist())) > 1
+    assert weights.mean() == pytest.approx(exact, abs=4 * weights.std() / 200**0.5)
