@@ -10,7 +10,7 @@ import pytest
 
 import subgame as sg
 from subgame.abstraction import abstract
-from subgame.refine.gadgets import Combined
+from subgame.refine.gadgets import Adaptive, Combined
 from subgame.refine.payoffs import Trunk
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import compile_range_tree
@@ -111,6 +111,29 @@ def test_solved_it_loses_less() -> None:
     street = LastStreet(made(), 0)
     played = street.solve(sg.Resolve(), "dcfr", 30)
     assert made().wins(0, played) < made().exploitability().per_seat[0] - 0.1
+
+
+@pytest.mark.parametrize("boards", [1, 3])
+def test_batches_of_boards_make_no_difference(boards: int) -> None:
+    """As many at a time as the memory given holds, to rounding as all at once."""
+    whole = LastStreet(made(), 1)
+    assert len(whole.batches) == 1
+    limit = whole._needed(boards)
+    cut = LastStreet(made(), 1, memory_limit=limit)
+    assert max(units.stop - units.start for units, _ in cut.batches) == boards
+    assert cut.memory <= limit < whole.memory
+    reach, both = sg.ReachMaxmargin(split=False), sg.Maxmargin(lexicographic=True)
+    for gadget in (reach,) if boards == 1 else (reach, both, Adaptive()):
+        want, found = (street.evaluate(gadget, "dcfr", 3) for street in (whole, cut))
+        assert found == pytest.approx(want, rel=1e-5)
+        played = cut.solve(gadget, "dcfr", 3)
+        assert made().wins(1, played) == pytest.approx(found.won, rel=1e-9)
+        assert cut.margin(played, gadget) == pytest.approx(found.margin, rel=1e-9)
+
+
+def test_memory_that_is_too_small_is_refused() -> None:
+    with pytest.raises(sg.SubgameError, match="need at least .* and only 1000 B are free"):
+        LastStreet(made(), 0, memory_limit="1 kB")
 
 
 def test_a_tree_of_one_street_is_refused() -> None:

@@ -23,7 +23,7 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
-from subgame.papers.report import Found, Progress, device, mbb, panel, row
+from subgame.papers.report import Found, Progress, commit, device, machine, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
     Combined,
@@ -36,7 +36,7 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.last_street import LastStreet
+from subgame.refine.last_street import LastStreet, Outcome
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -56,6 +56,8 @@ ROWS: dict[str, Gadget] = {
     "Combined (not in the paper)": Combined(),
     "Adaptive (not in the paper)": Adaptive(),
 }
+LATER = ("(not split)", "Combined (not in the paper)")
+"""Rows of turn hold'em that are computed after the others."""
 SCALES = (0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
 """Figure 7: what gifts are multiplied by."""
 SMALL, LARGE, TURN = "nlfh-small", "nlfh-large", "nlth-no-limp"
@@ -137,8 +139,9 @@ class Settings:
 class Cells:
     """Results by name, in a file that is written after each."""
 
-    def __init__(self, file: Path | None) -> None:
-        self.file = file
+    def __init__(self, file: Path | None, made: str = "") -> None:
+        """`made` says by what and where results are computed; it is kept with them."""
+        self.file, self.made = file, made
         self.found: dict[str, dict[str, Any]] = {}
         if file is not None and file.exists():
             self.found = json.loads(file.read_text(encoding="utf-8"))
@@ -153,7 +156,7 @@ class Cells:
         found = {**self.found.get(key, {}), **cell}
         if "0" in found and "1" in found:
             found = _whole(found["0"], found["1"])
-        self.found[key] = found
+        self.found[key] = {**found, "made": self.made} if self.made else found
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             made = self.file.with_suffix(".part")
@@ -215,11 +218,10 @@ def compute(
         now = how.at(column.game)
         for technique, cell in _column(column, trees[column.game], now, cells, where, missing):
             cells.put(column.key(how, technique), cell)
-            if cells.lacks(column.key(how, technique)):
-                continue
-            done.append(technique)
+            part = "one seat of " if cells.lacks(column.key(how, technique)) else ""
+            done += [] if part else [technique]
             share = (c + len(done) / len(names)) / len(todo)
-            tell(f"{column.game}, {column.count:,} buckets: {technique} done", share)
+            tell(f"{column.game}, {column.count:,} buckets: {part}{technique} done", share)
 
 
 def _column(
@@ -249,17 +251,20 @@ def _column(
         yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
     jobs = [(n, p) for n, lacking in missing.items() if n != BLUEPRINT for p in lacking]
     if alone := len(tree.streets) > 2:  # then both seats' values are too large to keep
-        jobs.sort(key=lambda job: job[1])
+        jobs.sort(key=lambda job: (job[0].endswith(LATER), job[1] ^ job[0].endswith(LATER)))
     seats: dict[int, LastStreet] = {}
+    known: dict[tuple[int, Gadget], Outcome] = {}
     for name, p in jobs:
-        began, gadget = time.perf_counter(), column.rows[name]
+        began = time.perf_counter()
         if p not in seats:
             if alone:
                 seats.clear()
             seats[p] = _seat(blueprint, p, how)
-        played = seats[p].solve(gadget, how.schedule, how.iterations)
-        cell = {"won": blueprint.wins(p, played), "margin": seats[p].margin(played, gadget)}
-        yield name, {str(p): {**cell, "seconds": time.perf_counter() - began}}
+        gadget = seats[p].plain(column.rows[name])
+        at = p, replace(gadget, name="")
+        if at not in known:
+            known[at] = seats[p].evaluate(gadget, how.schedule, how.iterations)
+        yield name, {str(p): {**known[at]._asdict(), "seconds": time.perf_counter() - began}}
 
 
 def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
@@ -292,6 +297,13 @@ def _merged(todo: list[Column]) -> list[Column]:
     return list(out.values())
 
 
+def made_by(where: str = "cpu") -> str:
+    """What computes cells: the commit, the device and PyTorch."""
+    torch, cuda = load_torch(), where.startswith("cuda")
+    on = torch.cuda.get_device_name() if cuda else machine(())["processor"]
+    return f"commit {commit()}, {on}, PyTorch {torch.__version__}"
+
+
 def run(
     key: str,
     quick: bool = False,
@@ -308,6 +320,7 @@ def run(
     todo = columns(key, how)
     if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
         where = "torch" if quick else device(quick)
+        cells.made = made_by(where)
         compute(key, how, cells, where, todo, progress)
     return compared(key, how, cells)
 
@@ -383,7 +396,8 @@ def main(words: list[str] | None = None) -> int:
         given.quick,
     )
     todo = _merged([column for key in given.keys for column in columns(key, how)])
-    todo = [c for c in todo if not given.buckets or c.count in given.buckets]
+    if given.buckets:  # in the order given
+        todo = [c for count in given.buckets for c in todo if c.count == count]
     if given.game:
         todo = [replace(c, game=given.game) for c in todo]
     if given.only is not None:
@@ -391,12 +405,13 @@ def main(words: list[str] | None = None) -> int:
         todo = [
             replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
         ]
-    cells, began = Cells(given.out / "brown2017.cells.json"), time.perf_counter()
+    cells = Cells(given.out / "brown2017.cells.json", made_by(given.device))
+    began, cuda = time.perf_counter(), load_torch().cuda
 
     def tell(what: str, share: float) -> None:
-        print(
-            f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", file=sys.stderr, flush=True
-        )
+        peak = cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+        passed = f"{time.perf_counter() - began:7.1f} s {share:5.0%} {peak:6.1f} GiB at most"
+        print(f"{passed} {what}", file=sys.stderr, flush=True)
 
     compute(given.keys[0], how, cells, given.device, todo, tell)
     for column in todo:
