@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 from subgame.abstraction import Recipe  # noqa: E402
 from subgame.papers import KEYS, Report  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
+from subgame.papers.cells import Cells  # noqa: E402
 from subgame.refine.last_street import LastStreet  # noqa: E402
 
 HOW = tables.Settings(first=30, iterations=30, quick=True)
@@ -32,28 +33,28 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short(monkeypatch)
-    solve = LastStreet.solve
+    evaluate = LastStreet.evaluate
 
     def interrupted(self: Any, gadget: Any, *args: Any) -> Any:
         if gadget.name == "maxmargin":
             raise KeyboardInterrupt
-        return solve(self, gadget, *args)
+        return evaluate(self, gadget, *args)
 
     key = "brown2017-table3"
-    monkeypatch.setattr(LastStreet, "solve", interrupted)
+    monkeypatch.setattr(LastStreet, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tables.compute(key, HOW, tables.Cells(file), "torch")
-    assert len(tables.Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
+        tables.compute(key, HOW, Cells(file), "torch")
+    assert len(Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
     done = []
 
     def counted(self: Any, gadget: Any, *args: Any) -> Any:
         done.append(gadget.name)
-        return solve(self, gadget, *args)
+        return evaluate(self, gadget, *args)
 
-    monkeypatch.setattr(LastStreet, "solve", counted)
-    tables.compute(key, HOW, tables.Cells(file), "torch")
+    monkeypatch.setattr(LastStreet, "evaluate", counted)
+    tables.compute(key, HOW, Cells(file), "torch")
     assert done == ["maxmargin"] * 2
-    found = tables.compared(key, HOW, tables.Cells(file))
+    found = tables.compared(key, HOW, Cells(file))
     ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
     assert ours["Resolve"] < ours["Blueprint"]
     assert ours["Maxmargin"] < ours["Blueprint"]
@@ -89,10 +90,10 @@ def test_cells_of_other_settings_stay() -> None:
 
 def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
     """A seat that was computed is not computed again; both make the cell."""
-    cells = tables.Cells(tmp_path / "cells.json")
+    cells = Cells(tmp_path / "cells.json")
     assert cells.lacks("a") == [0, 1]
     cells.put("a", {"1": {"won": 2.0, "margin": -1.0, "seconds": 3.0}})
-    cells = tables.Cells(tmp_path / "cells.json")
+    cells = Cells(tmp_path / "cells.json")
     assert cells.lacks("a") == [0]
     cells.put("a", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
     assert cells.lacks("a") == []
@@ -130,7 +131,7 @@ def test_classes_of_boards_have_enough_buckets() -> None:
 
 def test_what_is_missing_is_left_out_of_a_report() -> None:
     """The cells that are committed: all of Tables 3 and 4, of turn hold'em one blueprint."""
-    kept = tables.Cells(Path(__file__).parents[2] / "docs/results/brown2017.cells.json")
+    kept = Cells(Path(__file__).parents[2] / "docs/results/brown2017.cells.json")
     rows = {
         key: tables.compared(f"brown2017-{key}", tables.Settings(), kept).rows
         for key in ("table1", "table3", "table4", "table5", "fig7")

@@ -111,8 +111,9 @@ def equity_distribution(
     for each in _runouts(where, showdown, table, device, progress):
         size = each.part.stop - each.part.start
         at = each.point * bins + whole((each.equity * bins).clip(max=bins - 1))
-        found = as_host(counts(at, each.weight, size * bins)).reshape(size, bins)
-        out[each.part] = np.cumsum(found, axis=1) / np.maximum(found.sum(1, keepdims=True), 1)
+        found = counts(at, each.weight, size * bins).reshape(size, bins)
+        total = found.sum(1, keepdims=True).clip(min=1)
+        out[each.part] = as_host(namespace(found).cumsum(found, 1) / total)
     return out / np.float32(bins)
 
 
@@ -125,14 +126,14 @@ def potential(
 ) -> tuple[Single, Floats]:
     """[point, bin] the distribution over buckets of the next street, and [point] mean strengths.
 
-    The hands of the next street are clustered by this same function, down to the showdown, where a
-    hand is its equity. Their buckets lie on a line by their mean strength, so that the earth
+    The hands of the next street are clustered by this same function, down to the showdown, where
+    buckets are bins of equity. Buckets lie on a line by their mean strength, so that the earth
     mover's distance of two distributions is the L1 distance of their cumulative sums, each weighted
     by the way to the next bucket. (Ganzfried & Sandholm 2014 take the earth mover's distance of the
     next street also between buckets; on a line it can be embedded, and clustered without pairs.)
     """
     after = 3 if where.cards == 0 else where.cards + 1
-    if after > showdown:
+    if after >= showdown:
         found = equity_distribution(where, showdown, bins, device, progress)
         return found, 1 - found.sum(1, dtype=np.float64)
     come = points(where.deck, after)

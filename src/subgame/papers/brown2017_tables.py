@@ -23,7 +23,8 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
-from subgame.papers.report import Found, Progress, commit, device, machine, mbb, panel, row
+from subgame.papers.cells import Cells, cell_of, made_by
+from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
     Combined,
@@ -136,34 +137,6 @@ class Settings:
         return load(name, **QUICK) if self.quick else load(name)
 
 
-class Cells:
-    """Results by name, in a file that is written after each."""
-
-    def __init__(self, file: Path | None, made: str = "") -> None:
-        """`made` says by what and where results are computed; it is kept with them."""
-        self.file, self.made = file, made
-        self.found: dict[str, dict[str, Any]] = {}
-        if file is not None and file.exists():
-            self.found = json.loads(file.read_text(encoding="utf-8"))
-
-    def lacks(self, key: str) -> list[int]:
-        """The seats of a cell that are missing."""
-        cell = self.found.get(key, {})
-        return [] if "mbb/h" in cell else [p for p in (0, 1) if str(p) not in cell]
-
-    def put(self, key: str, cell: dict[str, Any]) -> None:
-        """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
-        found = {**self.found.get(key, {}), **cell}
-        if "0" in found and "1" in found:
-            found = _whole(found["0"], found["1"])
-        self.found[key] = {**found, "made": self.made} if self.made else found
-        if self.file is not None:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            made = self.file.with_suffix(".part")
-            made.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
-            made.replace(self.file)
-
-
 @dataclass(frozen=True)
 class Column:
     """One column of a table: a game, its buckets (0: none), and the techniques asked for."""
@@ -245,7 +218,7 @@ def _column(
     blueprint = Blueprint(made.buckets, how.schedule, device=where)
     blueprint.advance(how.first)
     if missing[BLUEPRINT]:
-        cell = _cell(blueprint.exploitability().per_seat, time.perf_counter() - began)
+        cell = cell_of(blueprint.exploitability().per_seat, time.perf_counter() - began)
         cell["value for player 0, mbb/h"] = mbb(blueprint.value())
         cell["quality"] = {name: asdict(each) for name, each in made.quality.items()}
         yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
@@ -273,20 +246,6 @@ def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
     return LastStreet(blueprint, p, answer)
 
 
-def _cell(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
-    return {
-        "mbb/h": mbb(sum(seats) / 2),
-        "per seat, mbb/h": [mbb(each) for each in seats],
-        "seconds": seconds,
-    }
-
-
-def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
-    """A cell from both its seats."""
-    cell = _cell((one["won"], two["won"]), one["seconds"] + two["seconds"])
-    return {**cell, "smallest margins, chips": [one["margin"], two["margin"]]}
-
-
 def _merged(todo: list[Column]) -> list[Column]:
     """Columns of several tables, those of the same blueprint as one."""
     out: dict[tuple[str, int], Column] = {}
@@ -295,13 +254,6 @@ def _merged(todo: list[Column]) -> list[Column]:
         before = out.get(at, column)
         out[at] = replace(before, rows={**before.rows, **column.rows})
     return list(out.values())
-
-
-def made_by(where: str = "cpu") -> str:
-    """What computes cells: the commit, the device and PyTorch."""
-    torch, cuda = load_torch(), where.startswith("cuda")
-    on = torch.cuda.get_device_name() if cuda else machine(())["processor"]
-    return f"commit {commit()}, {on}, PyTorch {torch.__version__}"
 
 
 def run(

@@ -25,11 +25,11 @@ from subgame.engines.torch.batch import RangeBatch, room
 from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
+from subgame.memory import parse_bytes
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import normalise
 from subgame.refine.nested.ranges import carried_gifts, entered_gifts, reliable
 from subgame.refine.payoffs import received_gift
-from subgame.memory import parse_bytes
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 

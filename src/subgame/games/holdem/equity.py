@@ -38,8 +38,8 @@ def equities(boards: Ints, deck: Deck, groups: Floats) -> tuple[Floats, Floats]:
 def beaten(xp: Any, rank: Any, hands: Any, cards: int, group: Any) -> tuple[Any, Any]:
     """[board, hand] mass of a group that each hand beats, and mass that it meets; 0 if blocked.
 
-    `rank` [board, hand] is that of `dense_ranks` in 64 bits, `hands` [hand, 2] are cards below `cards`, and
-    `group` [hand] has the mass. All are arrays of the library `xp`, NumPy or PyTorch.
+    `rank` [board, hand] is that of `dense_ranks` in 64 bits, `hands` [hand, 2] are cards below
+    `cards`, and `group` [hand] has the mass. All are arrays of the library `xp`, NumPy or PyTorch.
 
     Weaker hands count twice and equal hands once: the sum by rank over all hands, minus the sums
     over the hands with either card. Both subtract the hand itself, so it is added back once.
