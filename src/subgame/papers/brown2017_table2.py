@@ -20,6 +20,7 @@ import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
 from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import count_boards, nlfh
+from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.wider import widened
 from subgame.papers.cells import Cells, made_by
 from subgame.papers.report import Found, Progress, device, marks, mbb, panel, row
@@ -81,7 +82,7 @@ class Steps:
         """The name of a cell."""
         return f"table2 | {name} | {json.dumps({'schedule': SCHEDULE, **asdict(self)})}"
 
-    def games(self) -> tuple[sg.Game, str]:
+    def games(self) -> tuple[Holdem, str]:
         """The smaller game, and the bets of the larger one."""
         if not self.quick:
             return nlfh(bets=KNOWN), LARGER
