@@ -128,6 +128,11 @@ class Settings:
         first, iterations = STEPS.get(game, STEPS[LARGE])
         return replace(self, first=self.first or first, iterations=self.iterations or iterations)
 
+    @property
+    def by_potential(self) -> Settings:
+        """The same, with hands clustered by their potential in whole Texas hold'em."""
+        return replace(self, recipe=replace(self.recipe, features="potential", showdown=5))
+
     def recipe_for(self, count: int) -> Recipe:
         """The recipe of a column with so many buckets."""
         classes = min(self.recipe.textures or 1, count // TEXTURED)
@@ -294,6 +299,14 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
             seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
+        potential = cells.found.get(column.key(how.by_potential, BLUEPRINT))
+        if potential is not None and paper:
+            mine = potential["mbb/h"]
+            note = f"{mine / ours[0]:.3f} of the blueprint" if ours else ""
+            rows.append(row(f"{title}: Blueprint, by hold'em potential", paper[0], mine, note))
+        if names and not column.count:
+            value = -found[0]["value for player 0, mbb/h"]  # who has the big blind
+            rows.append(row(f"{title}: value for the small blind", None, value))
         data[title] = dict(zip(names, found, strict=True))
         places = [list(theirs).index(name) for name in names]
         series.append({"label": title, "x": places, "y": ours, "line": ""})
