@@ -72,9 +72,9 @@ NOTES = (
 class Steps:
     """Iterations of each part; the names of cells contain them."""
 
-    blueprint: int = 1200
-    value: int = 1200
-    subgames: int = 800
+    blueprint: int = 1000
+    value: int = 1000
+    subgames: int = 700
     expensive: int = 400
     quick: bool = False
 
