@@ -181,10 +181,14 @@ def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Fou
 
 
 def compared(steps: Steps, cells: Cells) -> Found:
-    """The cells beside the paper's, less the value of the game that is played."""
-    found = {name: cells.found[steps.key(name)] for name in NAMES}
-    value, rows, ours = found[VALUE], [], {}
+    """The cells that there are beside the paper's, less the value of the game that is played."""
+    found = {
+        name: cells.found[steps.key(name)] for name in NAMES if not cells.lacks(steps.key(name))
+    }
+    value, rows, ours = found[VALUE], [], dict[str, float]()
     for name, printed in PRINTED.items():
+        if name not in found:
+            continue
         seats = [
             won - worth
             for won, worth in zip(
@@ -207,15 +211,18 @@ def compared(steps: Steps, cells: Cells) -> Found:
         row("the blueprint in the smaller game", None, found[BLUEPRINT]["mbb/h"]),
     ]
     curves = [
-        marks("paper, in thousandths of a chip", [each / UNIT for each in PRINTED.values()]),
+        marks("paper, in thousandths of a chip", [PRINTED[name] / UNIT for name in ours]),
         marks("ours", list(ours.values()), "D"),
     ]
     title = "Table 2: exploitability against bets of 3/4 pot"
-    shown = panel(title, "mbb/h", "", curves, scale="semilog", names=list(PRINTED))
+    shown = panel(title, "mbb/h", "", curves, scale="semilog", names=list(ours))
     game, larger = steps.games()
     settings = {"game": str(game), "larger": larger, "flops": count_boards(game)[1]}
     data = {"panels": [shown], "mbb/h": ours, "cells": found}
-    return Found(rows, data, {**settings, "schedule": SCHEDULE, **asdict(steps)})
+    made = sorted({cell.get("made", "not recorded") for cell in found.values()})
+    return Found(
+        rows, data, {**settings, "schedule": SCHEDULE, **asdict(steps), "cells made by": made}
+    )
 
 
 def main(words: list[str] | None = None) -> int:
