@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 from subgame.abstraction import Recipe  # noqa: E402
 from subgame.papers import KEYS, Report  # noqa: E402
+from subgame.papers import brown2017_table2 as table2  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
 from subgame.papers.cells import Cells  # noqa: E402
 from subgame.refine.last_street import LastStreet  # noqa: E402
@@ -103,6 +104,20 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
         "seconds": 4.0,
         "smallest margins, chips": [0.5, -1.0],
     }
+
+
+def test_table_2_is_less_the_value_of_the_bet() -> None:
+    """Seats won 3 and -1 chips where the game is worth 2 and -2: 1 chip each, 10 mbb/h."""
+    cells, steps = Cells(None, "here"), table2.FULL
+    seats = {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), "Resolve": (3.0, -1.0)}
+    for name, won in seats.items():
+        for p in (0, 1):
+            cells.put(steps.key(name), {str(p): {"won": won[p], "gap": 0.01, "seconds": 1.0}})
+    cells.put(steps.key("Maxmargin"), {"0": {"won": 3.0, "seconds": 1.0}})  # one seat is missing
+    found = table2.compared(steps, cells)
+    assert found.data["mbb/h"] == {"Resolve": pytest.approx(10)}
+    assert found.rows[0]["paper"] == pytest.approx(1.502)
+    assert found.settings["cells made by"] == ["here"]
 
 
 def test_tables_share_columns() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from subgame.abstraction import abstract
 from subgame.refine.gadgets import Adaptive, Combined
 from subgame.refine.payoffs import Trunk
 from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
@@ -129,6 +131,19 @@ def test_batches_of_boards_make_no_difference(boards: int) -> None:
         played = cut.solve(gadget, "dcfr", 3)
         assert made().wins(1, played) == pytest.approx(found.won, rel=1e-9)
         assert cut.margin(played, gadget) == pytest.approx(found.margin, rel=1e-9)
+
+
+def test_only_the_last_street_can_have_some_boards() -> None:
+    with pytest.raises(sg.SubgameError, match="Only the last street alone"):
+        stage_tree(made().tree, made().tree.streets, slice(0, 1))
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_without_gifts_a_technique_is_its_plain_form(p: int) -> None:
+    street, gadget = LastStreet(made(), p), sg.ReachMaxmargin()
+    assert street.plain(gadget).gifts == ("lower" if (street._gifts(gadget) > 0).any() else "none")
+    assert street.plain(replace(gadget, scale=0.0)) == replace(gadget, gifts="none")
+    assert street.plain(sg.Unsafe()) == sg.Unsafe()
 
 
 def test_memory_that_is_too_small_is_refused() -> None:

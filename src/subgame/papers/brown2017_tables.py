@@ -87,6 +87,7 @@ FIGURES: dict[str, dict[int, tuple[float, ...]]] = {
 """mbb/h by game and buckets: the blueprint, then `ROWS` in order, without our own."""
 QUICK = {"stack": 2000, "ranks": "JQKA", "suits": "hs"}
 QUICK_COUNTS = (4, 16)
+QUICK_STEPS = (40, 20)
 NOTES = (
     "The bet sizes of the paper's games are not known; ours are those of the games named, which "
     "take about as much memory. The last street is in buckets, all before it is not abstracted.",
@@ -166,7 +167,7 @@ def columns(key: str, how: Settings) -> list[Column]:
     out = []
     for game in games.get(key, list(FIGURES)):
         counts = QUICK_COUNTS if how.quick else tuple(FIGURES[game])
-        if key == "brown2017-table1":
+        if key == "brown2017-table1" or (how.quick and game != SMALL):
             counts = counts[-1:]
         out += [Column(game, count, ROWS) for count in counts]
         out.append(Column(game, 0, {}))
@@ -274,7 +275,7 @@ def run(
     how = Settings()
     how = replace(how, recipe=replace(how.recipe, seed=seed))
     if quick:
-        how = replace(how, first=40, iterations=40, quick=True)
+        how = replace(how, first=QUICK_STEPS[0], iterations=QUICK_STEPS[1], quick=True)
     cells = Cells(keep)
     todo = columns(key, how)
     if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
@@ -359,12 +360,12 @@ def main(words: list[str] | None = None) -> int:
         given.opponents,
         seed=given.seed,
     )
-    many = 40 if given.quick else None
+    many = QUICK_STEPS if given.quick else (None, None)
     how = Settings(
         recipe,
         given.schedule,
-        given.first or many,
-        given.iterations or many,
+        given.first or many[0],
+        given.iterations or many[1],
         given.estimate,
         given.quick,
     )
