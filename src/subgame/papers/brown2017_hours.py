@@ -30,7 +30,8 @@ PLAN = parse("dcfr")
 
 def measured(game: str, flops: int, **deck: Any) -> float:
     """CPU seconds of an iteration of the subgames on all flops, with Resolve."""
-    tree = compile_range_tree(load(game, **deck))
+    holdem: Any = load(game, **deck)
+    tree = compile_range_tree(holdem)
     engine = TorchRangeEngine(tree, "cpu", scratch=1 << 28)
     every, batch = engine.frames[-1].units, engine.stage(tree.streets[-1:], units=slice(0, flops))
     ways = batch.roots(0)
