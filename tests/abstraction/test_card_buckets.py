@@ -137,6 +137,7 @@ def test_clusterings_are_kept_by_their_content(
         raise AssertionError("computed again")
 
     monkeypatch.setattr(cards, "features", never)
+    monkeypatch.setattr(cards, "cluster", never)
     again = cards.abstract(tree, {"flop": 9}, cache=tmp_path)
     assert np.array_equal(first.buckets.groupings[1].of, again.buckets.groupings[1].of)
     assert first.quality == again.quality

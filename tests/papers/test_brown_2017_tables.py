@@ -11,7 +11,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra
 
 from subgame.abstraction import Recipe  # noqa: E402
 from subgame.papers import KEYS, Report  # noqa: E402
+from subgame.papers import brown2017_table2 as table2  # noqa: E402
 from subgame.papers import brown2017_tables as tables  # noqa: E402
+from subgame.papers.brown2017_hours import hours, measured  # noqa: E402
+from subgame.papers.cells import Cells  # noqa: E402
 from subgame.refine.last_street import LastStreet  # noqa: E402
 
 HOW = tables.Settings(first=30, iterations=30, quick=True)
@@ -32,28 +35,28 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     short(monkeypatch)
-    solve = LastStreet.solve
+    evaluate = LastStreet.evaluate
 
     def interrupted(self: Any, gadget: Any, *args: Any) -> Any:
         if gadget.name == "maxmargin":
             raise KeyboardInterrupt
-        return solve(self, gadget, *args)
+        return evaluate(self, gadget, *args)
 
     key = "brown2017-table3"
-    monkeypatch.setattr(LastStreet, "solve", interrupted)
+    monkeypatch.setattr(LastStreet, "evaluate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tables.compute(key, HOW, tables.Cells(file), "torch")
-    assert len(tables.Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
+        tables.compute(key, HOW, Cells(file), "torch")
+    assert len(Cells(file).found) == 3  # the blueprint, Unsafe and Resolve
     done = []
 
     def counted(self: Any, gadget: Any, *args: Any) -> Any:
         done.append(gadget.name)
-        return solve(self, gadget, *args)
+        return evaluate(self, gadget, *args)
 
-    monkeypatch.setattr(LastStreet, "solve", counted)
-    tables.compute(key, HOW, tables.Cells(file), "torch")
+    monkeypatch.setattr(LastStreet, "evaluate", counted)
+    tables.compute(key, HOW, Cells(file), "torch")
     assert done == ["maxmargin"] * 2
-    found = tables.compared(key, HOW, tables.Cells(file))
+    found = tables.compared(key, HOW, Cells(file))
     ours = {line["quantity"].split(": ")[1]: line["ours"] for line in found.rows[:4]}
     assert ours["Resolve"] < ours["Blueprint"]
     assert ours["Maxmargin"] < ours["Blueprint"]
@@ -89,10 +92,10 @@ def test_cells_of_other_settings_stay() -> None:
 
 def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
     """A seat that was computed is not computed again; both make the cell."""
-    cells = tables.Cells(tmp_path / "cells.json")
+    cells = Cells(tmp_path / "cells.json")
     assert cells.lacks("a") == [0, 1]
     cells.put("a", {"1": {"won": 2.0, "margin": -1.0, "seconds": 3.0}})
-    cells = tables.Cells(tmp_path / "cells.json")
+    cells = Cells(tmp_path / "cells.json")
     assert cells.lacks("a") == [0]
     cells.put("a", {"0": {"won": 4.0, "margin": 0.5, "seconds": 1.0}})
     assert cells.lacks("a") == []
@@ -102,6 +105,27 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
         "seconds": 4.0,
         "smallest margins, chips": [0.5, -1.0],
     }
+
+
+def test_table_2_is_less_the_value_of_the_bet() -> None:
+    """Seats won 3 and -1 chips where the game is worth 2 and -2: 1 chip each, 10 mbb/h."""
+    cells, steps = Cells(None, "here"), table2.FULL
+    seats = {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), "Resolve": (3.0, -1.0)}
+    for name, won in seats.items():
+        for p in (0, 1):
+            cells.put(steps.key(name), {str(p): {"won": won[p], "gap": 0.01, "seconds": 1.0}})
+    cells.put(steps.key("Maxmargin"), {"0": {"won": 3.0, "seconds": 1.0}})  # one seat is missing
+    found = table2.compared(steps, cells)
+    assert found.data["mbb/h"] == {"Resolve": pytest.approx(10)}
+    assert found.rows[0]["paper"] == pytest.approx(1.502)
+    assert found.settings["cells made by"] == ["here"]
+
+
+def test_hours_are_iterations_times_cells() -> None:
+    """Three blueprints of 400 iterations, and 11 techniques in both seats of each column."""
+    assert hours(tables.SMALL, 3600.0) == 3 * (400 + 22 * 400)
+    assert hours(tables.LARGE, 3600.0) == 3 * (400 + 22 * 200)
+    assert measured(tables.SMALL, 1, **tables.QUICK) > 0
 
 
 def test_tables_share_columns() -> None:
@@ -129,19 +153,22 @@ def test_classes_of_boards_have_enough_buckets() -> None:
 
 
 def test_what_is_missing_is_left_out_of_a_report() -> None:
-    """The cells that are committed: all of Tables 3 and 4, of turn hold'em one blueprint."""
-    kept = tables.Cells(Path(__file__).parents[2] / "docs/results/brown2017.cells.json")
+    """The cells that are committed: all of Tables 3 to 5, and what the documents say of them."""
+    kept = Cells(Path(__file__).parents[2] / "docs/results/brown2017.cells.json")
     rows = {
         key: tables.compared(f"brown2017-{key}", tables.Settings(), kept).rows
         for key in ("table1", "table3", "table4", "table5", "fig7")
     }
     many = {key: len(each) for key, each in rows.items()}
-    assert many == {"table1": 27, "table3": 37, "table4": 37, "table5": 1, "fig7": 8}
-    ours = {line["quantity"]: line["ours"] for line in (*rows["table3"], *rows["table4"])}
+    assert many == {"table1": 43, "table3": 41, "table4": 38, "table5": 38, "fig7": 8}
+    tables_3_to_5 = (*rows["table3"], *rows["table4"], *rows["table5"])
+    ours = {line["quantity"]: line["ours"] for line in tables_3_to_5}
     best = [name for name in ours if name.endswith("+ Distributional (not split)")]
-    assert len(best) == 6
+    assert len(best) == 9
     for name in best:
         column = name.split(": ")[0]
         assert ours[f"{column}: Adaptive (not in the paper)"] < ours[name]
         assert ours[name] <= ours[f"{column}: Reach-Estimate + Distributional"]
         assert ours[f"{column}: Reach-Maxmargin"] <= ours[f"{column}: Maxmargin"]
+        assert ours[f"{column}: Maxmargin"] < ours[f"{column}: Resolve"]
+        assert ours[f"{column}: Resolve"] < ours[f"{column}: Blueprint"]

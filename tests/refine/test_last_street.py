@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 
 import subgame as sg
 from subgame.abstraction import abstract
-from subgame.refine.gadgets import Combined
+from subgame.refine.gadgets import Adaptive, Combined
 from subgame.refine.payoffs import Trunk
 from subgame.tree.ranges.buckets import Buckets
+from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
@@ -111,6 +113,44 @@ def test_solved_it_loses_less() -> None:
     street = LastStreet(made(), 0)
     played = street.solve(sg.Resolve(), "dcfr", 30)
     assert made().wins(0, played) < made().exploitability().per_seat[0] - 0.1
+
+
+@pytest.mark.parametrize("boards", [1, 3])
+def test_batches_of_boards_make_no_difference(boards: int) -> None:
+    """As many at a time as the memory given holds, to rounding as all at once."""
+    whole = LastStreet(made(), 1)
+    assert len(whole.batches) == 1
+    limit = whole._needed(boards)
+    cut = LastStreet(made(), 1, memory_limit=limit)
+    assert max(units.stop - units.start for units, _ in cut.batches) == boards
+    assert cut.memory <= limit < whole.memory
+    reach, both = sg.ReachMaxmargin(split=False), sg.Maxmargin(lexicographic=True)
+    for gadget in (reach,) if boards == 1 else (reach, both, Adaptive()):
+        want, found = (street.evaluate(gadget, "dcfr", 2) for street in (whole, cut))
+        assert found == pytest.approx(want, rel=1e-5)
+    if boards > 1:
+        played = cut.solve(reach, "dcfr", 2)
+        found = cut.evaluate(reach, "dcfr", 2)
+        assert made().wins(1, played) == pytest.approx(found.won, rel=1e-9)
+        assert cut.margin(played, reach) == pytest.approx(found.margin, rel=1e-9)
+
+
+def test_only_the_last_street_can_have_some_boards() -> None:
+    with pytest.raises(sg.SubgameError, match="Only the last street alone"):
+        stage_tree(made().tree, made().tree.streets, slice(0, 1))
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_without_gifts_a_technique_is_its_plain_form(p: int) -> None:
+    street, gadget = LastStreet(made(), p), sg.ReachMaxmargin()
+    assert street.plain(gadget).gifts == ("lower" if (street._gifts(gadget) > 0).any() else "none")
+    assert street.plain(replace(gadget, scale=0.0)) == replace(gadget, gifts="none")
+    assert street.plain(sg.Unsafe()) == sg.Unsafe()
+
+
+def test_memory_that_is_too_small_is_refused() -> None:
+    with pytest.raises(sg.SubgameError, match="and only 1000 B are free"):
+        LastStreet(made(), 0, memory_limit="1 kB")
 
 
 def test_a_tree_of_one_street_is_refused() -> None:

@@ -40,6 +40,8 @@ LOSSLESS = "lossless"
 FORMAT = "subgame-buckets-1"
 PER_CLUSTER = 100
 """Points per cluster that centres are found with, at least, unless `Recipe.sample` says more."""
+_FEATURES: dict[tuple[Any, ...], NDArray[np.float32]] = {}
+"""The features found last: clusterings into other numbers of buckets need them again."""
 Progress = Callable[[str, float], None]
 """Called with the current step and the share of it that is done."""
 
@@ -169,9 +171,9 @@ def abstract(
 
 def _numbered(found: Labels) -> Labels:
     """Buckets counted from 0 without gaps: a tree with narrow ranges may not have them all."""
-    used, numbers = np.unique(found, return_inverse=True)
-    del used
-    return numbers.reshape(found.shape).astype(np.int32)
+    used = np.zeros(int(found.max()) + 1, np.int32)
+    used[found] = 1
+    return (np.cumsum(used, dtype=np.int32) - np.int32(1))[found]
 
 
 def _quality(where: Points, found: Clusters, count: int) -> Quality:
@@ -203,15 +205,20 @@ def _clusters(
     def tell(what: str) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(what, done)
 
-    rows = features(
-        where,
-        how.features,
-        showdown,
-        opponents=how.opponents,
-        bins=how.bins,
-        device=device,
-        progress=tell("Features"),
-    )
+    told = tell("Features")
+    key = (where.deck, where.cards, how.features, showdown, how.opponents, how.bins, device)
+    if key not in _FEATURES:
+        _FEATURES.clear()  # one at a time: they are large
+        _FEATURES[key] = features(
+            where,
+            how.features,
+            showdown,
+            opponents=how.opponents,
+            bins=how.bins,
+            device=device,
+            progress=told,
+        )
+    rows = _FEATURES[key]
     options: dict[str, Any] = {
         "metric": how.metric,
         "restarts": how.restarts,

@@ -33,14 +33,16 @@ from subgame.abstraction.points import Points, keys, points
 from subgame.engines.arrays import Array, namespace
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
+from subgame.games.holdem.equity import beaten, dense_ranks
+from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.isomorphism import canonical_boards, canonicalise, hand_permutations
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
 Ints = NDArray[np.int64]
 KINDS = ("ehs", "ehs2", "ochs", "strength-ochs", "emd", "potential")
-BATCH = 64
+BATCH = {True: 64, False: 1024}
+"""Boards whose equities are computed at once: by NumPy, and by PyTorch."""
 SAMPLE = 1 << 19
 """Points of the next street that its buckets are found with, at most."""
 CELLS = {True: 1 << 21, False: 1 << 26}
@@ -105,12 +107,13 @@ def equity_distribution(
     distributions, if every equity is moved to the middle of its bin.
     """
     out = np.zeros((len(where), bins), np.float32)
-    table = _table(where.deck, showdown, _every(where.deck).tobytes())
+    table = _table(where.deck, showdown, _every(where.deck).tobytes(), device)
     for each in _runouts(where, showdown, table, device, progress):
         size = each.part.stop - each.part.start
         at = each.point * bins + whole((each.equity * bins).clip(max=bins - 1))
-        found = as_host(counts(at, each.weight, size * bins)).reshape(size, bins)
-        out[each.part] = np.cumsum(found, axis=1) / np.maximum(found.sum(1, keepdims=True), 1)
+        found = counts(at, each.weight, size * bins).reshape(size, bins)
+        total = found.sum(1, keepdims=True).clip(min=1)
+        out[each.part] = as_host(namespace(found).cumsum(found, 1) / total)
     return out / np.float32(bins)
 
 
@@ -123,14 +126,14 @@ def potential(
 ) -> tuple[Single, Floats]:
     """[point, bin] the distribution over buckets of the next street, and [point] mean strengths.
 
-    The hands of the next street are clustered by this same function, down to the showdown, where a
-    hand is its equity. Their buckets lie on a line by their mean strength, so that the earth
+    The hands of the next street are clustered by this same function, down to the showdown, where
+    buckets are bins of equity. Buckets lie on a line by their mean strength, so that the earth
     mover's distance of two distributions is the L1 distance of their cumulative sums, each weighted
     by the way to the next bucket. (Ganzfried & Sandholm 2014 take the earth mover's distance of the
     next street also between buckets; on a line it can be embedded, and clustered without pairs.)
     """
     after = 3 if where.cards == 0 else where.cards + 1
-    if after > showdown:
+    if after >= showdown:
         found = equity_distribution(where, showdown, bins, device, progress)
         return found, 1 - found.sum(1, dtype=np.float64)
     come = points(where.deck, after)
@@ -169,7 +172,7 @@ def _means(
     out = np.full((len(where), len(groups)), 0.5, np.float32)
     for g, group in enumerate(groups):
         tell = _share(progress, g, len(groups))
-        table = _table(where.deck, showdown, group.tobytes())
+        table = _table(where.deck, showdown, group.tobytes(), device)
         for each in _runouts(where, showdown, table, device, tell):
             size = each.part.stop - each.part.start
             total = as_host(counts(each.point, each.weight * each.equity**power, size))
@@ -253,12 +256,24 @@ def _to_come(deck: Deck, cards: int, showdown: int) -> _ToCome:
 
 
 @lru_cache(maxsize=2)
-def _table(deck: Deck, showdown: int, group: bytes) -> Single:
+def _table(deck: Deck, showdown: int, group: bytes, device: str | None) -> Single:
     """[canonical board, hand] equity against a group of hands; -1 where nobody is met."""
-    boards, mass = canonical_boards((showdown,), deck).cards, np.frombuffer(group)[None]
-    out = np.empty((len(boards), deck.num_hands), np.float32)
-    for at in range(0, len(boards), BATCH):
-        won, met = equities(boards[at : at + BATCH], deck, mass)
-        ratio = np.divide(won, met, out=np.full_like(won, -1.0), where=met > 0)
-        out[at : at + BATCH] = ratio[..., 0]
+    ranks = _ranks(deck, showdown)
+    mass, hands = put(np.frombuffer(group), device), put(deck.hands, device)
+    out, xp = np.empty(ranks.shape, np.float32), namespace(mass)
+    step = BATCH[isinstance(mass, np.ndarray)]
+    for at in range(0, len(out), step):
+        rank = put(ranks[at : at + step].astype(np.int64), device)
+        won, met = beaten(xp, rank, hands, deck.size, mass)
+        ratio = xp.where(met > 0, won / xp.where(met > 0, met, 1.0), -1.0)
+        out[at : at + step] = as_host(ratio)
     return out
+
+
+@lru_cache(maxsize=1)
+def _ranks(deck: Deck, showdown: int) -> NDArray[np.int16]:
+    """[canonical board, hand] ranks at the showdown, counted on every board; -1 if blocked."""
+    boards, every = canonical_boards((showdown,), deck).cards, np.arange(deck.num_hands)
+    step = BATCH[True]
+    parts = [boards[at : at + step] for at in range(0, len(boards), step)]
+    return np.concatenate([dense_ranks(rank_hands(part, deck), every)[0] for part in parts])

@@ -151,6 +151,7 @@ EXPERIMENTS = (
         "8 minutes",
         "off-tree bets in flop hold'em, on a GPU",
         needs_torch=True,
+        resumable=True,
     ),
     *(
         Reproduction(
@@ -164,10 +165,10 @@ EXPERIMENTS = (
             entry=name,
         )
         for name, takes, what in (
-            ("table1", "half an hour", "the finest blueprints in buckets"),
+            ("table1", "13 minutes", "the finest blueprints in buckets"),
             ("table3", "5 minutes", "small flop hold'em in buckets"),
-            ("table4", "12 minutes", "large flop hold'em in buckets"),
-            ("table5", "an hour", "turn hold'em in buckets"),
+            ("table4", "6 minutes", "large flop hold'em in buckets"),
+            ("table5", "13 minutes", "turn hold'em in buckets"),
             ("fig7", "2 minutes", "small flop hold'em with scaled gifts"),
         )
     ),

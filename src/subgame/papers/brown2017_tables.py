@@ -23,6 +23,7 @@ from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import Recipe, abstract
 from subgame.engines.torch.runtime import load_torch
 from subgame.games import load
+from subgame.papers.cells import Cells, cell_of, made_by
 from subgame.papers.report import Found, Progress, device, mbb, panel, row
 from subgame.refine.gadgets import (
     Adaptive,
@@ -36,7 +37,7 @@ from subgame.refine.gadgets import (
     Resolve,
     Unsafe,
 )
-from subgame.refine.last_street import LastStreet
+from subgame.refine.last_street import LastStreet, Outcome
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 PAPER = "Brown & Sandholm 2017, Safe and Nested Subgame Solving for Imperfect-Information Games"
@@ -56,6 +57,8 @@ ROWS: dict[str, Gadget] = {
     "Combined (not in the paper)": Combined(),
     "Adaptive (not in the paper)": Adaptive(),
 }
+LATER = ("(not split)", "Combined (not in the paper)")
+"""Rows of turn hold'em that are computed after the others."""
 SCALES = (0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0)
 """Figure 7: what gifts are multiplied by."""
 SMALL, LARGE, TURN = "nlfh-small", "nlfh-large", "nlth-no-limp"
@@ -84,6 +87,7 @@ FIGURES: dict[str, dict[int, tuple[float, ...]]] = {
 """mbb/h by game and buckets: the blueprint, then `ROWS` in order, without our own."""
 QUICK = {"stack": 2000, "ranks": "JQKA", "suits": "hs"}
 QUICK_COUNTS = (4, 16)
+QUICK_STEPS = (40, 20)
 NOTES = (
     "The bet sizes of the paper's games are not known; ours are those of the games named, which "
     "take about as much memory. The last street is in buckets, all before it is not abstracted.",
@@ -96,6 +100,8 @@ NOTES = (
     "Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its "
     "rows equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint "
     "plays so badly that no hand does better to fold.",
+    "Turn hold'em has few iterations, 100 for blueprints and 50 for subgames: without buckets 100 "
+    "leave 11 mbb/h. The lowest rows would fall further with more of them.",
     "Gifts of every Reach row count only actions that end the game, as the paper's Sec. 5 says of "
     "its experiments. Estimates of what any other action would have paid, not split, lose more "
     "than the blueprint: then no hand of the opponent enters most subgames.",
@@ -125,6 +131,11 @@ class Settings:
         first, iterations = STEPS.get(game, STEPS[LARGE])
         return replace(self, first=self.first or first, iterations=self.iterations or iterations)
 
+    @property
+    def by_potential(self) -> Settings:
+        """The same, with hands clustered by their potential in whole Texas hold'em."""
+        return replace(self, recipe=replace(self.recipe, features="potential", showdown=5))
+
     def recipe_for(self, count: int) -> Recipe:
         """The recipe of a column with so many buckets."""
         classes = min(self.recipe.textures or 1, count // TEXTURED)
@@ -132,33 +143,6 @@ class Settings:
 
     def game(self, name: str) -> Any:
         return load(name, **QUICK) if self.quick else load(name)
-
-
-class Cells:
-    """Results by name, in a file that is written after each."""
-
-    def __init__(self, file: Path | None) -> None:
-        self.file = file
-        self.found: dict[str, dict[str, Any]] = {}
-        if file is not None and file.exists():
-            self.found = json.loads(file.read_text(encoding="utf-8"))
-
-    def lacks(self, key: str) -> list[int]:
-        """The seats of a cell that are missing."""
-        cell = self.found.get(key, {})
-        return [] if "mbb/h" in cell else [p for p in (0, 1) if str(p) not in cell]
-
-    def put(self, key: str, cell: dict[str, Any]) -> None:
-        """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
-        found = {**self.found.get(key, {}), **cell}
-        if "0" in found and "1" in found:
-            found = _whole(found["0"], found["1"])
-        self.found[key] = found
-        if self.file is not None:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            made = self.file.with_suffix(".part")
-            made.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
-            made.replace(self.file)
 
 
 @dataclass(frozen=True)
@@ -183,7 +167,7 @@ def columns(key: str, how: Settings) -> list[Column]:
     out = []
     for game in games.get(key, list(FIGURES)):
         counts = QUICK_COUNTS if how.quick else tuple(FIGURES[game])
-        if key == "brown2017-table1":
+        if key == "brown2017-table1" or (how.quick and game != SMALL):
             counts = counts[-1:]
         out += [Column(game, count, ROWS) for count in counts]
         out.append(Column(game, 0, {}))
@@ -215,11 +199,10 @@ def compute(
         now = how.at(column.game)
         for technique, cell in _column(column, trees[column.game], now, cells, where, missing):
             cells.put(column.key(how, technique), cell)
-            if cells.lacks(column.key(how, technique)):
-                continue
-            done.append(technique)
+            part = "one seat of " if cells.lacks(column.key(how, technique)) else ""
+            done += [] if part else [technique]
             share = (c + len(done) / len(names)) / len(todo)
-            tell(f"{column.game}, {column.count:,} buckets: {technique} done", share)
+            tell(f"{column.game}, {column.count:,} buckets: {part}{technique} done", share)
 
 
 def _column(
@@ -243,43 +226,32 @@ def _column(
     blueprint = Blueprint(made.buckets, how.schedule, device=where)
     blueprint.advance(how.first)
     if missing[BLUEPRINT]:
-        cell = _cell(blueprint.exploitability().per_seat, time.perf_counter() - began)
+        cell = cell_of(blueprint.exploitability().per_seat, time.perf_counter() - began)
         cell["value for player 0, mbb/h"] = mbb(blueprint.value())
         cell["quality"] = {name: asdict(each) for name, each in made.quality.items()}
         yield BLUEPRINT, {**cell, "seconds of clustering": clustered}
     jobs = [(n, p) for n, lacking in missing.items() if n != BLUEPRINT for p in lacking]
     if alone := len(tree.streets) > 2:  # then both seats' values are too large to keep
-        jobs.sort(key=lambda job: job[1])
+        jobs.sort(key=lambda job: (job[0].endswith(LATER), job[1] ^ job[0].endswith(LATER)))
     seats: dict[int, LastStreet] = {}
+    known: dict[tuple[int, Gadget], Outcome] = {}
     for name, p in jobs:
-        began, gadget = time.perf_counter(), column.rows[name]
+        began = time.perf_counter()
         if p not in seats:
             if alone:
                 seats.clear()
             seats[p] = _seat(blueprint, p, how)
-        played = seats[p].solve(gadget, how.schedule, how.iterations)
-        cell = {"won": blueprint.wins(p, played), "margin": seats[p].margin(played, gadget)}
-        yield name, {str(p): {**cell, "seconds": time.perf_counter() - began}}
+        gadget = seats[p].plain(column.rows[name])
+        at = p, replace(gadget, name="")
+        if at not in known:
+            known[at] = seats[p].evaluate(gadget, how.schedule, how.iterations)
+        yield name, {str(p): {**known[at]._asdict(), "seconds": time.perf_counter() - began}}
 
 
 def _seat(blueprint: Blueprint, p: int, how: Settings) -> LastStreet:
     """The subgames of one player, with the opponent's values as estimated."""
     answer = blueprint.response(1 - p) if how.estimate == "response" else None
     return LastStreet(blueprint, p, answer)
-
-
-def _cell(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
-    return {
-        "mbb/h": mbb(sum(seats) / 2),
-        "per seat, mbb/h": [mbb(each) for each in seats],
-        "seconds": seconds,
-    }
-
-
-def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
-    """A cell from both its seats."""
-    cell = _cell((one["won"], two["won"]), one["seconds"] + two["seconds"])
-    return {**cell, "smallest margins, chips": [one["margin"], two["margin"]]}
 
 
 def _merged(todo: list[Column]) -> list[Column]:
@@ -303,18 +275,19 @@ def run(
     how = Settings()
     how = replace(how, recipe=replace(how.recipe, seed=seed))
     if quick:
-        how = replace(how, first=40, iterations=40, quick=True)
+        how = replace(how, first=QUICK_STEPS[0], iterations=QUICK_STEPS[1], quick=True)
     cells = Cells(keep)
     todo = columns(key, how)
     if any(cells.lacks(c.key(how, n)) for c in todo for n in (BLUEPRINT, *c.rows)):
         where = "torch" if quick else device(quick)
+        cells.made = made_by(where)
         compute(key, how, cells, where, todo, progress)
     return compared(key, how, cells)
 
 
 def compared(key: str, how: Settings, cells: Cells) -> Found:
     """The cells that there are beside the paper's, and their ratios to the blueprint row."""
-    rows, series, data = [], [], {}
+    rows, series, data = [], [], dict[str, dict[str, Any]]()
     for column in columns(key, how):
         paper = FIGURES[column.game].get(column.count, ()) if column.rows is ROWS else ()
         rest = [None] * (1 + len(column.rows) - len(paper))
@@ -329,6 +302,14 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             ratio += "" if other is None else f" (paper {other / paper[0]:.3f})"
             seats = ", ".join(f"{each:.4g}" for each in cell["per seat, mbb/h"])
             rows.append(row(f"{title}: {name}", other, mine, f"{ratio}; seats {seats}"))
+        potential = cells.found.get(column.key(how.by_potential, BLUEPRINT))
+        if potential is not None and paper:
+            mine = potential["mbb/h"]
+            note = f"{mine / ours[0]:.3f} of the blueprint" if ours else ""
+            rows.append(row(f"{title}: Blueprint, by hold'em potential", paper[0], mine, note))
+        if names and not column.count:
+            value = -found[0]["value for player 0, mbb/h"]  # who has the big blind
+            rows.append(row(f"{title}: value for the small blind", None, value))
         data[title] = dict(zip(names, found, strict=True))
         places = [list(theirs).index(name) for name in names]
         series.append({"label": title, "x": places, "y": ours, "line": ""})
@@ -337,7 +318,13 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             series.append({**shown, "line": "", "marker": "x"})
     names = [BLUEPRINT, *columns(key, how)[0].rows]
     panels = [panel(key, "mbb/h", "", series, scale="semilog", names=names)]
-    return Found(rows, {"panels": panels, **data}, asdict(how))
+    every = [cell for each in data.values() for cell in each.values()]
+    more = {
+        "iterations of blueprint and subgames": {c.game: STEPS[c.game] for c in columns(key, how)},
+        "cells made by": sorted({cell.get("made", "not recorded") for cell in every}),
+        "seconds of all cells": sum(cell["seconds"] for cell in every),
+    }
+    return Found(rows, {"panels": panels, **data}, {**asdict(how), **({} if how.quick else more)})
 
 
 KEYS = tuple(f"brown2017-{name}" for name in ("table1", "table3", "table4", "table5", "fig7"))
@@ -373,17 +360,18 @@ def main(words: list[str] | None = None) -> int:
         given.opponents,
         seed=given.seed,
     )
-    many = 40 if given.quick else None
+    many = QUICK_STEPS if given.quick else (None, None)
     how = Settings(
         recipe,
         given.schedule,
-        given.first or many,
-        given.iterations or many,
+        given.first or many[0],
+        given.iterations or many[1],
         given.estimate,
         given.quick,
     )
     todo = _merged([column for key in given.keys for column in columns(key, how)])
-    todo = [c for c in todo if not given.buckets or c.count in given.buckets]
+    if given.buckets:  # in the order given
+        todo = [c for count in given.buckets for c in todo if c.count == count]
     if given.game:
         todo = [replace(c, game=given.game) for c in todo]
     if given.only is not None:
@@ -391,12 +379,13 @@ def main(words: list[str] | None = None) -> int:
         todo = [
             replace(c, rows={n: g for n, g in c.rows.items() if n.startswith(kept)}) for c in todo
         ]
-    cells, began = Cells(given.out / "brown2017.cells.json"), time.perf_counter()
+    cells = Cells(given.out / "brown2017.cells.json", made_by(given.device))
+    began, cuda = time.perf_counter(), load_torch().cuda
 
     def tell(what: str, share: float) -> None:
-        print(
-            f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", file=sys.stderr, flush=True
-        )
+        peak = cuda.max_memory_allocated() / 2**30 if given.device == "cuda" else 0.0
+        passed = f"{time.perf_counter() - began:7.1f} s {share:5.0%} {peak:6.1f} GiB at most"
+        print(f"{passed} {what}", file=sys.stderr, flush=True)
 
     compute(given.keys[0], how, cells, given.device, todo, tell)
     for column in todo:

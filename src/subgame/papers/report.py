@@ -265,7 +265,12 @@ def _count(ax: Axes, numbers: Sequence[float]) -> None:
 
 
 def commit() -> str:
-    """The commit of the checkout in the working folder, or "unknown"."""
+    """The commit of the checkout in the working folder, or "unknown".
+
+    Where a copy of the checkout has no history, SUBGAME_COMMIT may say what it is a copy of.
+    """
+    if given := os.environ.get("SUBGAME_COMMIT"):
+        return given
     try:
         found = subprocess.run(
             ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_kind, as_numpy, namespace
 
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs
@@ -49,17 +49,18 @@ def normalise(values: Array, weight: Array) -> Array:
     return xp.where(weight > 0, values / xp.where(weight > 0, weight, 1), 0)
 
 
-def regret_matching(regret: Array, axis: int, real: Array | bool = True) -> Array:
+def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Array:
     """Probabilities proportional to positive regrets along an axis, uniform where none is.
 
-    What is not `real` is never chosen.
+    What is not `real` (0, otherwise 1) is never chosen.
     """
-    xp = namespace(regret)
-    positive = regret.clip(min=0) * real
+    xp, positive = namespace(regret), regret.clip(min=0)
+    even: Any = 1 / regret.shape[axis]
+    if real is not None:
+        positive = positive * real
+        even = real / real.sum(axis=axis, keepdims=True).clip(min=1)
     total = positive.sum(axis=axis, keepdims=True)
-    even = xp.ones_like(regret) * real
-    even = even / even.sum(axis=axis, keepdims=True).clip(min=1)
-    return xp.where(total > TINY, positive / xp.where(total > TINY, total, 1), even)
+    return xp.where(total > TINY, positive / total.clip(min=TINY), even)
 
 
 class Choice:
@@ -86,19 +87,22 @@ class Choice:
         self.axis = 0 if kind == "leave" else 2
         zeros = xp.zeros_like(weight)[None]
         if kind == "leave":
-            self.real: Array = zeros == 0
+            self.real: Array | None = None  # both choices are, everywhere
             self.outside = inputs.alternative * weight
             self.regret, many = xp.concatenate([zeros, zeros]), 2
         else:
-            self.real = (weight > 0)[None]
+            self.real = as_kind(weight > 0, weight)[None]
             self.outside = xp.where(weight > 0, inputs.alternative, 0)
             self.regret = xp.zeros_like(zeros)
             many = (weight > 0).sum(axis=1, keepdims=True).clip(min=1)
-        self.many, self.least = many, (zeros + 2 * tremble) / many * self.real
+        self.many: Array = many
+        self.least = (zeros + 2 * tremble) / many * (weight > 0) if tremble else None
         self.average = xp.zeros_like(self.regret)
         self.instant = xp.zeros_like(self.regret) if predictive else None
         self.ahead = xp.stack([xp.zeros_like(weight[0, 0])] * 4)
         """Discounts of the coming iteration; before the first there are no regrets to discount."""
+        self.sigma = xp.zeros_like(self.regret) + self.strategy()
+        """[c, r, s] the `strategy` of the coming iteration."""
 
     def strategy(self) -> Array:
         """[c, r, s] what is chosen on the coming iteration, without tremble."""
@@ -109,6 +113,8 @@ class Choice:
         return regret_matching(regret, self.axis, self.real)
 
     def _trembled(self, sigma: Array) -> Array:
+        if self.least is None:
+            return sigma
         least = self.least / (self.ahead[3] + 1) ** 0.5  # `ahead` ends with the iterations so far
         return least + (1 - least * self.many) * sigma
 
@@ -124,18 +130,21 @@ class Choice:
 
     def enter(self) -> Array:
         """[r, s] the opponent's reach on the coming iteration."""
-        return self._entering(self._trembled(self.strategy()))
+        return self._entering(self._trembled(self.sigma))
 
     def observe(self, values: Array, discounts: Array) -> None:
         """Regrets and average, discounted as the schedule says; see `subgame.solve.cfr.Learner`."""
-        sigma, paid, now = self.strategy(), self.payoffs(values), discounts[0]
-        gain = (paid - (sigma * paid).sum(axis=self.axis, keepdims=True)) * self.real
+        paid, now = self.payoffs(values), discounts[0]
+        gain = paid - (self.sigma * paid).sum(axis=self.axis, keepdims=True)
+        if self.real is not None:
+            gain = gain * self.real
         kept = namespace(self.regret).where(self.regret > 0, now[0], now[1])
-        self.average[...] = self.average * now[2] + self._trembled(sigma)
+        self.average[...] = self.average * now[2] + self._trembled(self.sigma)
         self.regret[...] = self.regret * kept + gain
         if self.instant is not None:
             self.instant[...] = gain
         self.ahead[...] = discounts[1]
+        self.sigma[...] = self.strategy()
 
     def certify(self, values: Floats) -> tuple[float, Floats, float]:
         """What the gap of the gadget game needs, in float64.
@@ -145,9 +154,11 @@ class Choice:
         outside the subgame.
         """
         twin = copy(self)
-        for name in ("per", "outside", "real", "regret", "average"):
+        for name in ("per", "outside", "regret", "average"):
             setattr(twin, name, as_numpy(getattr(self, name)))
-        paid = np.where(twin.real > 0, twin.payoffs(values), -math.inf).max(self.axis)
+        twin.real = None if self.real is None else as_numpy(self.real)
+        real = True if twin.real is None else twin.real > 0
+        paid = np.where(real, twin.payoffs(values), -math.inf).max(self.axis)
         sigma = regret_matching(twin.average, self.axis, twin.real)
         outside = sigma[1] * twin.outside if self.kind == "leave" else -sigma[0] * twin.outside
         most = float(np.where(paid > -math.inf, paid, 0.0).sum())
@@ -262,10 +273,10 @@ class RandomAlternative:
         variance = (self.seen[2] / t - average * average).clip(min=1e-12)
         # eta_t of App. D with two actions; the exponent holds the sum of t payoffs.
         rate = (t / variance) ** 0.5 * (math.sqrt(math.log(2)) / 3)
-        ahead, spread = rate * (average - mean), rate * self.spread
+        below, spread = rate * (mean - average) / math.sqrt(2), (rate * self.spread) ** 2
         total = xp.zeros_like(value)
-        for share, steep in PROBITS:
-            total += share * special.ndtr(steep * ahead / (1 + (steep * spread) ** 2) ** 0.5)
+        for share, steep in PROBITS:  # ndtr(-steep x / (1 + (steep s)^2)^0.5), by erfc
+            total += share / 2 * special.erfc(below / (spread + 1 / steep**2) ** 0.5)
         return total
 
 

@@ -43,11 +43,19 @@ class Cfr:
         responder: int = -1,
         learner: Learner | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
+        averages: tuple[bool, bool] = (True, True),
     ) -> None:
-        """`reach` is each player's ``[root, infoset]``, by default the tree's."""
+        """`reach` is each player's ``[root, infoset]``, by default the tree's.
+
+        `averages` says whose average is kept; one that nobody asks for costs memory and time.
+        """
         self.engine, self.learner = engine, learner
         self.alternating, self.responder = alternating, responder
-        one, two = (engine.regrets(p, predictive=predictive) for p in (0, 1))
+        one, two = (
+            found if kept else found._replace(average=None)
+            for p, kept in enumerate(averages)
+            for found in [engine.regrets(p, predictive=predictive)]
+        )
         self.pair: tuple[Regrets, Regrets] = (one, two)
         mine, yours = (
             engine.roots(p) if given is None else engine.array(given)

@@ -98,18 +98,22 @@ class RangeBatch(EngineBase, Traversals):
         placement: Placement | None = None,
         memory_limit: str | float | None = None,
         buckets: Buckets | None = None,
+        units: slice | None = None,
     ) -> RangeBatch:
         """The same boards with other betting: below any roots, down to the last street.
 
         Regrets are stored as here, or as `storage` says; `placement` and `memory_limit` are those
         of `TorchRangeEngine`, and by default what they are here. Hands share `buckets` only where
-        they are given again.
+        they are given again. The last street alone may have only some of its boards, `units`;
+        iterations are then not recorded, for several such batches would keep much memory.
         """
         keeping.check_kind(storage or self.storage)
         top = len(self.levels) - len(streets)
+        before, cut = self.places[top:], self.levels[top:]
+        if units is not None:
+            cut, before = [cut[0].some(units)], [before[0].some(units)]
         levels = [
-            replace(level, bets=betting(street))
-            for level, street in zip(self.levels[top:], streets, strict=True)
+            replace(level, bets=betting(street)) for level, street in zip(cut, streets, strict=True)
         ]
         levels = [
             replace(level, hands=(replace(one, store=here), replace(two, store=there)))
@@ -122,8 +126,8 @@ class RangeBatch(EngineBase, Traversals):
             )
         ]
         places = [
-            place._replace(level=level)
-            for level, place in zip(levels, self.places[top:], strict=True)
+            place._replace(level=level, units=slice(0, level.units))
+            for level, place in zip(levels, before, strict=True)
         ]
         one, two = places[0].tables
         mine = self._own(one.above)
@@ -136,6 +140,7 @@ class RangeBatch(EngineBase, Traversals):
             frames=[level.frame for level in levels],
             storage=storage or self.storage,
             buckets=counted(buckets, len(levels)),
+            graphs=self.needs.graphs and units is None,
         )
         if placement is None and self.boards and not needs.stays:
             placement = "host"
@@ -144,7 +149,7 @@ class RangeBatch(EngineBase, Traversals):
         plan = needs.plan(placement, free, "This batch of subgames", self.device)
         whole = self.unmerged.tree if self.unmerged else self.tree
         return RangeBatch(
-            stage_tree(whole, streets),
+            stage_tree(whole, streets, units),
             levels,
             places,
             self.ops.inner if isinstance(self.ops, BucketOps) else self.ops,
@@ -289,6 +294,12 @@ class RangeBatch(EngineBase, Traversals):
             once(rates[t : t + 2])
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)  # whoever times it sees what it took
+
+    def release(self) -> None:
+        """Give back the memory of a recorded iteration; the next one is recorded again."""
+        self._recorded = None
+        if self.device.type == "cuda":
+            self.torch.cuda.empty_cache()
 
     # Strategies ------------------------------------------------------------------------------
     def current(self, p: int, regrets: Regrets, rates: Tensor) -> Blocks:

@@ -47,7 +47,8 @@ class Sums:
     def __init__(self, of: Ints, device: Any) -> None:
         """`of` has the bucket of each place; what is negative is left out."""
         torch = load_torch()
-        order = np.argsort(of, kind="stable")
+        small = of.max(initial=0) < np.iinfo(np.int16).max  # which NumPy sorts in linear time
+        order = np.argsort(of.astype(np.int16) if small else of, kind="stable")
         order = order[np.searchsorted(of[order], 0) :]
         found, start, count = np.unique(of[order], return_index=True, return_counts=True)
         parts = -(-count // LONGEST)
@@ -239,10 +240,9 @@ class BucketOps:
         step = max(1, self.scratch // max(1, 4 * blocks * actions * wide))
         for at in range(0, boards, step):
             some = slice(at, min(at + step, boards))
-            one, two = (tables.cut(some) for tables in place.tables)
             begin = place.units.start
             units = slice(begin + some.start, begin + some.stop)
-            yield Place(place.level, (one, two), place.weight[some], units), some
+            yield place.some(some)._replace(units=units), some
 
     def _spread(self, numbers: StreetNumbers, rates: Tensor, some: slice) -> Tensor:
         """[action, u, h] weights that are played in proportion; predictions are in them."""

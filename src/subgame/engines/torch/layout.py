@@ -130,6 +130,11 @@ class Hands:
         """What kernels read of it."""
         return [getattr(self, name) for name in TABLES]
 
+    def some(self, units: slice) -> Hands:
+        """The hands of some boards."""
+        cut = {name: getattr(self, name)[units] for name in ("store", "held", *TABLES)}
+        return replace(self, **cut)
+
 
 @dataclass(frozen=True)
 class Level:
@@ -153,6 +158,14 @@ class Level:
         wide = self.hands[0].wide, self.hands[1].wide
         tables = sum(array.nbytes for array in arrays.values()) + self.weight.nbytes
         return Frame(self.units, wide, self.bets, self.hands[0].lists.shape[1], tables)
+
+    def some(self, units: slice) -> Level:
+        """Some boards of a last street, for an engine that has no street above it."""
+        one, two = self.hands
+        mine = one.some(units)
+        yours = replace(mine, store=two.store[units]) if two.above is one.above else two.some(units)
+        weight = self.weight[units]
+        return Level(len(weight), self.last, self.bets, (mine, yours), weight, self.child_at)
 
 
 class Frame(NamedTuple):

@@ -67,6 +67,13 @@ class Place(NamedTuple):
     def boards(self) -> int:
         return int(self.units.stop - self.units.start)
 
+    def some(self, units: slice) -> Place:
+        """Some of its boards; where the players share tables, they share those cut."""
+        one, two = self.tables
+        mine = one.cut(units)
+        yours = mine if two.above is one.above else two.cut(units)
+        return Place(self.level, (mine, yours), self.weight[units], units)
+
 
 class TorchOps:
     """Sweeps made of PyTorch operations, one per decision and quantity."""

@@ -79,11 +79,7 @@ class Traversals:
             whole = aligned(whole, self.storage)
         every = range(0, level.units, whole)
         for units in pieces or [slice(at, min(at + whole, level.units)) for at in every]:
-            if units == place.units:
-                yield place
-                continue
-            first, second = (tables.cut(units) for tables in place.tables)
-            yield Place(level, (first, second), place.weight[units], units)
+            yield place if units == place.units else place.some(units)
 
     def _visits(
         self, s: int, job: Sweep, size: int

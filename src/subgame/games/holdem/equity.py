@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,33 +28,42 @@ def equities(boards: Ints, deck: Deck, groups: Floats) -> tuple[Floats, Floats]:
     `boards` is [board, card] with the cards of the showdown; `groups` [group, hand] has the mass of
     every hand in each group. The first divided by the second is the equity.
 
+    """
+    rank, _ = dense_ranks(rank_hands(boards, deck), np.arange(deck.num_hands))
+    found = [beaten(np, rank.astype(np.int64), deck.hands, deck.size, group) for group in groups]
+    won, met = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
+    return won, met
+
+
+def beaten(xp: Any, rank: Any, hands: Any, cards: int, group: Any) -> tuple[Any, Any]:
+    """[board, hand] mass of a group that each hand beats, and mass that it meets; 0 if blocked.
+
+    `rank` [board, hand] is that of `dense_ranks` in 64 bits, `hands` [hand, 2] are cards below
+    `cards`, and `group` [hand] has the mass. All are arrays of the library `xp`, NumPy or PyTorch.
+
     Weaker hands count twice and equal hands once: the sum by rank over all hands, minus the sums
     over the hands with either card. Both subtract the hand itself, so it is added back once.
     """
-    rank, ranks = dense_ranks(rank_hands(boards, deck), np.arange(deck.num_hands))
-    many, free = len(boards), rank >= 0
-    lines, board = int(ranks.max(initial=0)) + 1, np.arange(many)[:, None]
-    line = np.where(free, rank, lines - 1).astype(np.int64) * many + board  # blocked ones last
-    low, high = deck.hands.T
-    won, met = np.zeros((2, *rank.shape, len(groups)))
+    many, free = len(rank), rank >= 0
+    lines, board = int(rank.max()) + 2, xp.cumsum(rank[:, :1] * 0 + 1, 0) - 1
+    line = xp.where(free, rank, lines - 1) * many + board  # blocked ones last
+    low, high = hands.T
+    mass = xp.where(free, group, 0.0)
 
-    def below(places: list[Ints], mass: Floats, bins: int) -> tuple[Floats, Floats]:
+    def below(places: list[Any], bins: int) -> tuple[Any, Any]:
         """By rank: weaker hands twice and equal hands once; and all hands."""
         size = lines * many * bins
-        found = sum(np.bincount(each.ravel(), mass.ravel(), size) for each in places)
-        table: Floats = np.asarray(found).reshape(lines, many * bins)
-        return (2 * np.cumsum(table, axis=0) - table).ravel(), table.sum(0)
+        found = [xp.bincount(each.reshape(-1), mass.reshape(-1), size) for each in places]
+        table = sum(found[1:], found[0]).reshape(lines, many * bins)
+        return (2 * xp.cumsum(table, 0) - table).reshape(-1), table.sum(0)
 
-    for k, group in enumerate(groups):
-        mass = np.where(free, group, 0.0)
-        cards = [line * deck.size + card for card in (low, high)]
-        every, total = below([line], mass, 1)
-        shared, by_card = below(cards, mass, deck.size)
-        score = every[line] - shared[cards[0]] - shared[cards[1]] + mass
-        blocked = by_card[board * deck.size + low] + by_card[board * deck.size + high]
-        won[..., k] = np.where(free, score / 2, 0)
-        met[..., k] = np.where(free, total[:, None] - blocked + mass, 0)
-    return won, met
+    both = [line * cards + card for card in (low, high)]
+    every, total = below([line], 1)
+    shared, by_card = below(both, cards)
+    score = every[line] - shared[both[0]] - shared[both[1]] + mass
+    blocked = by_card[board * cards + low] + by_card[board * cards + high]
+    met = xp.where(free, total[:, None] - blocked + mass, 0.0)
+    return xp.where(free, score / 2, 0.0), met
 
 
 def dense_ranks(ranks: NDArray[np.int16], anyone: Ints) -> tuple[NDArray[np.int16], Ints]:

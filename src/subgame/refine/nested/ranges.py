@@ -316,7 +316,7 @@ def carried_gifts(
     out, tree = list[Floats](), cast(RangeTree, run.tree)
     for s, street in enumerate(streets):
         if s > 0 and gadget.gifts != "none":
-            entry = entered_gifts(run, gadget, o, entry, s)
+            entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
         if gadget.gifts == "none":
             out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
             continue
@@ -333,14 +333,17 @@ def carried_gifts(
     return out
 
 
-def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Floats:
-    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it."""
-    found = as_numpy(run.enter(o, entry, s))
+def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Array:
+    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it.
+
+    They are on the engine's device.
+    """
+    found = run.enter(o, entry, s)
     if gadget.split:
         return found
     # In units of the whole game: a board is only one of many.
-    weights = cast(RangeTree, run.tree).units.dealt[s].weight
-    return found / weights[:, None]
+    weights = cast(RangeTree, run.tree).units.dealt[s].weight[:, None]
+    return found / (weights if isinstance(found, np.ndarray) else found.new_tensor(weights))
 
 
 def reliable(weight: Array) -> Array:

@@ -57,6 +57,7 @@ class Buckets:
         self.tree = tree
         self.groupings: dict[int, Grouping] = {}
         """Buckets of each bucketed street, by its number in the tree."""
+        self._places: dict[tuple[int, int, int], Map] = {}
         for name, given in maps.items():
             s = _street(tree, name)
             self.groupings[s] = _grouping(tree, s, name, np.asarray(given))
@@ -89,11 +90,15 @@ class Buckets:
 
     def places(self, s: int, p: int, wide: int) -> Map:
         """[board, h] the bucket of each hand in player `p`'s order; -1 past the last hand."""
+        key = s, p, wide
+        if key in self._places:
+            return self._places[key]
         grouping = self.groupings[s]
         out = np.full((len(grouping.of), wide), -1, np.int32)
         board, player, place, hand = _held(self.tree, s)
         mine = player == p
         out[board[mine], place[mine]] = grouping.of[board[mine], hand[mine]]
+        self._places[key] = out
         return out
 
     def __repr__(self) -> str:

@@ -16,8 +16,10 @@ BY_PLAYER = ("hands", "hand_at", "run_at", "group_at", "orbit_at", "orbits")
 """Fields with one entry per board and player."""
 
 
-def stage_tree(tree: RangeTree, streets: list[Street]) -> RangeTree:
+def stage_tree(tree: RangeTree, streets: list[Street], units: slice | None = None) -> RangeTree:
     """A tree of the boards of the last ``len(streets)`` streets of a tree, with betting `streets`.
+
+    If there is one street, it may have only some of the boards, `units`.
 
     Its roots are the roots of the first of `streets`, on every board of that street. Every hand has
     reach 1 there. Values at the roots are not multiplied by the probability of the board
@@ -34,23 +36,33 @@ def stage_tree(tree: RangeTree, streets: list[Street]) -> RangeTree:
         raise SubgameError("The betting given must be that of the tree's last streets.")
     before = tree.units
     dealt = before.dealt[top:]
+    some = slice(0, before.first[-1] - before.first[top])
+    if units is not None:
+        if len(streets) > 1:
+            raise SubgameError("Only the last street alone can have some of its boards.")
+        some, dealt[0] = units, dealt[0].some(units)
     dealt[0] = dealt[0]._replace(parent=np.full(len(dealt[0].cards), -1))
-    boards = _last_boards(tree.boards, before.first[top], top, streets)
+    boards = _some_boards(tree.boards, before.first[top], some, top, streets)
     last = BoardList(before.deck, dealt, boards, before.cards)
     one, two = (np.ones(len(hands)) for hands in last[0].hands)
     return put_together(tree.holdem, streets, last, (one, two), tree.deals)
 
 
-def _last_boards(b: BoardArrays, first: int, top: int, streets: list[Street]) -> BoardArrays:
-    """The arrays of all boards from number `first` on, which is the first board of street `top`.
+def _some_boards(
+    b: BoardArrays, first: int, some: slice, top: int, streets: list[Street]
+) -> BoardArrays:
+    """The arrays of some boards, counted from number `first`, the first board of street `top`.
 
-    Boards are stored street by street, so these are the ends of the arrays. The arrays of hands are
-    not cut.
+    Boards are stored street by street, so all from there on are the ends of the arrays. The arrays
+    of hands are not cut.
     """
-    cut = {name: getattr(b, name)[first:] for name in BY_BOARD}
-    cut |= {name: getattr(b, name)[2 * first :] for name in BY_PLAYER}
+    begin, end = first + some.start, first + some.stop
+    cut = {name: getattr(b, name)[begin:end] for name in BY_BOARD}
+    cut |= {name: getattr(b, name)[2 * begin : 2 * end] for name in BY_PLAYER}
     cut["street"] = cut["street"] - top
-    cut["child_at"] = b.child_at[first:] - first
+    # The last street has no boards below; they would begin where its own end.
+    alone = len(streets) == 1
+    cut["child_at"] = np.full(end - begin + 1, end - begin) if alone else b.child_at[begin:] - first
     edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
     stored = edges[cut["street"]] * padded(cut["hands"]).reshape(-1, 2)
     cut["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()

@@ -1,0 +1,62 @@
+"""`Cells`: the results of a table, computed one by one and kept in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from subgame.engines.torch.runtime import load_torch
+from subgame.papers.report import commit, machine, mbb
+
+
+class Cells:
+    """Results by name, in a file that is written after each."""
+
+    def __init__(self, file: Path | None, made: str = "") -> None:
+        """`made` says by what and where results are computed; it is kept with them."""
+        self.file, self.made = file, made
+        self.found: dict[str, dict[str, Any]] = {}
+        if file is not None and file.exists():
+            self.found = json.loads(file.read_text(encoding="utf-8"))
+
+    def lacks(self, key: str) -> list[int]:
+        """The seats of a cell that are missing."""
+        cell = self.found.get(key, {})
+        return [] if "mbb/h" in cell else [p for p in (0, 1) if str(p) not in cell]
+
+    def put(self, key: str, cell: dict[str, Any]) -> None:
+        """Add a cell, or a seat of it, ``{"0": ...}``; with both seats it is made whole."""
+        found = {**self.found.get(key, {}), **cell}
+        if "0" in found and "1" in found:
+            found = _whole(found["0"], found["1"])
+        self.found[key] = {**found, "made": self.made} if self.made else found
+        if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            made = self.file.with_suffix(".part")
+            made.write_text(json.dumps(self.found, indent=1), encoding="utf-8")
+            made.replace(self.file)
+
+
+def cell_of(seats: tuple[float, float], seconds: float) -> dict[str, Any]:
+    """A cell from what a best response wins against each seat, in chips."""
+    return {
+        "mbb/h": mbb(sum(seats) / 2),
+        "per seat, mbb/h": [mbb(each) for each in seats],
+        "seconds": seconds,
+    }
+
+
+def _whole(one: dict[str, Any], two: dict[str, Any]) -> dict[str, Any]:
+    """A cell from both its seats, with all else that was kept of them."""
+    cell = cell_of((one["won"], two["won"]), one["seconds"] + two["seconds"])
+    rest = {k: [one[k], two[k]] for k in one if k not in ("won", "seconds")}
+    names = {"margin": "smallest margins, chips"}
+    return {**cell, **{names.get(k, k): both for k, both in rest.items()}}
+
+
+def made_by(where: str = "cpu") -> str:
+    """What computes cells: the commit, the device and PyTorch."""
+    torch, cuda = load_torch(), where.startswith("cuda")
+    on = torch.cuda.get_device_name() if cuda else machine(())["processor"]
+    return f"commit {commit()}, {on}, PyTorch {torch.__version__}"
