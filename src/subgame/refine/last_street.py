@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
 from subgame.engines.contract import Mode, RangeEngine
+from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.batch import RangeBatch, room
 from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
@@ -132,9 +133,10 @@ class LastStreet:
         """The last street of a strategy."""
         return Blocks(self.bucketed, q, blocks.blocks[-1:])
 
-    def _ones(self) -> Tensor:
-        kind = self.run.torch.float64
-        return self.run.torch.ones(4, dtype=kind, device=self.run.device)
+    def _rates(self) -> Tensor:
+        """The factors of an iteration that learns nothing, without trembles."""
+        run = self.run
+        return run.torch.zeros(WIDTH, dtype=run.torch.float64, device=run.device)
 
     def _reach(self, q: int) -> list[Tensor]:
         run, out = self.run, list[Tensor]()
@@ -142,7 +144,7 @@ class LastStreet:
         blocks = self.blueprint.average(q).blocks
         for place, block in zip(run.places[: self.street], blocks, strict=False):
             bet, here = place.level.bets[q], self.ops.enter(place, q, entry)
-            out.append(self.ops.reach(bet, StreetNumbers(block), self._ones(), here)[0])
+            out.append(self.ops.reach(bet, StreetNumbers(block), self._rates(), here)[0])
             entry = out[-1][bet.leaves]
         return out
 
@@ -204,7 +206,7 @@ class LastStreet:
             lanes = self.rows[self.p][s][place.level.bets[self.p].lanes]
             shown, folded = plain.terminals(place, o, lanes)
             own = StreetNumbers(None if sigma is None else sigma.blocks[s])
-            rows = plain.climb(place, o, mode, own, self._ones(), None, (shown, folded, below))
+            rows = plain.climb(place, o, mode, own, self._rates(), None, (shown, folded, below))
             result = rows[: place.level.bets[o].roots]
             out.append(rows / run.tree.deals)
         return out[::-1]
