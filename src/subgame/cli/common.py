@@ -7,6 +7,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +50,19 @@ def option(
     """An option of Typer's; its name is that of the parameter unless one is given."""
     names = [] if name is None else [name]
     return typer.Option(*names, metavar=metavar, help=help, show_default=shown, **more)
+
+
+def opt(default: Any, *about: Any, **more: Any) -> Any:
+    """The default of a parameter or field that is an option of a command; see `option`."""
+    return field(default=default, metadata={"typer": option(*about, **more)})
+
+
+def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> Any:
+    """The same for an argument of a command; without a default it must be given."""
+    more = {"show_default": False, **more}
+    return field(
+        default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help, **more)}
+    )
 
 
 def complete_game(incomplete: str) -> list[str]:

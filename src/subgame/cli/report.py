@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from subgame.cli.common import announce, emit, option, save_files, seconds_text, stdout
+from subgame.cli.common import announce, emit, opt, save_files, seconds_text, stdout
 from subgame.cli.endgame import parse_target
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -27,44 +27,30 @@ SUFFIXES = (".csv", ".json", ".parquet", ".html")
 class Reporting:
     """What a report has, and how it is made."""
 
-    flops: Annotated[
-        str,
-        option(
-            "WHICH", "all (1,755 flops); 25, 49, 95 or 184 that represent them; or a file of flops."
-        ),
-    ] = "25"
-    line: Annotated[
-        str | None,
-        option(
-            "ACTIONS",
-            "For a solved spot: the line after which the card comes. For flops: also report the "
-            "decision after this line.",
-        ),
-    ] = None
-    target: Annotated[
-        str, option("E", "Solve every flop to this exploitability: 0.5% (of the pot).")
-    ] = "0.5%"
-    jobs: Annotated[int, option("N", "Solve N flops at the same time, each on one thread.")] = 1
-    threads: Annotated[int | None, option("N", "Number of CPU threads, if --jobs is 1.", "all")] = (
-        None
+    flops: str = opt(
+        "25",
+        "WHICH",
+        "all (1,755 flops); 25, 49, 95 or 184 that represent them; or a file of flops.",
     )
-    log: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write each row to FILE as soon as it is solved; the same command continues from it.",
-        ),
-    ] = None
-    out: Annotated[
-        list[Path] | None,
-        option("FILE", "Save the report as FILE.csv, .json, .parquet or .html. Repeatable."),
-    ] = None
-    quote: Annotated[
-        bool, option(None, "Only estimate the time and memory, without solving.", name="--quote")
-    ] = False
-    json: Annotated[
-        bool, option(None, "Print one JSON object instead of a table.", name="--json")
-    ] = False
+    line: str | None = opt(
+        None,
+        "ACTIONS",
+        "For a solved spot: the line after which the card comes. For flops: also report the "
+        "decision after this line.",
+    )
+    target: str = opt("0.5%", "E", "Solve every flop to this exploitability: 0.5% (of the pot).")
+    jobs: int = opt(1, "N", "Solve N flops at the same time, each on one thread.")
+    threads: int | None = opt(None, "N", "Number of CPU threads, if --jobs is 1.", "all")
+    log: Path | None = opt(
+        None,
+        "FILE",
+        "Write each row to FILE as soon as it is solved; the same command continues from it.",
+    )
+    out: list[Path] | None = opt(
+        None, "FILE", "Save the report as FILE.csv, .json, .parquet or .html. Repeatable."
+    )
+    quote: bool = opt(False, None, "Only estimate the time and memory, without solving.")
+    json: bool = opt(False, None, "Print one JSON object instead of a table.")
 
     def check(self) -> None:
         """Refuse files that cannot be written."""

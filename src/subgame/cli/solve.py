@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -22,7 +22,7 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
-    option,
+    opt,
     row_text,
     save_files,
     seconds_text,
@@ -69,13 +69,10 @@ def _complete_schedule(incomplete: str) -> list[str]:
 class Saving:
     """The state of a run, and where it continues."""
 
-    checkpoint: Annotated[
-        Path | None,
-        option("FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."),
-    ] = None
-    resume: Annotated[Path | None, option("FILE", "Continue from a checkpoint, bit for bit.")] = (
-        None
+    checkpoint: Path | None = opt(
+        None, "FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."
     )
+    resume: Path | None = opt(None, "FILE", "Continue from a checkpoint, bit for bit.")
 
 
 @grouped
@@ -83,15 +80,13 @@ def solve_command(
     *,
     context: typer.Context,
     game: GameArgument,
-    schedule: Annotated[
-        str,
-        option(
-            "NAME",
-            f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
-            "linear program, which is exact but only for small games.",
-            autocompletion=_complete_schedule,
-        ),
-    ] = "cfr+",
+    schedule: str = opt(
+        "cfr+",
+        "NAME",
+        f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
+        "linear program, which is exact but only for small games.",
+        autocompletion=_complete_schedule,
+    ),
     stop: Stop,
     saving: Saving,
     seed: SeedOption = 0,
