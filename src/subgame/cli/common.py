@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -220,6 +220,26 @@ def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) 
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left")
     return made
+
+
+class Facts(Table):
+    """Lines that have a name, a value and notes."""
+
+    def __init__(self) -> None:
+        plain = {"box": None, "show_header": False, "show_edge": False, "pad_edge": False}
+        super().__init__(padding=(0, 2), collapse_padding=True, **cast(Any, plain))
+        for justify, style in (("left", ""), ("right", "bold"), ("left", "dim")):
+            self.add_column(justify=cast(Any, justify), style=style)
+
+    def add(self, name: str, value: str, *notes: str) -> None:
+        """One more line."""
+        self.add_row(f"  {name}", Text(value), Text("; ".join(filter(None, notes))))
+
+
+def change_text(before: float, after: float) -> str:
+    """How an exploitability has changed."""
+    change = after - before
+    return "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
 
 
 def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:

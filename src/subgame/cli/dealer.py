@@ -119,10 +119,7 @@ def dealer_command(
             where, port = player.address
             announce(f"{player.name} connects to {where}, port {port}.")
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         result = match(rules, players, hands, seed=seed, log=log, progress=progress)
     for player in players:
         if isinstance(player, Remote) and player.journal is not None:

@@ -59,10 +59,7 @@ def histories_command(
     from subgame.play.protocols.histories import check_hands, read_history, write_history
 
     with Meter("hands") as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update("Replaying hands", f"{done:,} of {total:,}", done / total)
-
+        progress = meter.counting("Replaying hands")
         history = read_history(file, whole_game(load_game(game)))
         checked = check_hands(history, progress) if check else 0
         write = partial(write_history, history, progress=progress)

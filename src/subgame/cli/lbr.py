@@ -47,10 +47,7 @@ def lbr_command(
     from subgame.play.running import match
 
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         opponent = named_agents(rules, (agent, "uniform"), told.options())[0]
         responder = LocalBestResponse(rules, opponent, setting)
         result = match(rules, (responder, opponent), hands, seed=seed, progress=progress)

@@ -163,10 +163,7 @@ def match_command(
     from subgame.play.running import match
 
     with Meter(str(rules)) as meter, ExitStack() as stack:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         result = match(
             rules,
             (first, second),

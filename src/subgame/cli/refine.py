@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -265,7 +265,9 @@ def refine_command(
                     schedule=schedule,
                     player=player,
                     device=place.device,
-                    progress=_progress(meter, gadget),
+                    progress=meter.counting(
+                        f"Refining {meter.game} with {gadget.name}", "subgames"
+                    ),
                     allow_worse=output.allow_worse,
                     **vars(stop),
                 )
@@ -378,14 +380,6 @@ def _prepare(
     if place.threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
             engine(each, place.threads, place.device)
-
-
-def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
-    def progress(done: int, total: int) -> None:
-        what = f"Refining {meter.game} with {gadget.name}"
-        meter.update(what, f"{done} of {total} subgames", done / max(total, 1))
-
-    return progress
 
 
 # After ---------------------------------------------------------------------------------------

@@ -43,10 +43,7 @@ def slumbot_command(
 
     player = named_agents(rules, (agent, "uniform"))[0]
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing at {url}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(
             player, rules, hands, url=url, prefix=prefix, seed=seed, log=log, progress=progress
         )

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    Facts,
     GameArgument,
     check_device,
     emit,
@@ -174,14 +175,8 @@ def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None)
 
 def summary(result: Result) -> Table:
     """The figures of a result."""
-    gap, grid = result.exploitability, Table.grid(padding=(0, 2))
-    grid.add_column(justify="left")
-    grid.add_column(justify="right", style="bold")
-    grid.add_column(style="dim")
-
-    def add(name: str, value: str, note: str = "") -> None:
-        grid.add_row(f"  {name}", value, Text(note))
-
+    gap, grid = result.exploitability, Facts()
+    add = grid.add
     add("value", number_text(result.value), "what player 0 wins per game against player 1")
     add(
         "exploitability",
