@@ -17,12 +17,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from subgame.errors import (
-    ArgumentError,
-    SubgameError,
-    check_regular,
-    printable,
-)
+from subgame.errors import ArgumentError, SubgameError, check_regular, printable
 
 if TYPE_CHECKING:
     from subgame.games.base import Game

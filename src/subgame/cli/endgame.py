@@ -341,8 +341,7 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
         job = Job.checked(tree.holdem, looking, further, locks)
         return job.run(keeping, resume=file)
     _refuse(
-        f"The file {file} is already solved",
-        {"out": keeping.out, "checkpoint": keeping.checkpoint},
+        f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
     )
     return _read_saved(file, how, looking)
 

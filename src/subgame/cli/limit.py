@@ -29,14 +29,7 @@ from subgame.cli.common import (
 )
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
-from subgame.cli.options import (
-    Given,
-    Output,
-    PlayerOption,
-    Stop,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, grouped
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
@@ -303,12 +296,7 @@ class Limit:
 
     @classmethod
     def made(
-        cls,
-        tree: PublicTree,
-        blueprint: Strategy,
-        where: Where,
-        values: Evaluator,
-        meter: Meter,
+        cls, tree: PublicTree, blueprint: Strategy, where: Where, values: Evaluator, meter: Meter
     ) -> Self:
         """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg

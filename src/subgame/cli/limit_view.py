@@ -148,13 +148,7 @@ class Found:
         return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
 
 
-def show(
-    console: Console,
-    found: Found,
-    line: Line,
-    leaves: str,
-    out: Path | None,
-) -> None:
+def show(console: Console, found: Found, line: Line, leaves: str, out: Path | None) -> None:
     limit = found.limit
     names = [subgame.name for subgame in limit.subgames]
     where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"

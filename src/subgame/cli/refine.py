@@ -27,14 +27,7 @@ from subgame.cli.common import (
 )
 from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
-from subgame.cli.options import (
-    Given,
-    PlayerOption,
-    Plotted,
-    ThreadedPlace,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
 from subgame.cli.progress import (
     Meter,
     check_range_schedule,

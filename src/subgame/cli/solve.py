@@ -31,14 +31,7 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
-from subgame.cli.options import (
-    Place,
-    Plotted,
-    SeedOption,
-    Stop,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.solve.schedule import NAMED, parse
 

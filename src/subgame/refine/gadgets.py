@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from subgame.engines.contract import Engine
     from subgame.solve.cfr import Learner
 
+    Mapped = Callable[[Array], Array]
+
 ENTRIES = ("blueprint", "leave", "choose", "random", "custom")
 Gifts = Literal["none", "lower", "estimated"]
 
@@ -62,24 +64,25 @@ class GadgetInputs:
         xp = namespace(self.alternative)
         return replace(self, alternative=xp.maximum(self.alternative, left))
 
+    def mapped(self, ours: Mapped, theirs: Mapped) -> GadgetInputs:
+        """The same after a function of our numbers and one of the opponent's."""
+        found = {
+            name: (ours if name == "our_reach" else theirs)(values)
+            for name, values in vars(self).items()
+            if name != "opponent" and values is not None
+        }
+        return replace(self, **found)
+
     def on(self, engine: Engine) -> GadgetInputs:
         """The same as ``[root, s]`` on an engine's device."""
         import numpy as np
 
-        def put(values: Array | None) -> Array | None:
-            if values is None or not isinstance(values, np.ndarray):
+        def put(values: Array) -> Array:
+            if not isinstance(values, np.ndarray):
                 return values
             return engine.array(values.reshape(engine.tree.num_roots, -1))
 
-        return GadgetInputs(
-            self.opponent,
-            put(self.our_reach),
-            put(self.opponent_reach),
-            put(self.weight),
-            put(self.alternative),
-            put(self.cbv),
-            put(self.spread),
-        )
+        return self.mapped(put, put)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import carried_gifts, entered_gifts, reliable
-from subgame.refine.payoffs import received_gift
+from subgame.refine.payoffs import carried_gifts, entered_gifts, received_gift, reliable
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 

@@ -219,13 +219,9 @@ def best_response_strategy(
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
     tree = sequence_tree(tree)
-    if tree.histories is None or tree.located is None:
-        raise SubgameError(
-            f"{tree!r} keeps no histories, so the reach of its infosets is not known."
-        )
-    side, h = tree.players[player], tree.histories
+    side, h = tree.players[player], tree.walked
     here = h.player == player
-    weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]
+    weight = h.chance[here] * opponent_plan[tree.sequence_at[1 - player][here]]
     by_origin = np.zeros(len(h.tables[player].names))
     np.add.at(by_origin, h.infoset[here], weight)
     return by_origin[side.origin]

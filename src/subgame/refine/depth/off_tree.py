@@ -22,7 +22,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.pairs import PairTables
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import reliable, rows
+from subgame.refine.payoffs import reliable, rows
 from subgame.tree.ranges.betting_tree import decisions, grow
 from subgame.tree.ranges.tree import RangeTree
 

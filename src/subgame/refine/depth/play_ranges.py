@@ -20,7 +20,8 @@ from subgame.refine.depth.play import Play, Played
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges, solve_ranges
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import flat, reliable
+from subgame.refine.nested.ranges import flat
+from subgame.refine.payoffs import reliable
 from subgame.refine.solve_gadget import Technique
 from subgame.solve.cfr import Learner
 from subgame.solve.schedule import Schedule

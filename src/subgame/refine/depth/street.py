@@ -182,10 +182,6 @@ class StreetEngine(EngineBase):
         one, two = self._zeros(p, rows), self._zeros(p, rows)
         return Regrets(one, two, self._zeros(p, rows) if predictive else None)
 
-    def snapshot(self, regrets: Regrets) -> Regrets:
-        instant = None if regrets.instant is None else copied(regrets.instant)
-        return Regrets(copied(regrets.regret), None, instant)
-
     def roots(self, p: int) -> Array:
         return self.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))
 

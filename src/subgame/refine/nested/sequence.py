@@ -119,13 +119,11 @@ class Expansion:
     @property
     def _rules(self) -> Game:
         """The smaller game."""
-        assert self.small.histories is not None
-        return self.small.histories.game
+        return self.small.walked.game
 
     @property
     def large(self) -> Histories:
-        assert self.tree.histories is not None
-        return self.tree.histories
+        return self.tree.walked
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree action, those after answers included."""
