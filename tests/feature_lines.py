@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -28,6 +29,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "subgame"
 RESULT = ROOT / "docs" / "results" / "redesign.json"
 BEFORE = "2749427"
+SKIPPED = r"#\s*fmt:\s*(skip|off)"
+TREES = {"PublicTree", "RangeTree", "SequenceTree", "BoardTree"}
 
 NEW = {
     "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
@@ -184,23 +187,97 @@ def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
     return out
 
 
-def sources(commit: str, into: Path) -> Path:
-    """The package at a commit, laid out by the formatter of today."""
+def nodes(path: Path) -> Iterator[ast.AST]:
+    """Everything in a file."""
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    """The names of what a function is given."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def matches(package: Path, text: str) -> list[str]:
+    """The lines of a package, as ``FILE:LINE``, that match a regular expression."""
+    pattern = re.compile(text)
+    return [
+        f"{path.relative_to(package).as_posix()}:{number}"
+        for path in package.rglob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def kind_checks(package: Path) -> list[str]:
+    """Where the kind of a tree is asked for, above the trees and the engines."""
+    return [
+        f"{path.relative_to(package).as_posix()}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in ("tree", "engines", "gpu")
+        for node in nodes(path)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and TREES & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    ]
+
+
+def shape(package: Path) -> dict[str, int]:
+    """What `test_structure` bounds, and lines of code by package."""
+    files = sorted(package.rglob("*.py"))
+    functions = [
+        node
+        for path in files
+        if path.name != "triton_kernels.py"
+        for node in nodes(path)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    lines: Counter[str] = Counter()
+    for path in files:
+        parts = path.relative_to(package).parts
+        lines[parts[0] if len(parts) > 1 else "."] += len(code_lines(path.read_text("utf-8")))
+    return {
+        "longest file": max(len(path.read_text("utf-8").splitlines()) for path in files),
+        "longest parameter list": max(len(parameters(each)) for each in functions),
+        "checks of the kind of a tree above the engines": len(kind_checks(package)),
+        "type: ignore": len(matches(package, r"#\s*type:\s*ignore")),
+        "fmt: skip": len(matches(package, SKIPPED)),
+        **{f"lines in {name}": count for name, count in sorted(lines.items())},
+    }
+
+
+IMPLEMENTATIONS = {
+    "the gadget's learner": (4, "refine/learners.py"),
+    "gifts": (3, "refine/payoffs.py: carried_gift, received_gift"),
+    "regret matching outside kernels": (7, "engines/arrays.py: regret_matching"),
+    "normalisation by the reach of the others": (3, "engines/arrays.py: normalise"),
+    "copying the strategy of a part": (7, "tree/parts.py: restrict, embed"),
+}
+"""How often before, as the plan of the redesign counted them, and where it stands now."""
+
+
+def sources(commit: str, into: Path) -> tuple[Path, int]:
+    """The package at a commit, laid out by the formatter of today, and how often it was not."""
     packed = subprocess.run(
         ["git", "archive", commit, "src/subgame"], cwd=ROOT, capture_output=True, check=True
     ).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as files:
         files.extractall(into, filter="data")
+    package = into / "src" / "subgame"
+    skipped = len(matches(package, SKIPPED))
     config = str(ROOT / "pyproject.toml")
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--config", config, str(into)]
     subprocess.run(command, check=True)
-    return into / "src" / "subgame"
+    return package, skipped
 
 
 def table() -> dict[str, object]:
     """Like with like, and what came later."""
     with tempfile.TemporaryDirectory() as folder:
-        was = counted(sources(BEFORE, Path(folder)), before=True)
+        old, skipped = sources(BEFORE, Path(folder))
+        was, shaped = counted(old, before=True), shape(old) | {"fmt: skip": skipped}
     now = counted(PACKAGE, before=False)
     shared = {
         name: {kind: {"before": was[kind][name], "now": now[kind][name]} for kind in COUNTS}
@@ -219,6 +296,11 @@ def table() -> dict[str, object]:
             name: {kind: now[kind][name] for kind in COUNTS} for name in NEW
         },
         "all now": {kind: sum(now[kind].values()) for kind in COUNTS},
+        "shape": {"before": shaped, "now": shape(PACKAGE)},
+        "implementations": {
+            name: {"before": many, "now": 1, "where": where}
+            for name, (many, where) in IMPLEMENTATIONS.items()
+        },
     }
 
 

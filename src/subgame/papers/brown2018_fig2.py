@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_double, as_numpy, namespace
+from subgame.engines.arrays import as_double, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.torch.runtime import load_torch
@@ -24,7 +24,6 @@ from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.solve import self_generated
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.learners import normalise
 from subgame.refine.nested.ranges import flat, transfer
 from subgame.refine.nested.translation import translate
 from subgame.refine.payoffs import reliable, rows

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief, did_you_mean
@@ -26,7 +27,6 @@ from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
@@ -286,6 +286,12 @@ def cfr_d(
 
     The trunk of a hold'em tree is its first street, so `at` is such as ``"after the turn"``. All
     boards and ways out of it are solved together, on any `device`.
+
+    >>> import subgame as sg
+    >>> game = sg.games.load("leduc-ranks")
+    >>> found = cfr_d(game, at="after round 1", iterations=3, subgame_iterations=5)
+    >>> len(found.values)  # ways of betting in round 1 without a fold
+    5
     """
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
     how = CfrD(

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.refine.payoffs import carried_gifts, entered_gifts, received_gift, reliable
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse

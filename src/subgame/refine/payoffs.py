@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_numpy, namespace, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street

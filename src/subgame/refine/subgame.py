@@ -162,6 +162,10 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
 
     Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
     public states by name.
+
+    >>> import subgame as sg
+    >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "depth 1")]
+    ['p', 'b']
     """
     return list(kind_of(tree).cut(at))
 

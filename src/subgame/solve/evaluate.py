@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -178,6 +178,12 @@ def best_response(
     """The counterfactual best response of `player`, with its value at each infoset.
 
     Not on hold'em trees, where `exploitability` says what a best response wins.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> found = best_response(tree, sg.Strategy.uniform(tree), player=0)
+    >>> found.value, found.strategy["Kpb"]
+    (0.5, {'p': 0.0, 'b': 1.0})
     """
     if player not in (0, 1):
         raise SubgameError(f"The player must be 0 or 1, not {player}.")
@@ -193,8 +199,7 @@ def best_response(
     pure[side.first + side.stride * response.choice] = 1
     both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
     reach = counterfactual_reach(tree, player, plan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        normalised = np.where(reach > 0, response.infosets / reach, 0.0)
+    normalised = normalise(response.infosets, reach)
     rows = zip(response.infosets.tolist(), reach.tolist(), normalised.tolist(), strict=True)
     return BestResponse(
         player=player,

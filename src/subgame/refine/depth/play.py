@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
@@ -29,7 +30,6 @@ from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk
 from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames

@@ -109,6 +109,12 @@ def self_generated(
     continuations, and again until there are `count`. It ends earlier if the best response wins
     nothing beyond what the continuations give, or is one of them. `watch` is told every
     solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("rps-plus"))
+    >>> blueprint = sg.blueprint(tree, "equilibrium")
+    >>> sg.self_generated(tree, blueprint, at="P2 to move").names[:2]
+    ('blueprint', 'response 1')
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")

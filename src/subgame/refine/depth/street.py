@@ -22,12 +22,12 @@ from subgame.engines.arrays import (
     as_numpy,
     copied,
     namespace,
+    regret_matching,
     zeros,
 )
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
-from subgame.refine.learners import regret_matching
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.games.base import CHANCE, Game
@@ -22,7 +22,6 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.learners import normalise
 from subgame.refine.live.reached import Followed, Reached, ReachedHistories
 from subgame.refine.range_subgame import RangeSubgame, Spot
 from subgame.tree.parts import restrict

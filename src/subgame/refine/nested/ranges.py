@@ -15,13 +15,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.refine.nested.answer import Answer, Method
 from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
 from subgame.refine.solve_gadget import GadgetRun, Technique
