@@ -251,7 +251,7 @@ def shape(package: Path) -> dict[str, int]:
 IMPLEMENTATIONS = {
     "the gadget's learner": (4, "refine/learners.py"),
     "gifts": (3, "refine/payoffs.py: carried_gift, received_gift"),
-    "regret matching outside kernels": (7, "engines/arrays.py: regret_matching"),
+    "regret matching (now: outside kernels)": (7, "engines/arrays.py: regret_matching"),
     "normalisation by the reach of the others": (3, "engines/arrays.py: normalise"),
     "copying the strategy of a part": (7, "tree/parts.py: restrict, embed"),
 }
