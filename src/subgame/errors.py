@@ -28,7 +28,15 @@ LARGEST = 2**30
 
 
 class SubgameError(ValueError):
-    """Something that the caller gave is wrong; the message says what, in a sentence."""
+    """Something that the caller gave is wrong; the message says what, in a sentence.
+
+    >>> import subgame as sg
+    >>> try:
+    ...     sg.games.load("kuhnn")
+    ... except SubgameError as error:
+    ...     print(error)
+    There is no game called 'kuhnn'; did you mean 'kuhn'? Known: ...
+    """
 
     @property
     def sentence(self) -> str:

@@ -21,7 +21,7 @@ from subgame.games.base import CHANCE
 from subgame.games.holdem.game import Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.papers import flop_agent as flop
-from subgame.papers.brown2017_tables import Cells
+from subgame.papers.cells import Cells
 from subgame.play.agent import Event
 from subgame.play.holdem_agent import ROOT, HoldemAgent
 from subgame.play.searching import LimitedAgent, SearchAgent

@@ -8,6 +8,10 @@
 | `points` | hands on boards, up to suit symmetry |
 | `blueprint` | `Blueprint`: a tree solved in buckets, and estimates for its subgames |
 | `lift` | games with coarser infosets |
+
+>>> import subgame as sg
+>>> sg.abstraction.Recipe().features
+'strength-ochs'
 """
 
 from subgame.abstraction.cards import Abstraction as Abstraction

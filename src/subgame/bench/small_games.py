@@ -91,9 +91,7 @@ LEFT_OUT = {
 
 # Rows ----------------------------------------------------------------------------------------
 def run(
-    only: str | None = None,
-    quick: bool = False,
-    progress: Callable[[str], None] | None = None,
+    only: str | None = None, quick: bool = False, progress: Callable[[str], None] | None = None
 ) -> list[dict[str, Any]]:
     """Measure, and return one row per work whose name contains `only`.
 

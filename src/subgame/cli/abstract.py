@@ -5,50 +5,41 @@ from __future__ import annotations
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from subgame.cli.common import (
     GameArgument,
     JsonOption,
     MemoryOption,
+    argument,
     check_least,
     check_writable,
     emit,
     load_game,
     number_text,
+    opt,
     stdout,
     table,
 )
+from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 from subgame.errors import SubgameError
 
 
+@grouped
 def abstract_command(
     game: GameArgument,
-    buckets: Annotated[
-        list[str], typer.Argument(metavar="STREET=COUNT", help="Such as flop=200, once per street.")
-    ],
-    features: Annotated[
-        str, typer.Option("--features", metavar="NAME", help="What hands are clustered by.")
-    ] = "strength-ochs",
-    iterations: Annotated[
-        int,
-        typer.Option(
-            "--iterations",
-            metavar="N",
-            help="Solve the game in the buckets for N iterations; 0 does not solve it.",
-        ),
-    ] = 0,
-    device: Annotated[
-        str, typer.Option("--device", metavar="NAME", help="torch (on the CPU) or cuda.")
-    ] = "torch",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the clustering.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Save the buckets as FILE.npz.")
-    ] = None,
+    buckets: list[str] = argument(
+        "STREET=COUNT", "Such as flop=200, once per street.", show_default=True
+    ),
+    features: str = opt("strength-ochs", "NAME", "What hands are clustered by."),
+    iterations: int = opt(
+        0, "N", "Solve the game in the buckets for N iterations; 0 does not solve it."
+    ),
+    device: str = opt("torch", "NAME", "torch (on the CPU) or cuda."),
+    seed: int = opt(0, "N", "Seed of the clustering."),
+    out: Path | None = opt(None, "FILE", "Save the buckets as FILE.npz."),
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,
 ) -> None:

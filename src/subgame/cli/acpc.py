@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, emit, load_game, option, stdout
+from subgame.cli.common import JsonOption, argument, emit, load_game, opt, stdout
 from subgame.cli.match import AgentArgument, GameOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -18,20 +15,12 @@ from subgame.errors import SubgameError
 def acpc_command(
     *,
     agent: AgentArgument,
-    host: Annotated[
-        str, typer.Argument(metavar="HOST", help="Where the dealer is.", show_default=False)
-    ],
-    port: Annotated[
-        int,
-        typer.Argument(
-            metavar="PORT", help="The dealer's port for this player.", show_default=False
-        ),
-    ],
+    host: str = argument("HOST", "Where the dealer is."),
+    port: int = argument("PORT", "The dealer's port for this player."),
     game: GameOption = "hunl",
-    reconnect: Annotated[
-        float,
-        option("S", "Try for S seconds to reach a dealer that is not there, or is gone."),
-    ] = 0.0,
+    reconnect: float = opt(
+        0.0, "S", "Try for S seconds to reach a dealer that is not there, or is gone."
+    ),
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:

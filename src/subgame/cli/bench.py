@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from subgame.cli.common import JsonOption, announce, emit, option, stderr, stdout
+from subgame.cli.common import JsonOption, announce, argument, emit, opt, stderr, stdout
+from subgame.cli.options import grouped
 from subgame.errors import SubgameError, did_you_mean
 
 TAKES = {
@@ -19,27 +18,23 @@ TAKES = {
 """How long each benchmark takes, in full and quick."""
 
 
+@grouped
 def bench_command(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="[games|holdem|play|startup]",
-            help="Small games, hold'em endgames, the instruments of play (matches, local best "
-            "response, AIVAT), or how fast the command itself starts.",
-        ),
-    ] = "games",
-    only: Annotated[str | None, option("NAME", "Run only this benchmark.")] = None,
-    quick: Annotated[
-        bool, option(None, "Use smaller games and shorter runs.", name="--quick")
-    ] = False,
-    peer: Annotated[
-        str | None,
-        option(
-            "COMMAND",
-            "For holdem: run this command of another solver for each spot. It reads the spot as "
-            "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
-        ),
-    ] = None,
+    what: str = argument(
+        "[games|holdem|play|startup]",
+        "Small games, hold'em endgames, the instruments of play (matches, local best "
+        "response, AIVAT), or how fast the command itself starts.",
+        "games",
+        show_default=True,
+    ),
+    only: str | None = opt(None, "NAME", "Run only this benchmark."),
+    quick: bool = opt(False, None, "Use smaller games and shorter runs."),
+    peer: str | None = opt(
+        None,
+        "COMMAND",
+        "For holdem: run this command of another solver for each spot. It reads the spot as "
+        "JSON and prints seconds_per_iteration, iterations and memory_bytes.",
+    ),
     json: JsonOption = False,
 ) -> None:
     """Measure the speed of this package and compare it with others.

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
+    argument,
     check_device,
     check_least,
     check_saved,
     emit,
-    option,
+    opt,
     seconds_text,
     stdout,
 )
@@ -31,28 +31,16 @@ if TYPE_CHECKING:
 @grouped
 def blueprint_command(
     *,
-    recipe: Annotated[
-        Path,
-        typer.Argument(
-            metavar="NAME.toml",
-            help="The recipe, a TOML file with the sections game, bets, buckets and training; or "
-            "the word hunl-default.",
-            show_default=False,
-        ),
-    ],
-    hours: Annotated[
-        float | None, option("H", "Train for H hours; replaces the recipe's limit.")
-    ] = None,
-    iterations: Annotated[
-        int | None, option("N", "Train for N iterations; replaces the recipe's limit.")
-    ] = None,
-    out: Annotated[
-        Path | None, option("FILE", "Save the blueprint as FILE.", "NAME.safetensors")
-    ] = None,
-    minutes: Annotated[float, option("M", "Minutes between checkpoints, NAME.ckpt.")] = 10.0,
-    resume: Annotated[
-        bool, option(None, "Continue from the checkpoint, if there is one.", name="--resume")
-    ] = False,
+    recipe: Path = argument(
+        "NAME.toml",
+        "The recipe, a TOML file with the sections game, bets, buckets and training; or "
+        "the word hunl-default.",
+    ),
+    hours: float | None = opt(None, "H", "Train for H hours; replaces the recipe's limit."),
+    iterations: int | None = opt(None, "N", "Train for N iterations; replaces the recipe's limit."),
+    out: Path | None = opt(None, "FILE", "Save the blueprint as FILE.", "NAME.safetensors"),
+    minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt."),
+    resume: bool = opt(False, None, "Continue from the checkpoint, if there is one."),
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:

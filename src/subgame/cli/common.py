@@ -7,8 +7,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,12 +17,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from subgame.errors import (
-    ArgumentError,
-    SubgameError,
-    check_regular,
-    printable,
-)
+from subgame.errors import ArgumentError, SubgameError, check_regular, printable
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
@@ -49,6 +45,19 @@ def option(
     """An option of Typer's; its name is that of the parameter unless one is given."""
     names = [] if name is None else [name]
     return typer.Option(*names, metavar=metavar, help=help, show_default=shown, **more)
+
+
+def opt(default: Any, *about: Any, **more: Any) -> Any:
+    """The default of a parameter or field that is an option of a command; see `option`."""
+    return field(default=default, metadata={"typer": option(*about, **more)})
+
+
+def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> Any:
+    """The same for an argument of a command; without a default it must be given."""
+    more = {"show_default": False, **more}
+    return field(
+        default=default, metadata={"typer": typer.Argument(metavar=metavar, help=help, **more)}
+    )
 
 
 def complete_game(incomplete: str) -> list[str]:
@@ -206,6 +215,26 @@ def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) 
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left")
     return made
+
+
+class Facts(Table):
+    """Lines that have a name, a value and notes."""
+
+    def __init__(self) -> None:
+        plain = {"box": None, "show_header": False, "show_edge": False, "pad_edge": False}
+        super().__init__(padding=(0, 2), collapse_padding=True, **cast(Any, plain))
+        for justify, style in (("left", ""), ("right", "bold"), ("left", "dim")):
+            self.add_column(justify=cast(Any, justify), style=style)
+
+    def add(self, name: str, value: str, *notes: str) -> None:
+        """One more line."""
+        self.add_row(f"  {name}", Text(value), Text("; ".join(filter(None, notes))))
+
+
+def change_text(before: float, after: float) -> str:
+    """How an exploitability has changed."""
+    change = after - before
+    return "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
 
 
 def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from subgame.cli.common import JsonOption, check_form, emit, option, stdout, table
+from subgame.cli.common import JsonOption, argument, check_form, emit, opt, stdout, table
+from subgame.cli.options import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,19 +16,14 @@ if TYPE_CHECKING:
 PERCENT = 100
 
 
+@grouped
 def compare_command(
-    one: Annotated[Path, typer.Argument(metavar="A", help="A spot saved by endgame --out.")],
-    two: Annotated[Path, typer.Argument(metavar="B", help="The spot to compare it with.")],
-    line: Annotated[
-        str, option("ACTIONS", "Compare the decision after these actions and cards.", False)
-    ] = "",
-    hand: Annotated[str, option("HANDS", "Only these hands: AhKh, AKs or a range.", False)] = "",
-    action: Annotated[
-        str | None, option("NAME", "Show the differences of this action in the grid.")
-    ] = None,
-    csv: Annotated[
-        bool, option(None, "Print one line per hand as CSV instead.", name="--csv")
-    ] = False,
+    one: Path = argument("A", "A spot saved by endgame --out.", show_default=True),
+    two: Path = argument("B", "The spot to compare it with.", show_default=True),
+    line: str = opt("", "ACTIONS", "Compare the decision after these actions and cards.", False),
+    hand: str = opt("", "HANDS", "Only these hands: AhKh, AKs or a range.", False),
+    action: str | None = opt(None, "NAME", "Show the differences of this action in the grid."),
+    csv: bool = opt(False, None, "Print one line per hand as CSV instead."),
     json: JsonOption = False,
 ) -> None:
     """Compare two saved solutions of a hold'em spot.

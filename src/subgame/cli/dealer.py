@@ -17,7 +17,7 @@ from subgame.cli.common import (
     check_writable,
     emit,
     load_game,
-    option,
+    opt,
     stdout,
     table,
 )
@@ -48,14 +48,14 @@ PlayerArgument = Annotated[
 class TimeLimits:
     """The time limits of a player who connects."""
 
-    action_seconds: Annotated[float, option("S", "Seconds for an action.")] = 10.0
-    hand_seconds: Annotated[float, option("S", "Seconds of a player for a hand.")] = 600.0
-    average_seconds: Annotated[
-        float, option("S", "Seconds of a player per hand, on average over the match.")
-    ] = 6.0
-    connect_seconds: Annotated[
-        float, option("S", "Seconds to wait for a player to connect, and to connect again.")
-    ] = 60.0
+    action_seconds: float = opt(10.0, "S", "Seconds for an action.")
+    hand_seconds: float = opt(600.0, "S", "Seconds of a player for a hand.")
+    average_seconds: float = opt(
+        6.0, "S", "Seconds of a player per hand, on average over the match."
+    )
+    connect_seconds: float = opt(
+        60.0, "S", "Seconds to wait for a player to connect, and to connect again."
+    )
 
     def limits(self) -> Limits:
         """As the dealer has them."""
@@ -73,15 +73,13 @@ def dealer_command(
     second: PlayerArgument,
     game: GameOption = "hunl",
     hands: HandsOption = 1000,
-    log: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write every hand to FILE. A match whose FILE exists goes on from there. While it "
-            "runs, FILE.NAME keeps what the player NAME did in the current hand.",
-        ),
-    ] = None,
-    host: Annotated[str, option("ADDRESS", "The address to listen at.")] = "127.0.0.1",
+    log: Path | None = opt(
+        None,
+        "FILE",
+        "Write every hand to FILE. A match whose FILE exists goes on from there. While it "
+        "runs, FILE.NAME keeps what the player NAME did in the current hand.",
+    ),
+    host: str = opt("127.0.0.1", "ADDRESS", "The address to listen at."),
     times: TimeLimits,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -121,10 +119,7 @@ def dealer_command(
             where, port = player.address
             announce(f"{player.name} connects to {where}, port {port}.")
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         result = match(rules, players, hands, seed=seed, log=log, progress=progress)
     for player in players:
         if isinstance(player, Remote) and player.journal is not None:

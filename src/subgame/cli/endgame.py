@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
@@ -18,7 +18,7 @@ from subgame.cli.common import (
     check_least,
     complete_device,
     iterations_text,
-    option,
+    opt,
     save_files,
 )
 from subgame.cli.endgame_options import Keeping, Looking
@@ -46,10 +46,6 @@ def _complete_schedule(incomplete: str) -> list[str]:
     return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
 
 
-def _run(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
-    return option(metavar, help, shown, rich_help_panel="Solving", **more)
-
-
 FileArgument = Annotated[
     Path | None,
     typer.Argument(
@@ -66,59 +62,42 @@ FileArgument = Annotated[
 class Solving:
     """How a spot is solved."""
 
-    target: Annotated[
-        str | None,
-        _run(
-            "E",
-            "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).",
-            TARGET,
-        ),
-    ] = None
-    iterations: Annotated[int | None, _run("N", "Stop after N iterations.")] = None
-    seconds: Annotated[float | None, _run("S", "Stop after S seconds.")] = None
-    schedule: Annotated[
-        str,
-        _run(
-            "NAME",
-            "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
-            True,
-            autocompletion=_complete_schedule,
-        ),
-    ] = "hs-dcfr"
-    tremble: Annotated[
-        str | None,
-        _run(
-            "SHARE",
-            "Solve as if both players took every action at least this often, such as 0.1%, so "
-            "that play makes sense at decisions that are never reached. Without a limit it stops "
-            "after 1,000 iterations.",
-        ),
-    ] = None
-    threads: Annotated[int | None, _run("N", "Number of CPU threads.", "all")] = None
-    device: Annotated[str, _run("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = "cpu"
-    storage: Annotated[
-        str,
-        _run(
-            "KIND",
-            "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
-            True,
-        ),
-    ] = "float32"
-    no_merge: Annotated[
-        bool,
-        _run(
-            "",
-            name="--no-merge",
-            help="Do not merge hands and boards that differ only by suit. Slower, but a saved "
-            "solution can then be refined board by board.",
-        ),
-    ] = False
-    apart: Annotated[
-        bool, _run("", name="--apart", help="The old name of --no-merge.", hidden=True)
-    ] = False
-    memory_limit: Annotated[
-        str, _run("BYTES", "Refuse spots that need more, such as 500MB.", True)
-    ] = "8GiB"
+    PANEL: ClassVar[str] = "Solving"
+    target: str | None = opt(
+        None, "E", "Stop at this exploitability: 0.1% (of the pot) or 0.1 (chips).", TARGET
+    )
+    iterations: int | None = opt(None, "N", "Stop after N iterations.")
+    seconds: float | None = opt(None, "S", "Stop after S seconds.")
+    schedule: str = opt(
+        "hs-dcfr",
+        "NAME",
+        "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
+        True,
+        autocompletion=_complete_schedule,
+    )
+    tremble: str | None = opt(
+        None,
+        "SHARE",
+        "Solve as if both players took every action at least this often, such as 0.1%, so "
+        "that play makes sense at decisions that are never reached. Without a limit it stops "
+        "after 1,000 iterations.",
+    )
+    threads: int | None = opt(None, "N", "Number of CPU threads.", "all")
+    device: str = opt("cpu", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
+    storage: str = opt(
+        "float32",
+        "KIND",
+        "float32, or int16 in half the memory; on cuda and torch also bfloat16.",
+        True,
+    )
+    no_merge: bool = opt(
+        False,
+        "",
+        "Do not merge hands and boards that differ only by suit. Slower, but a saved "
+        "solution can then be refined board by board.",
+    )
+    apart: bool = opt(False, "", "The old name of --no-merge.", hidden=True)
+    memory_limit: str = opt("8GiB", "BYTES", "Refuse spots that need more, such as 500MB.", True)
 
     def with_trembles(self) -> Self:
         """With the trembles as a part of the schedule.
@@ -408,8 +387,7 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
         job = Job.checked(tree.holdem, looking, further, locks)
         return job.run(keeping, resume=file)
     _refuse(
-        f"The file {file} is already solved",
-        {"out": keeping.out, "checkpoint": keeping.checkpoint},
+        f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
     )
     return _read_saved(file, how, looking)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from subgame.cli.common import check_form, check_readable, check_saved, option
+from subgame.cli.common import check_form, check_readable, check_saved, opt
 from subgame.errors import SubgameError, did_you_mean
 
 if TYPE_CHECKING:
@@ -16,53 +16,35 @@ TABLES = ("hands", "classes", "actions", "ghosts")
 KINDS = ("state", "strategy", "half")
 
 
-def _show(metavar: str | None, help: str, **more: Any) -> Any:
-    return option(metavar, help, rich_help_panel="Output", **more)
-
-
-def _keep(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
-    return option(metavar, help, shown, rich_help_panel="Files", **more)
-
-
 @dataclass(frozen=True)
 class Looking:
     """What is shown."""
 
-    line: Annotated[
-        str | None,
-        _show(
-            "ACTIONS",
-            "Also show the decision after these actions and cards: r50, 'check, bet 50' or "
-            "'c r50 c / 3c'.",
-        ),
-    ] = None
-    hand: Annotated[
-        str | None,
-        _show(
-            "HANDS",
-            "Show EV, equity, EQR and the EV of each action for a hand (AhKh), a class (AKs) or a "
-            "range, at the decision of --line.",
-        ),
-    ] = None
-    ghosts: Annotated[
-        bool,
-        _show(
-            None,
-            "Also show the decisions that are hardly ever reached, on the street of --line, and "
-            "what play loses there if the opponent makes a mistake.",
-            name="--ghosts",
-        ),
-    ] = False
-    csv: Annotated[
-        str | None,
-        _show(
-            "TABLE",
-            "Print a table as CSV instead: hands, classes or actions of the decision, or ghosts.",
-        ),
-    ] = None
-    json: Annotated[
-        bool, _show(None, "Print one JSON object instead of tables.", name="--json")
-    ] = False
+    PANEL: ClassVar[str] = "Output"
+    line: str | None = opt(
+        None,
+        "ACTIONS",
+        "Also show the decision after these actions and cards: r50, 'check, bet 50' or "
+        "'c r50 c / 3c'.",
+    )
+    hand: str | None = opt(
+        None,
+        "HANDS",
+        "Show EV, equity, EQR and the EV of each action for a hand (AhKh), a class (AKs) or a "
+        "range, at the decision of --line.",
+    )
+    ghosts: bool = opt(
+        False,
+        None,
+        "Also show the decisions that are hardly ever reached, on the street of --line, and "
+        "what play loses there if the opponent makes a mistake.",
+    )
+    csv: str | None = opt(
+        None,
+        "TABLE",
+        "Print a table as CSV instead: hands, classes or actions of the decision, or ghosts.",
+    )
+    json: bool = opt(False, None, "Print one JSON object instead of tables.")
 
     def check(self) -> None:
         """Refuse unknown tables and two forms at once, before any work is done."""
@@ -81,26 +63,21 @@ class Looking:
 class Keeping:
     """What is saved."""
 
-    out: Annotated[
-        Path | None, _keep("FILE", "Save the spot and its strategy as FILE.safetensors.")
-    ] = None
-    save: Annotated[
-        str,
-        _keep(
-            "KIND",
-            "What --out saves: state, which can be solved further; strategy, a third as large; or "
-            "half, the strategy in 16 bits.",
-            True,
-        ),
-    ] = "state"
-    checkpoint: Annotated[
-        Path | None,
-        _keep("FILE", "Save the state of the solver now and then, at the end and on Ctrl-C."),
-    ] = None
-    resume: Annotated[
-        Path | None,
-        _keep("FILE", "Continue from a file of --checkpoint or --out, as FILE alone does."),
-    ] = None
+    PANEL: ClassVar[str] = "Files"
+    out: Path | None = opt(None, "FILE", "Save the spot and its strategy as FILE.safetensors.")
+    save: str = opt(
+        "state",
+        "KIND",
+        "What --out saves: state, which can be solved further; strategy, a third as large; or "
+        "half, the strategy in 16 bits.",
+        True,
+    )
+    checkpoint: Path | None = opt(
+        None, "FILE", "Save the state of the solver now and then, at the end and on Ctrl-C."
+    )
+    resume: Path | None = opt(
+        None, "FILE", "Continue from a file of --checkpoint or --out, as FILE alone does."
+    )
 
     def check(self) -> None:
         """Refuse files that cannot be written or read."""

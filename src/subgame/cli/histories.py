@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
+    argument,
     check_writable,
     emit,
     load_game,
-    option,
+    opt,
     save_files,
     stdout,
 )
@@ -30,22 +30,13 @@ if TYPE_CHECKING:
 @grouped
 def histories_command(
     *,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="Hands: FILE.jsonl of a match, FILE.phhs or FILE.phh, or FILE.log of a dealer of "
-            "the ACPC.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None, option("FILE", "Write the hands as FILE.phhs, FILE.log or FILE.jsonl.")
-    ] = None,
+    file: Path = argument(
+        "FILE",
+        "Hands: FILE.jsonl of a match, FILE.phhs or FILE.phh, or FILE.log of a dealer of the ACPC.",
+    ),
+    out: Path | None = opt(None, "FILE", "Write the hands as FILE.phhs, FILE.log or FILE.jsonl."),
     game: GameOption = "hunl",
-    check: Annotated[
-        bool, option(None, "Replay every hand through PokerKit.", name="--check")
-    ] = False,
+    check: bool = opt(False, None, "Replay every hand through PokerKit."),
     json: JsonOption = False,
 ) -> None:
     """Convert and check hand histories: logs of matches, PHH, ACPC.
@@ -68,10 +59,7 @@ def histories_command(
     from subgame.play.protocols.histories import check_hands, read_history, write_history
 
     with Meter("hands") as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update("Replaying hands", f"{done:,} of {total:,}", done / total)
-
+        progress = meter.counting("Replaying hands")
         history = read_history(file, whole_game(load_game(game)))
         checked = check_hands(history, progress) if check else 0
         write = partial(write_history, history, progress=progress)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from rich.text import Text
 
-from subgame.cli.common import JsonOption, check_least, emit, load_game, option, stdout
+from subgame.cli.common import JsonOption, check_least, emit, load_game, opt, stdout
 from subgame.cli.match import AgentArgument, Agents, GameOption, HandsOption
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -17,14 +15,12 @@ def lbr_command(
     *,
     agent: AgentArgument,
     game: GameOption = "nlfh",
-    setting: Annotated[
-        str,
-        option(
-            "NAME",
-            "What LBR may do: fc (fold and call), fcpa (also pot and all-in), 56 (56 bets), or "
-            "one of the two of the 2018 paper, 2018-flop and 2018-turn.",
-        ),
-    ] = "fcpa",
+    setting: str = opt(
+        "fcpa",
+        "NAME",
+        "What LBR may do: fc (fold and call), fcpa (also pot and all-in), 56 (56 bets), or "
+        "one of the two of the 2018 paper, 2018-flop and 2018-turn.",
+    ),
     hands: HandsOption = 1000,
     told: Agents,
     seed: SeedOption = 0,
@@ -51,10 +47,7 @@ def lbr_command(
     from subgame.play.running import match
 
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         opponent = named_agents(rules, (agent, "uniform"), told.options())[0]
         responder = LocalBestResponse(rules, opponent, setting)
         result = match(rules, (responder, opponent), hands, seed=seed, progress=progress)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Self
 
 import typer
 
@@ -23,20 +23,13 @@ from subgame.cli.common import (
     check_saved,
     emit,
     load_game,
-    option,
+    opt,
     save_files,
     stdout,
 )
 from subgame.cli.limit_view import Found, show
 from subgame.cli.line import Line
-from subgame.cli.options import (
-    Given,
-    Output,
-    PlayerOption,
-    Stop,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, grouped
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
@@ -64,33 +57,27 @@ SELF = 10
 class Where:
     """A depth limit, and what the opponent may choose from there."""
 
-    at: Annotated[
-        list[str] | None,
-        option(
-            "WHERE",
-            "The limit: a frontier of the game ('after round 1' in leduc), a public state, "
-            "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
-            False,
-        ),
-    ] = None
-    continuations: Annotated[
-        str | None,
-        option(
-            "KIND",
-            "The strategies that the opponent may choose from at the limit. bias: the "
-            "blueprint biased towards each action. self: best responses found by self-play. all: "
-            "every pure strategy. none: only the blueprint.",
-            "bias",
-        ),
-    ] = None
-    count: Annotated[
-        int | None,
-        option(
-            "K",
-            "Offer at most K continuations, including the blueprint.",
-            f"bias: all, self: {SELF}",
-        ),
-    ] = None
+    at: list[str] | None = opt(
+        None,
+        "WHERE",
+        "The limit: a frontier of the game ('after round 1' in leduc), a public state, "
+        "'depth 2', 'before chance' or 'after chance'. Repeat --at for several public states.",
+        False,
+    )
+    continuations: str | None = opt(
+        None,
+        "KIND",
+        "The strategies that the opponent may choose from at the limit. bias: the "
+        "blueprint biased towards each action. self: best responses found by self-play. all: "
+        "every pure strategy. none: only the blueprint.",
+        "bias",
+    )
+    count: int | None = opt(
+        None,
+        "K",
+        "Offer at most K continuations, including the blueprint.",
+        f"bias: all, self: {SELF}",
+    )
     player: PlayerOption = None
 
     def check(self) -> None:
@@ -107,32 +94,24 @@ class Where:
 class Leaves:
     """The values at a depth limit."""
 
-    leaves: Annotated[
-        str,
-        option(
-            "KIND",
-            "The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
-            "saved by subgame train, which also contains the limit and the continuations.",
-        ),
-    ] = "exact"
-    rollouts: Annotated[
-        int | None,
-        option(
-            "N", "With --leaves rollout: rollouts per history and pair of continuations.", "1000"
-        ),
-    ] = None
-    weaken: Annotated[
-        bool,
-        option(
-            None,
-            "Lower the values of continuations that do better than the blueprint to the "
-            "blueprint's value.",
-            name="--weaken",
-        ),
-    ] = False
-    penalty: Annotated[
-        float, option("X", "Subtract X from the value of every continuation but the blueprint.")
-    ] = 0.0
+    leaves: str = opt(
+        "exact",
+        "KIND",
+        "The values at the limit: exact, rollout, or a file FILE.safetensors of networks "
+        "saved by subgame train, which also contains the limit and the continuations.",
+    )
+    rollouts: int | None = opt(
+        None, "N", "With --leaves rollout: rollouts per history and pair of continuations.", "1000"
+    )
+    weaken: bool = opt(
+        False,
+        None,
+        "Lower the values of continuations that do better than the blueprint to the "
+        "blueprint's value.",
+    )
+    penalty: float = opt(
+        0.0, "X", "Subtract X from the value of every continuation but the blueprint."
+    )
 
     @property
     def network(self) -> Path | None:
@@ -164,14 +143,9 @@ class Leaves:
 class LimitOutput(Output):
     """What is written, and whether also if it is worse than the blueprint."""
 
-    allow_worse: Annotated[
-        bool,
-        option(
-            None,
-            "Save the strategy even if it is more exploitable than before.",
-            name="--allow-worse",
-        ),
-    ] = False
+    allow_worse: bool = opt(
+        False, None, "Save the strategy even if it is more exploitable than before."
+    )
 
 
 @grouped
@@ -182,20 +156,16 @@ def limit_command(
     given: Given,
     where: Where,
     leaves: Leaves,
-    schedule: Annotated[
-        str,
-        option("NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."),
-    ] = "lp",
+    schedule: str = opt(
+        "lp", "NAME", f"lp (exact), or one of {', '.join(n for n in NAMED if n != 'cfr-br')}."
+    ),
     stop: Stop,
-    best_below: Annotated[
-        bool,
-        option(
-            None,
-            "Also evaluate the solution with best play below the limit instead of the "
-            "blueprint. This solves a linear program of the whole game.",
-            name="--best-below",
-        ),
-    ] = False,
+    best_below: bool = opt(
+        False,
+        None,
+        "Also evaluate the solution with best play below the limit instead of the "
+        "blueprint. This solves a linear program of the whole game.",
+    ),
     memory_limit: MemoryOption = "8GiB",
     output: LimitOutput,
 ) -> None:
@@ -326,12 +296,7 @@ class Limit:
 
     @classmethod
     def made(
-        cls,
-        tree: PublicTree,
-        blueprint: Strategy,
-        where: Where,
-        values: Evaluator,
-        meter: Meter,
+        cls, tree: PublicTree, blueprint: Strategy, where: Where, values: Evaluator, meter: Meter
     ) -> Self:
         """A limit with continuations of one of the kinds in `WAYS`."""
         import subgame as sg

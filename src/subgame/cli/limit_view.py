@@ -15,6 +15,8 @@ from rich.text import Text
 
 from subgame.cli.common import (
     SAVED,
+    Facts,
+    change_text,
     next_steps,
     number_text,
     one_line,
@@ -146,13 +148,7 @@ class Found:
         return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
 
 
-def show(
-    console: Console,
-    found: Found,
-    line: Line,
-    leaves: str,
-    out: Path | None,
-) -> None:
+def show(console: Console, found: Found, line: Line, leaves: str, out: Path | None) -> None:
     limit = found.limit
     names = [subgame.name for subgame in limit.subgames]
     where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
@@ -185,15 +181,8 @@ def show(
 
 
 def _summary(found: Found, leaves: str) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    for justify in ("left", "right", "left"):
-        grid.add_column(justify=justify)
-
-    def add(name: str, value: str, note: str = "") -> None:
-        grid.add_row(f"  {name}", Text(value, "bold"), Text(note, "dim"))
-
-    change = found.after - found.before
-    word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
+    grid = Facts()
+    add, word = grid.add, change_text(found.before, found.after)
     add(
         "exploitability before",
         number_text(max(found.before.mean, 0.0)),

@@ -21,6 +21,7 @@ from subgame.cli.common import (
     check_writable,
     emit,
     load_game,
+    opt,
     option,
     stdout,
     table,
@@ -51,22 +52,17 @@ HandsOption = Annotated[int, option("N", "Number of hands.")]
 class Agents:
     """What agents are told that need a blueprint or solve while they play."""
 
-    blueprint: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "The blueprint, saved by solve --out or made by subgame blueprint.",
-            "for hunl the one in the package, otherwise solved and kept in the cache",
-        ),
-    ] = None
-    seconds: Annotated[
-        float, option("S", "Time for each decision of an agent that solves while it plays.")
-    ] = 5.0
-    iterations: Annotated[int, option("N", "The most iterations of each of its solves.")] = 500
-    threshold: Annotated[
-        float,
-        option("P", "It takes no action below probability P; 1: only the most probable one."),
-    ] = 0.0
+    blueprint: Path | None = opt(
+        None,
+        "FILE",
+        "The blueprint, saved by solve --out or made by subgame blueprint.",
+        "for hunl the one in the package, otherwise solved and kept in the cache",
+    )
+    seconds: float = opt(5.0, "S", "Time for each decision of an agent that solves while it plays.")
+    iterations: int = opt(500, "N", "The most iterations of each of its solves.")
+    threshold: float = opt(
+        0.0, "P", "It takes no action below probability P; 1: only the most probable one."
+    )
 
     def options(self) -> AgentOptions:
         """The same for `named_agents`."""
@@ -82,28 +78,21 @@ class Agents:
 class Counted:
     """How a match is counted."""
 
-    duplicate: Annotated[
-        bool, option(None, "Play each deal twice, with the seats exchanged.", name="--duplicate")
-    ] = False
-    aivat: Annotated[
-        bool,
-        option(
-            None,
-            "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
-            "agent's strategy must be known.",
-            name="--aivat",
-        ),
-    ] = False
+    duplicate: bool = opt(False, None, "Play each deal twice, with the seats exchanged.")
+    aivat: bool = opt(
+        False,
+        None,
+        "Also estimate the result by AIVAT, which takes most of the luck out of it. One "
+        "agent's strategy must be known.",
+    )
 
 
 @dataclass(frozen=True)
 class Workers:
     """Where hands are played."""
 
-    jobs: Annotated[int, option("N", "Number of processes; 0 for one per core.")] = 1
-    dask: Annotated[
-        str | None, option("ADDRESS", "Play on the Dask cluster of this scheduler instead.")
-    ] = None
+    jobs: int = opt(1, "N", "Number of processes; 0 for one per core.")
+    dask: str | None = opt(None, "ADDRESS", "Play on the Dask cluster of this scheduler instead.")
 
     def check(self) -> None:
         """Refuse what does not fit together."""
@@ -140,10 +129,9 @@ def match_command(
     game: GameOption = "leduc",
     hands: HandsOption = 1000,
     counted: Counted,
-    log: Annotated[
-        Path | None,
-        option("FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."),
-    ] = None,
+    log: Path | None = opt(
+        None, "FILE", "Write every hand to FILE. A match whose FILE exists goes on from there."
+    ),
     told: Agents,
     workers: Workers,
     seed: SeedOption = 0,
@@ -175,10 +163,7 @@ def match_command(
     from subgame.play.running import match
 
     with Meter(str(rules)) as meter, ExitStack() as stack:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing {rules}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing {rules}", "hands")
         result = match(
             rules,
             (first, second),

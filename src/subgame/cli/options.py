@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -24,6 +24,7 @@ from subgame.cli.common import (
     check_readable,
     check_saved,
     check_writable,
+    opt,
     option,
     picture,
 )
@@ -52,7 +53,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         kind = hints[name]
         if is_dataclass(kind):
             groups[name], inner = kind, get_type_hints(kind, include_extras=True)
-            options += [_option(each.name, inner[each.name], each.default) for each in fields(kind)]
+            panel = getattr(kind, "PANEL", None)
+            options += [_option(each.name, inner[each.name], each, panel) for each in fields(kind)]
         else:
             options.append(_option(name, kind, given.default))
 
@@ -67,9 +69,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+def _option(name: str, kind: Any, given: Any, panel: str | None = None) -> inspect.Parameter:
+    """A parameter for Typer, from its default or from what `opt` and `argument` give.
+
+    In the help it stands in the panel that its group names as ``PANEL``.
+    """
+    if isinstance(given, Field):
+        if about := given.metadata.get("typer"):
+            about.rich_help_panel = about.rich_help_panel or panel
+            if kind is bool and not about.param_decls:
+                about.param_decls = (f"--{name.replace('_', '-')}",)  # no --no-name beside it
+            kind = Annotated[kind, about]
+        given = inspect.Parameter.empty if given.default is MISSING else given.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=kind)
 
 
 OutOption = Annotated[Path | None, option("FILE", "Save the strategy as FILE.safetensors.")]
@@ -81,9 +93,9 @@ PlayerOption = Annotated[int | None, option("0|1", "Only this player; by default
 class Stop:
     """When a solve stops."""
 
-    iterations: Annotated[int | None, option("N", "Stop after N iterations in total.")] = None
+    iterations: int | None = opt(None, "N", "Stop after N iterations in total.")
     seconds: SecondsOption = None
-    target: Annotated[float | None, option("E", "Stop when exploitability is at most E.")] = None
+    target: float | None = opt(None, "E", "Stop when exploitability is at most E.")
 
 
 def check_exact(options: Mapping[str, object]) -> None:
@@ -107,7 +119,7 @@ class Place:
 class ThreadedPlace(Place):
     """Where a command on hold'em runs."""
 
-    threads: Annotated[int | None, option("N", "Number of CPU threads in hold'em.", "all")] = None
+    threads: int | None = opt(None, "N", "Number of CPU threads in hold'em.", "all")
 
 
 @dataclass(frozen=True)
@@ -148,9 +160,7 @@ class Plotted:
     """What a command writes and draws."""
 
     out: OutOption = None
-    plot: Annotated[Path | None, option("FILE", "Draw the result as FILE.png, .svg or .pdf.")] = (
-        None
-    )
+    plot: Path | None = opt(None, "FILE", "Draw the result as FILE.png, .svg or .pdf.")
     json: JsonOption = False
 
     def check(self, checkpoint: Path | None = None, resume: Path | None = None) -> None:

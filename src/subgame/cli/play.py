@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.text import Text
 
-from subgame.cli.common import GameArgument, check_least, load_game, option, stdout
+from subgame.cli.common import GameArgument, check_least, load_game, opt, stdout
 from subgame.cli.match import AGENT, Agents
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 def play_command(
     *,
     game: GameArgument,
-    against: Annotated[
-        str | None,
-        option("AGENT", f"The opponent: {AGENT}", "nested in hunl, uniform in other games"),
-    ] = None,
+    against: str | None = opt(
+        None, "AGENT", f"The opponent: {AGENT}", "nested in hunl, uniform in other games"
+    ),
     agents: Agents,
-    hands: Annotated[int | None, option("N", "Stop after N hands.", "until Ctrl-C")] = None,
-    seed: Annotated[int | None, option("N", "Seed of the deals.", "a new one each time")] = None,
+    hands: int | None = opt(None, "N", "Stop after N hands.", "until Ctrl-C"),
+    seed: int | None = opt(None, "N", "Seed of the deals.", "a new one each time"),
 ) -> None:
     """Play a game against an agent.
 

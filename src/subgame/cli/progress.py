@@ -6,6 +6,7 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -78,6 +79,14 @@ class Meter:
         gap = f", exploitability {step.exploitability:.3g}"
         note = iterations_text(step.iteration) + ("" if math.isnan(step.exploitability) else gap)
         self.update(f"Solving {self.game}", note, step.share)
+
+    def counting(self, what: str, unit: str = "") -> Callable[[int, int], None]:
+        """A function that is told how many of how many are done."""
+
+        def told(done: int, total: int) -> None:
+            self.update(what, f"{done:,} of {total:,} {unit}".rstrip(), done / max(total, 1))
+
+        return told
 
     def update(self, what: str, note: str = "", share: float | None = None) -> None:
         """Say what is being done, with a note, and which share of it is done if that is known."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from subgame.cli.common import JsonOption, check_form, emit, option, stdout
+from subgame.cli.common import JsonOption, check_form, emit, opt, stdout
+from subgame.cli.options import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
     from subgame.solve.pushfold import PushFold
 
 
+@grouped
 def pushfold_command(
-    stack: Annotated[float, option("BB", "Big blinds that each player has.")] = 10.0,
-    ante: Annotated[float, option("BB", "Big blinds that each player adds as an ante.")] = 0.0,
-    small_blind: Annotated[float, option("BB", "The small blind, in big blinds.")] = 0.5,
-    csv: Annotated[
-        bool, option(None, "Print a table of all 169 classes as CSV instead.", name="--csv")
-    ] = False,
+    stack: float = opt(10.0, "BB", "Big blinds that each player has."),
+    ante: float = opt(0.0, "BB", "Big blinds that each player adds as an ante."),
+    small_blind: float = opt(0.5, "BB", "The small blind, in big blinds."),
+    csv: bool = opt(False, None, "Print a table of all 169 classes as CSV instead."),
     json: JsonOption = False,
 ) -> None:
     """Show the equilibrium of push or fold before the flop, heads up.

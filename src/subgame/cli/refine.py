@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,20 +21,13 @@ from subgame.cli.common import (
     complete_game,
     emit,
     load_game,
-    option,
+    opt,
     save_files,
     stdout,
 )
 from subgame.cli.exploit import read_strategy
 from subgame.cli.line import Line
-from subgame.cli.options import (
-    Given,
-    PlayerOption,
-    Plotted,
-    ThreadedPlace,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Given, PlayerOption, Plotted, ThreadedPlace, check_exact, grouped
 from subgame.cli.progress import (
     Meter,
     check_range_schedule,
@@ -77,49 +70,38 @@ def _complete_technique(incomplete: str) -> list[str]:
 class Techniques:
     """The techniques that are compared, and their options."""
 
-    technique: Annotated[
-        str,
-        option(
-            "NAME",
-            f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
-            "compared in a table.",
-            autocompletion=_complete_technique,
-        ),
-    ] = "resolve"
-    split: Annotated[
-        bool | None,
-        option(
-            None,
-            "Reach techniques: split gifts among subgames (safe) or not.",
-            "split",
-            name="--split/--no-split",
-        ),
-    ] = None
-    scale: Annotated[
-        float | None, option("X", "Reach techniques: multiply gifts by X (safe up to 1).", "1")
-    ] = None
-    refined: Annotated[
-        float | None,
-        option(
-            "EPS",
-            "The opponent makes every choice at the root with at least this probability, so "
-            "that the answer to mistakes is good too.",
-        ),
-    ] = None
-    form: Annotated[
-        str | None,
-        option(
-            "FORM", "Distributional techniques: how the opponent enters, respond or hedge.", "hedge"
-        ),
-    ] = None
-    keep_safe: Annotated[
-        bool,
-        option(
-            None,
-            "Estimate techniques: also keep the safety conditions of resolve.",
-            name="--keep-safe",
-        ),
-    ] = False
+    technique: str = opt(
+        "resolve",
+        "NAME",
+        f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
+        "compared in a table.",
+        autocompletion=_complete_technique,
+    )
+    split: bool | None = opt(
+        None,
+        None,
+        "Reach techniques: split gifts among subgames (safe) or not.",
+        "split",
+        name="--split/--no-split",
+    )
+    scale: float | None = opt(
+        None, "X", "Reach techniques: multiply gifts by X (safe up to 1).", "1"
+    )
+    refined: float | None = opt(
+        None,
+        "EPS",
+        "The opponent makes every choice at the root with at least this probability, so "
+        "that the answer to mistakes is good too.",
+    )
+    form: str | None = opt(
+        None,
+        "FORM",
+        "Distributional techniques: how the opponent enters, respond or hedge.",
+        "hedge",
+    )
+    keep_safe: bool = opt(
+        False, None, "Estimate techniques: also keep the safety conditions of resolve."
+    )
 
     def gadgets(self) -> list[Gadget]:
         """The gadgets that are asked for, each once."""
@@ -155,31 +137,25 @@ class Techniques:
 class GadgetStop:
     """When the solve of each gadget game stops."""
 
-    iterations: Annotated[int | None, option("N", "Stop each subgame after N iterations.")] = None
+    iterations: int | None = opt(None, "N", "Stop each subgame after N iterations.")
     seconds: SecondsOption = None
-    gap: Annotated[
-        float | None,
-        option(
-            "E",
-            "Stop each subgame when the certified gap of its gadget game, its NashConv, is at "
-            "most E.",
-        ),
-    ] = None
+    gap: float | None = opt(
+        None,
+        "E",
+        "Stop each subgame when the certified gap of its gadget game, its NashConv, is at most E.",
+    )
 
 
 @dataclass(frozen=True)
 class RefineOutput(Plotted):
     """What is written, and whether also if it is worse than the blueprint."""
 
-    allow_worse: Annotated[
-        bool,
-        option(
-            None,
-            "Play and save what was found even if it is more exploitable than before. Otherwise "
-            "safe techniques keep the blueprint there, and the others are not saved.",
-            name="--allow-worse",
-        ),
-    ] = False
+    allow_worse: bool = opt(
+        False,
+        None,
+        "Play and save what was found even if it is more exploitable than before. Otherwise "
+        "safe techniques keep the blueprint there, and the others are not saved.",
+    )
 
 
 @grouped
@@ -188,26 +164,22 @@ def refine_command(
     context: typer.Context,
     game: GameOrSpot,
     given: Given,
-    at: Annotated[
-        list[str] | None,
-        option(
-            "WHERE",
-            "Where subgames start: a frontier of the game ('after round 1' in leduc), a "
-            "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
-            "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
-            "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
-            "root in hold'em",
-        ),
-    ] = None,
+    at: list[str] | None = opt(
+        None,
+        "WHERE",
+        "Where subgames start: a frontier of the game ('after round 1' in leduc), a "
+        "public state ('Play' in coin-toss), 'depth 2', 'before chance' or 'after chance'. In "
+        "hold'em: 'root', 'after the turn', 'after the river' or a public state such as "
+        "'Qs Jh 2h 8d | r100c/'. Repeat --at for several public states.",
+        "root in hold'em",
+    ),
     techniques: Techniques,
-    schedule: Annotated[
-        str | None,
-        option(
-            "NAME",
-            f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
-            "pdcfr+; distributional: cfr+; hold'em: dcfr",
-        ),
-    ] = None,
+    schedule: str | None = opt(
+        None,
+        "NAME",
+        f"One of {', '.join(USABLE)}, pcs (public chance sampling) or lp (exact).",
+        "pdcfr+; distributional: cfr+; hold'em: dcfr",
+    ),
     stop: GadgetStop,
     player: PlayerOption = None,
     place: ThreadedPlace,
@@ -286,7 +258,9 @@ def refine_command(
                     schedule=schedule,
                     player=player,
                     device=place.device,
-                    progress=_progress(meter, gadget),
+                    progress=meter.counting(
+                        f"Refining {meter.game} with {gadget.name}", "subgames"
+                    ),
                     allow_worse=output.allow_worse,
                     **vars(stop),
                 )
@@ -399,14 +373,6 @@ def _prepare(
     if place.threads is not None:
         for each in {id(one): one for one in (tree, *(part.tree for part in subgames))}.values():
             engine(each, place.threads, place.device)
-
-
-def _progress(meter: Meter, gadget: Gadget) -> Callable[[int, int], None]:
-    def progress(done: int, total: int) -> None:
-        what = f"Refining {meter.game} with {gadget.name}"
-        meter.update(what, f"{done} of {total} subgames", done / max(total, 1))
-
-    return progress
 
 
 # After ---------------------------------------------------------------------------------------

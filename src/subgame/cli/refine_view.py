@@ -16,6 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    Facts,
+    change_text,
     next_steps,
     number_text,
     one_line,
@@ -94,16 +96,9 @@ def _share(value: float, pot: float) -> str:
 
 
 def _summary(found: Refinement, pot: float) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    for justify in ("left", "right", "left"):
-        grid.add_column(justify=justify)
-
-    def add(name: str, value: str, *notes: str) -> None:
-        grid.add_row(f"  {name}", Text(value, "bold"), Text("; ".join(filter(None, notes)), "dim"))
-
+    grid = Facts()
+    add, word = grid.add, change_text(found.before, found.after)
     before, after = max(found.before.mean, 0.0), max(found.after.mean, 0.0)
-    change = found.after - found.before
-    word = "lower" if change < -1e-12 else "higher" if change > 1e-12 else "no change"
     add(
         "exploitability before",
         number_text(before),

@@ -15,7 +15,7 @@ from subgame.cli.common import (
     announce,
     complete_device,
     emit,
-    option,
+    opt,
     save_files,
     seconds_text,
     stdout,
@@ -37,47 +37,31 @@ SUFFIXES = (".csv", ".json", ".parquet", ".html")
 class Reporting:
     """What a report has, and how it is made."""
 
-    flops: Annotated[
-        str,
-        option(
-            "WHICH", "all (1,755 flops); 25, 49, 95 or 184 that represent them; or a file of flops."
-        ),
-    ] = "25"
-    line: Annotated[
-        str | None,
-        option(
-            "ACTIONS",
-            "For a solved spot: the line after which the card comes. For flops: also report the "
-            "decision after this line.",
-        ),
-    ] = None
-    target: Annotated[
-        str, option("E", "Solve every flop to this exploitability: 0.5% (of the pot).")
-    ] = "0.5%"
-    jobs: Annotated[int, option("N", "Solve N flops at the same time, each on one thread.")] = 1
-    threads: Annotated[int | None, option("N", "Number of CPU threads, if --jobs is 1.", "all")] = (
-        None
+    flops: str = opt(
+        "25",
+        "WHICH",
+        "all (1,755 flops); 25, 49, 95 or 184 that represent them; or a file of flops.",
     )
-    device: Annotated[str, option("NAME", DEVICE_HELP, True, autocompletion=complete_device)] = (
-        "cpu"
+    line: str | None = opt(
+        None,
+        "ACTIONS",
+        "For a solved spot: the line after which the card comes. For flops: also report the "
+        "decision after this line.",
     )
-    log: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Write each row to FILE as soon as it is solved; the same command continues from it.",
-        ),
-    ] = None
-    out: Annotated[
-        list[Path] | None,
-        option("FILE", "Save the report as FILE.csv, .json, .parquet or .html. Repeatable."),
-    ] = None
-    quote: Annotated[
-        bool, option(None, "Only estimate the time and memory, without solving.", name="--quote")
-    ] = False
-    json: Annotated[
-        bool, option(None, "Print one JSON object instead of a table.", name="--json")
-    ] = False
+    target: str = opt("0.5%", "E", "Solve every flop to this exploitability: 0.5% (of the pot).")
+    jobs: int = opt(1, "N", "Solve N flops at the same time, each on one thread.")
+    threads: int | None = opt(None, "N", "Number of CPU threads, if --jobs is 1.", "all")
+    device: str = opt("cpu", "NAME", DEVICE_HELP, True, autocompletion=complete_device)
+    log: Path | None = opt(
+        None,
+        "FILE",
+        "Write each row to FILE as soon as it is solved; the same command continues from it.",
+    )
+    out: list[Path] | None = opt(
+        None, "FILE", "Save the report as FILE.csv, .json, .parquet or .html. Repeatable."
+    )
+    quote: bool = opt(False, None, "Only estimate the time and memory, without solving.")
+    json: bool = opt(False, None, "Print one JSON object instead of a table.")
 
     def check(self) -> None:
         """Refuse files that cannot be written."""

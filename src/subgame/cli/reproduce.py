@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from subgame.cli.common import (
     JsonOption,
     announce,
+    argument,
     emit,
     next_steps,
-    option,
+    opt,
     save_files,
     stderr,
     stdout,
     table,
 )
+from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
 
@@ -30,35 +30,26 @@ def _complete_key(incomplete: str) -> list[str]:
     return [key for key in KEYS if key.startswith(incomplete)]
 
 
+@grouped
 def reproduce_command(
-    key: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[KEY]",
-            help="The experiment. Without it, all experiments are listed.",
-            show_default=False,
-            autocompletion=_complete_key,
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, option(None, "Run a smaller version, which takes less than a minute.", name="--quick")
-    ] = False,
-    out: Annotated[
-        Path | None, option("FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER.")
-    ] = None,
-    seed: Annotated[int, option("N", "Seed of random choices.")] = 0,
-    budget: Annotated[
-        float | None,
-        option("S", "CPU seconds for an experiment too large to run in full (burch2014-fig4)."),
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        option("FILE", "Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4)."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        option("NAME=VALUE", "Choose a setting of the experiment; may be repeated.", name="--set"),
-    ] = None,
+    key: str | None = argument(
+        "[KEY]",
+        "The experiment. Without it, all experiments are listed.",
+        None,
+        autocompletion=_complete_key,
+    ),
+    quick: bool = opt(False, None, "Run a smaller version, which takes less than a minute."),
+    out: Path | None = opt(None, "FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER."),
+    seed: int = opt(0, "N", "Seed of random choices."),
+    budget: float | None = opt(
+        None, "S", "CPU seconds for an experiment too large to run in full (burch2014-fig4)."
+    ),
+    keep: Path | None = opt(
+        None, "FILE", "Add results to FILE, and continue from it after Ctrl-C (burch2014-fig4)."
+    ),
+    setting: list[str] | None = opt(
+        None, "NAME=VALUE", "Choose a setting of the experiment; may be repeated.", name="--set"
+    ),
     json: JsonOption = False,
 ) -> None:
     """Reproduce an experiment of a paper and compare the figures.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from subgame.cli.common import JsonOption, check_least, check_writable, emit, load_game, option
+from subgame.cli.common import JsonOption, check_least, check_writable, emit, load_game, opt
 from subgame.cli.match import AgentArgument, GameOption, HandsOption, show_result
 from subgame.cli.options import SeedOption, grouped
 from subgame.cli.progress import Meter
@@ -17,12 +16,11 @@ def slumbot_command(
     agent: AgentArgument,
     game: GameOption = "hunl",
     hands: HandsOption = 100,
-    url: Annotated[str, option("URL", "Where Slumbot is.")] = "https://slumbot.com",
-    prefix: Annotated[str, option("PATH", "The path before new_hand and act.")] = "/slumbot/api",
-    log: Annotated[
-        Path | None,
-        option("FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."),
-    ] = None,
+    url: str = opt("https://slumbot.com", "URL", "Where Slumbot is."),
+    prefix: str = opt("/slumbot/api", "PATH", "The path before new_hand and act."),
+    log: Path | None = opt(
+        None, "FILE", "Write every hand to FILE. A run whose FILE exists goes on from there."
+    ),
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -45,10 +43,7 @@ def slumbot_command(
 
     player = named_agents(rules, (agent, "uniform"))[0]
     with Meter(str(rules)) as meter:
-
-        def progress(done: int, total: int) -> None:
-            meter.update(f"Playing at {url}", f"{done:,} of {total:,} hands", done / total)
-
+        progress = meter.counting(f"Playing at {url}", "hands")
         result = play_slumbot(
             player, rules, hands, url=url, prefix=prefix, seed=seed, log=log, progress=progress
         )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
+    Facts,
     GameArgument,
     check_device,
     emit,
@@ -22,7 +23,7 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
-    option,
+    opt,
     row_text,
     save_files,
     seconds_text,
@@ -30,14 +31,7 @@ from subgame.cli.common import (
     table,
 )
 from subgame.cli.line import PLACE, Line
-from subgame.cli.options import (
-    Place,
-    Plotted,
-    SeedOption,
-    Stop,
-    check_exact,
-    grouped,
-)
+from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.solve.schedule import NAMED, parse
 
@@ -69,13 +63,10 @@ def _complete_schedule(incomplete: str) -> list[str]:
 class Saving:
     """The state of a run, and where it continues."""
 
-    checkpoint: Annotated[
-        Path | None,
-        option("FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."),
-    ] = None
-    resume: Annotated[Path | None, option("FILE", "Continue from a checkpoint, bit for bit.")] = (
-        None
+    checkpoint: Path | None = opt(
+        None, "FILE", "Save the state of the run every 30 s, at the end and on Ctrl-C."
     )
+    resume: Path | None = opt(None, "FILE", "Continue from a checkpoint, bit for bit.")
 
 
 @grouped
@@ -83,15 +74,13 @@ def solve_command(
     *,
     context: typer.Context,
     game: GameArgument,
-    schedule: Annotated[
-        str,
-        option(
-            "NAME",
-            f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
-            "linear program, which is exact but only for small games.",
-            autocompletion=_complete_schedule,
-        ),
-    ] = "cfr+",
+    schedule: str = opt(
+        "cfr+",
+        "NAME",
+        f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
+        "linear program, which is exact but only for small games.",
+        autocompletion=_complete_schedule,
+    ),
     stop: Stop,
     saving: Saving,
     seed: SeedOption = 0,
@@ -179,14 +168,8 @@ def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None)
 
 def summary(result: Result) -> Table:
     """The figures of a result."""
-    gap, grid = result.exploitability, Table.grid(padding=(0, 2))
-    grid.add_column(justify="left")
-    grid.add_column(justify="right", style="bold")
-    grid.add_column(style="dim")
-
-    def add(name: str, value: str, note: str = "") -> None:
-        grid.add_row(f"  {name}", value, Text(note))
-
+    gap, grid = result.exploitability, Facts()
+    add = grid.add
     add("value", number_text(result.value), "what player 0 wins per game against player 1")
     add(
         "exploitability",

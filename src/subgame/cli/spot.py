@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from subgame.cli.common import announce, option
+from subgame.cli.common import announce, opt
 from subgame.errors import SubgameError, read_text
 
 if TYPE_CHECKING:
@@ -22,79 +22,65 @@ T = TypeVar("T")
 BETS = "0.5x 1x a"
 
 
-def _tree(metavar: str, help: str, shown: str | bool = False, **more: Any) -> Any:
-    return option(metavar, help, shown, rich_help_panel="Tree", **more)
-
-
 @dataclass(frozen=True)
 class Spot:
     """A hold'em spot."""
 
-    board: Annotated[
-        str | None, option("CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
-    ] = None
-    pot: Annotated[str | None, option("CHIPS", "Chips in the pot, such as 100 or 6.5.", False)] = (
-        None
+    board: str | None = opt(None, "CARDS", "3, 4 or 5 cards: QsJh2h or 'Qs Jh 2h 8d'.", False)
+    pot: str | None = opt(None, "CHIPS", "Chips in the pot, such as 100 or 6.5.", False)
+    stack: str | None = opt(None, "CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
+    oop: str | None = opt(
+        None, "RANGE", "Range of the player out of position; @FILE reads it.", "random"
     )
-    stack: Annotated[
-        str | None, option("CHIPS", "Chips behind: 1000, or 1000/800 for OOP/IP.", False)
-    ] = None
-    oop: Annotated[
-        str | None,
-        option("RANGE", "Range of the player out of position; @FILE reads it.", "random"),
-    ] = None
-    ip: Annotated[
-        str | None, option("RANGE", "Range of the player in position, or @FILE.", "random")
-    ] = None
-    dead: Annotated[
-        str | None,
-        option(
-            "CARDS", "Cards that are out of the deck, such as those of players who folded.", False
-        ),
-    ] = None
-    rake: Annotated[
-        str | None,
-        option("SHARE", "The share of the pot that the house takes, such as 5%.", "none"),
-    ] = None
-    rake_cap: Annotated[
-        str | None, option("CHIPS", "The most that the house takes from one pot.", "none")
-    ] = None
-    imported: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Read the spot from a file of postflop-solver, wasm-postflop, TexasSolver or "
-            "PioSOLVER. Options given here replace what it says.",
-            False,
-            name="--import",
-        ),
-    ] = None
-    bets: Annotated[
-        str | None,
-        _tree("SIZES", "Sizes of bets and raises; subgame endgame --help explains them.", BETS),
-    ] = None
-    add_line: Annotated[
-        list[str] | None,
-        _tree(
-            "ACTIONS",
-            "Add the actions of this line, such as 'c r50 r175', to the tree. Repeatable.",
-        ),
-    ] = None
-    remove_line: Annotated[
-        list[str] | None,
-        _tree("ACTIONS", "Remove the last action of this line from the tree. Repeatable."),
-    ] = None
-    min_bet: Annotated[
-        str | None, _tree("CHIPS", "The smallest bet that is allowed: the big blind.", "1")
-    ] = None
-    lock: Annotated[
-        list[str] | None,
-        _tree(
-            "LOCK",
-            "Fix frequencies at a decision: 'check, bet 50: KK = call 75%, fold 25%'. Repeatable; "
-            "@FILE reads one per line.",
-        ),
-    ] = None
+    ip: str | None = opt(None, "RANGE", "Range of the player in position, or @FILE.", "random")
+    dead: str | None = opt(
+        None, "CARDS", "Cards that are out of the deck, such as those of players who folded.", False
+    )
+    rake: str | None = opt(
+        None, "SHARE", "The share of the pot that the house takes, such as 5%.", "none"
+    )
+    rake_cap: str | None = opt(None, "CHIPS", "The most that the house takes from one pot.", "none")
+    imported: Path | None = opt(
+        None,
+        "FILE",
+        "Read the spot from a file of postflop-solver, wasm-postflop, TexasSolver or "
+        "PioSOLVER. Options given here replace what it says.",
+        False,
+        name="--import",
+    )
+    bets: str | None = opt(
+        None,
+        "SIZES",
+        "Sizes of bets and raises; subgame endgame --help explains them.",
+        BETS,
+        rich_help_panel="Tree",
+    )
+    add_line: list[str] | None = opt(
+        None,
+        "ACTIONS",
+        "Add the actions of this line, such as 'c r50 r175', to the tree. Repeatable.",
+        rich_help_panel="Tree",
+    )
+    remove_line: list[str] | None = opt(
+        None,
+        "ACTIONS",
+        "Remove the last action of this line from the tree. Repeatable.",
+        rich_help_panel="Tree",
+    )
+    min_bet: str | None = opt(
+        None,
+        "CHIPS",
+        "The smallest bet that is allowed: the big blind.",
+        "1",
+        rich_help_panel="Tree",
+    )
+    lock: list[str] | None = opt(
+        None,
+        "LOCK",
+        "Fix frequencies at a decision: 'check, bet 50: KK = call 75%, fold 25%'. Repeatable; "
+        "@FILE reads one per line.",
+        rich_help_panel="Tree",
+    )
 
     def game(self, file: Path | None) -> Holdem:
         """The spot that the options or a file describe."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -24,7 +24,7 @@ from subgame.cli.common import (
     emit,
     load_game,
     next_steps,
-    option,
+    opt,
     save_files,
     seconds_text,
     stdout,
@@ -53,16 +53,13 @@ MEANING = (
 class Learning:
     """How the networks are trained."""
 
-    epochs: Annotated[int, option("N", "Passes through the data.")] = 500
-    layers: Annotated[str, option("N,N,...", "Sizes of the hidden layers.")] = LAYERS
-    batch: Annotated[int, option("N", "Histories per training step.")] = 32
-    rate: Annotated[float, option("X", "Initial learning rate.")] = 1e-3
-    holdout: Annotated[
-        float,
-        option(
-            "X", "Share of the histories that are not trained on, to measure the error on them."
-        ),
-    ] = 0.0
+    epochs: int = opt(500, "N", "Passes through the data.")
+    layers: str = opt(LAYERS, "N,N,...", "Sizes of the hidden layers.")
+    batch: int = opt(32, "N", "Histories per training step.")
+    rate: float = opt(1e-3, "X", "Initial learning rate.")
+    holdout: float = opt(
+        0.0, "X", "Share of the histories that are not trained on, to measure the error on them."
+    )
 
 
 @grouped
@@ -72,10 +69,8 @@ def train_command(
     game: GameArgument,
     given: Given,
     where: Where,
-    out: Annotated[
-        Path | None, option("FILE", "Save the networks as FILE.safetensors.", False)
-    ] = None,
-    rollouts: Annotated[int, option("N", "Rollouts per history and pair of continuations.")] = 1000,
+    out: Path | None = opt(None, "FILE", "Save the networks as FILE.safetensors.", False),
+    rollouts: int = opt(1000, "N", "Rollouts per history and pair of continuations."),
     learning: Learning,
     memory_limit: MemoryOption = "8GiB",
     json: JsonOption = False,

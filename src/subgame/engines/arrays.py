@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Array = Any
 """An array of NumPy or a tensor of PyTorch."""
+TINY = 1e-30
+"""Sums of positive regrets below this are rounding."""
 
 
 def namespace(array: Array) -> Any:
@@ -49,3 +51,26 @@ def as_numpy(array: Array) -> NDArray[np.float64]:
     """An array of either library as a NumPy array of float64."""
     found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
     return found.astype(np.float64)
+
+
+def normalise(values: Array, weight: Array) -> Array:
+    """v(I) of Brown & Sandholm 2017, Sec. 3: counterfactual values divided by pi_{-i}(I).
+
+    0 where the weight is 0: nobody comes there.
+    """
+    xp = namespace(weight)
+    return xp.where(weight > 0, values / xp.where(weight > 0, weight, 1), 0)
+
+
+def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Array:
+    """Probabilities proportional to positive regrets along an axis, uniform where none is.
+
+    What is not `real` (0, otherwise 1) is never chosen.
+    """
+    xp, positive = namespace(regret), regret.clip(min=0)
+    even: Any = 1 / regret.shape[axis]
+    if real is not None:
+        positive = positive * real
+        even = real / real.sum(axis=axis, keepdims=True).clip(min=1)
+    total = positive.sum(axis=axis, keepdims=True)
+    return xp.where(total > TINY, positive / total.clip(min=TINY), even)

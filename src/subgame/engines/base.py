@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import copied
 from subgame.engines.contract import Array, Engine, Numbers, Regrets
 from subgame.errors import SubgameError
 
@@ -35,6 +36,11 @@ class EngineBase:
     ) -> None:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
+
+    def snapshot(self, regrets: Regrets) -> Regrets:
+        """A copy of what is played now, without an average."""
+        played = regrets._replace(average=None)
+        return Regrets(*(None if each is None else copied(each) for each in played))
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last."""

@@ -28,6 +28,11 @@ class State(ABC):
     """One history of a game. Immutable: `child` returns a new state and changes nothing.
 
     Players are 0 and 1. Actions and chance outcomes are strings, unique among their siblings.
+
+    >>> import subgame as sg
+    >>> state = sg.games.load("kuhn").new_initial_state().child("J").child("Q")
+    >>> state.current_player(), state.legal_actions(), state.information_state(0)
+    (0, ('p', 'b'), 'J')
     """
 
     __slots__ = ()
@@ -98,7 +103,13 @@ class State(ABC):
 
 
 class Game(ABC):
-    """Rules. Subclasses give `name`, the `parameters` they were made with and the first state."""
+    """Rules. Subclasses give `name`, the `parameters` they were made with and the first state.
+
+    >>> import subgame as sg
+    >>> game = sg.games.load("liars-dice", dice=1, faces=4)
+    >>> str(game), game.new_initial_state().current_player() == CHANCE
+    ('liars-dice(dice=1, faces=4)', True)
+    """
 
     name: str = ""
     num_players: int = 2

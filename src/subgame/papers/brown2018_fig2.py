@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_double, as_numpy, namespace
+from subgame.engines.arrays import as_double, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.engines.torch.runtime import load_torch
@@ -24,9 +24,9 @@ from subgame.refine.depth.ranges import RangeLimit
 from subgame.refine.depth.solve import self_generated
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import flat, reliable, rows, transfer
+from subgame.refine.nested.ranges import flat, transfer
 from subgame.refine.nested.translation import translate
+from subgame.refine.payoffs import reliable, rows
 from subgame.refine.solve_gadget import GadgetRun
 from subgame.solve.evaluate import exploitability, total
 from subgame.solve.schedule import Schedule, parse
@@ -319,17 +319,12 @@ class Opened:
 
 def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
     """The same in the width of a batch's roots, which have places without a hand."""
-    wide = [int(stage.roots(p).shape[1]) for p in (0, 1)]
 
-    def put(values: Any, p: int) -> Any:
-        return np.pad(values, ((0, 0), (0, wide[p] - values.shape[1])))
+    def put(p: int) -> Callable[[Any], Any]:
+        wide = int(stage.roots(p).shape[1])
+        return lambda values: np.pad(values, ((0, 0), (0, wide - values.shape[1])))
 
-    o = inputs.opponent
-    theirs, weight, alternative, cbv = (
-        put(each, o)
-        for each in (inputs.opponent_reach, inputs.weight, inputs.alternative, inputs.cbv)
-    )
-    return GadgetInputs(o, put(inputs.our_reach, 1 - o), theirs, weight, alternative, cbv)
+    return inputs.mapped(put(1 - inputs.opponent), put(inputs.opponent))
 
 
 def _rows(

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.engines.factory import engine
 from subgame.refine.gadget_game import gadget_form
-from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
+from subgame.refine.gadgets import Gadget
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
+from subgame.tree.parts import embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble
 
-Ints = NDArray[np.int64]
+Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 AT = "after round 1"
 SLICE = 100_000
 """Iterations between looks at the progress; discounts are laid out for as many at a time."""
@@ -39,10 +38,10 @@ class Point(NamedTuple):
 
 
 class _Game(NamedTuple):
-    """A gadget game being solved, and where its strategies go: (player, from, to)."""
+    """A gadget game being solved, and whose strategies are taken from it."""
 
     run: Run
-    lay: list[tuple[int, Ints, Ints]]
+    players: tuple[int, ...]
 
 
 class Resolving:
@@ -61,27 +60,22 @@ class Resolving:
         seed: int = 0,
     ) -> None:
         self.tree, self.iterations, self.seconds = tree, 0, 0.0
-        self.start = (
-            np.ones(tree.players[0].num_sequences),
-            np.ones(tree.players[1].num_sequences),
-        )
-        for p in (0, 1):
-            source, target = _places(compact.trunk, tree, p)
-            self.start[p][target] = compact.strategy.probs[p][source]
-        trunk, self.games = engine(compact.trunk), list[_Game]()
-        plans = [trunk.plan(p, compact.strategy.probs[p]) for p in (0, 1)]
-        for subgame, values in zip(compact.subgames(), compact.values, strict=True):
-            for p in (0,) if technique.entry == "blueprint" else (0, 1):
-                o, ours = 1 - p, plans[p][subgame.sequence[p]]
-                weight = subgame.weight(o, ours)
-                kept = normalise(values[o], weight)
-                theirs = plans[o][subgame.sequence[o]]
-                inputs = GadgetInputs(o, ours, theirs, weight, kept, kept)
+        one, two = (np.ones(side.num_sequences) for side in tree.players)
+        self.start, self.games = (one, two), list[_Game]()
+        self._lay(compact.strategy, self.start, (0, 1))
+        both = technique.entry == "blueprint"
+        for k, subgame in enumerate(compact.subgames()):
+            for p in (0,) if both else (0, 1):
+                inputs = compact.inputs(k, subgame, 1 - p)
                 game = assemble(gadget_form(technique, subgame.form, inputs))
-                players = (0, 1) if technique.entry == "blueprint" else (p,)
-                lay = [(q, *_places(game, tree, q)) for q in players]
                 own = seed * 1_000 + len(self.games)  # a sampling schedule's luck differs by game
-                self.games.append(_Game(Run(game, parse(schedule), own), lay))
+                run = Run(game, parse(schedule), own)
+                self.games.append(_Game(run, (0, 1) if both else (p,)))
+
+    def _lay(self, part: sg.Strategy, into: Pair, players: tuple[int, ...]) -> None:
+        for p in players:
+            where = places(part.tree.players[p], self.tree.players[p])
+            embed(part.probs[p], where, into[p])
 
     def advance(self, to: int, progress: Callable[[int], None] | None = None) -> None:
         """Go on to that many iterations of each gadget game."""
@@ -99,9 +93,7 @@ class Resolving:
         """The trunk's strategy and the re-solved ones below it, in the whole game."""
         probs = (self.start[0].copy(), self.start[1].copy())
         for game in self.games:
-            found = game.run.strategy()
-            for p, source, target in game.lay:
-                probs[p][target] = found.probs[p][source]
+            self._lay(game.run.strategy(), probs, game.players)
         return sg.Strategy(self.tree, probs)
 
     def curve(
@@ -114,17 +106,6 @@ class Resolving:
             gap = sg.exploitability(self.tree, self.strategy())
             out.append(Point(count, self.seconds, gap.mean))
         return out
-
-
-def _places(part: PublicTree, tree: PublicTree, p: int) -> tuple[Ints, Ints]:
-    """Sequences of a part (a trunk, a gadget game) and their places in the whole tree."""
-    side, whole = part.players[p], tree.players[p]
-    known = [(i, whole.index[name]) for i, name in enumerate(side.names) if name in whole.index]
-    none = [np.zeros(0, dtype=np.int64)]
-    return (
-        np.concatenate([*(side.sequences(i) for i, _ in known), *none]),
-        np.concatenate([*(whole.sequences(j) for _, j in known), *none]),
-    )
 
 
 def doubling(first: int, last: int) -> list[int]:

@@ -3,7 +3,7 @@ re-solved from the values that were kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import subgame as sg
@@ -77,7 +77,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         )
     ]
     return Found(
-        rows=_rows(solved, kept, curves, levels, pace, quick),
+        rows=list(_rows(solved, kept, curves, levels, pace, quick)),
         data={
             "panels": panels,
             "curves": {name: [list(point) for point in points] for name, points in curves.items()},
@@ -133,97 +133,80 @@ def _rows(
     levels: dict[str, dict[str, float]],
     pace: dict[str, float],
     quick: bool,
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     whole = sum(array.nbytes for array in solved.strategy.probs)
     safe, unsafe = curves["safe PCS"], curves["unsafe CFR"]
-    rows = [
-        row(
-            "exploitability of the equilibrium",
-            "< 2.5e-11",
-            solved.exploitability.mean,
-            f"{solved.schedule}, {solved.iterations:,} iterations, {solved.seconds:.1f} s",
-        ),
-        row("infosets of Leduc", 936, solved.strategy.tree.num_infosets),
-        row("subgames", 5, len(kept.values)),
-        row("bytes kept", None, kept.nbytes, f"of {whole:,} of the whole strategy"),
-    ]
+    yield row(
+        "exploitability of the equilibrium",
+        "< 2.5e-11",
+        solved.exploitability.mean,
+        f"{solved.schedule}, {solved.iterations:,} iterations, {solved.seconds:.1f} s",
+    )
+    yield row("infosets of Leduc", 936, solved.strategy.tree.num_infosets)
+    yield row("subgames", 5, len(kept.values))
+    yield row("bytes kept", None, kept.nbytes, f"of {whole:,} of the whole strategy")
     for label in SCHEDULES:
         points = curves[f"safe {label}"]
-        rows.append(
-            row(
-                f"safe, {label}, {points[-1].iterations:,} iterations",
-                "falls towards 0" if label == "PCS" else None,
-                points[-1].exploitability,
-            )
+        yield row(
+            f"safe, {label}, {points[-1].iterations:,} iterations",
+            "falls towards 0" if label == "PCS" else None,
+            points[-1].exploitability,
         )
-    rows.append(
-        row(
-            "safe, PCS: exponent of the iterations",
-            -0.5,
-            slope(safe),
-            f"plain CFR {slope(curves['safe CFR']):.2f}",
-        )
+    yield row(
+        "safe, PCS: exponent of the iterations",
+        -0.5,
+        slope(safe),
+        f"plain CFR {slope(curves['safe CFR']):.2f}",
     )
-    rows.append(
-        row(
-            f"unsafe, CFR, {unsafe[-1].iterations:,} iterations",
-            0.080,
-            unsafe[-1].exploitability,
-            "levels off, simultaneous updates",
-        )
+    yield row(
+        f"unsafe, CFR, {unsafe[-1].iterations:,} iterations",
+        0.080,
+        unsafe[-1].exploitability,
+        "levels off, simultaneous updates",
     )
     for label in ("PCS", "CFR+"):
-        rows.append(
-            row(
-                f"unsafe, {label}, {curves[f'unsafe {label}'][-1].iterations:,} iterations",
-                0.080 if label == "PCS" else None,
-                curves[f"unsafe {label}"][-1].exploitability,
-                "alternating updates: another solution",
-            )
+        yield row(
+            f"unsafe, {label}, {curves[f'unsafe {label}'][-1].iterations:,} iterations",
+            0.080 if label == "PCS" else None,
+            curves[f"unsafe {label}"][-1].exploitability,
+            "alternating updates: another solution",
         )
     for key, found in levels.items():
-        rows.append(
-            row(
-                f"unsafe, lowest and highest by {key}",
-                None,
-                [min(found.values()), max(found.values())],
-                ", ".join(found),
-            )
+        yield row(
+            f"unsafe, lowest and highest by {key}",
+            None,
+            [min(found.values()), max(found.values())],
+            ", ".join(found),
         )
     each = pace["safe PCS"]
-    rows += [
-        row("microseconds per iteration of PCS", 4.0, each * 1e6, "per gadget game"),
-        row("milliseconds for 100 iterations of PCS", 1.0, each * 1e5, "per gadget game"),
-        row("seconds for 200,000 iterations of PCS", 0.8, each * 2e5, "per gadget game"),
-        row(
-            "seconds for 6.4 million iterations of PCS",
-            25.0,
-            each * 6.4e6,
-            "per gadget game" + (", extrapolated" if quick else ""),
-        ),
-        row(
-            "microseconds per iteration of CFR",
-            None,
-            pace["safe CFR"] * 1e6,
-            "per gadget game; all six board cards",
-        ),
-        row(
-            "safe slower than unsafe, PCS, %",
-            0.1,
-            (each / pace["unsafe PCS"] - 1) * 100,
-            "per gadget game",
-        ),
-    ]
+    yield row("microseconds per iteration of PCS", 4.0, each * 1e6, "per gadget game")
+    yield row("milliseconds for 100 iterations of PCS", 1.0, each * 1e5, "per gadget game")
+    yield row("seconds for 200,000 iterations of PCS", 0.8, each * 2e5, "per gadget game")
+    yield row(
+        "seconds for 6.4 million iterations of PCS",
+        25.0,
+        each * 6.4e6,
+        "per gadget game" + (", extrapolated" if quick else ""),
+    )
+    yield row(
+        "microseconds per iteration of CFR",
+        None,
+        pace["safe CFR"] * 1e6,
+        "per gadget game; all six board cards",
+    )
+    yield row(
+        "safe slower than unsafe, PCS, %",
+        0.1,
+        (each / pace["unsafe PCS"] - 1) * 100,
+        "per gadget game",
+    )
     for label in ("CFR", "CFR+"):
         sooner = _reached(curves[f"safe {label}"], safe[-1].exploitability)
         if sooner is not None:
-            rows.append(
-                row(
-                    f"{label}: seconds to what PCS has at the end",
-                    None,
-                    sooner.seconds / 5,
-                    f"per subgame, both players; PCS {safe[-1].seconds / 5:.3g} s; "
-                    f"{sooner.iterations:,} iterations, {sooner.exploitability:.2g}",
-                )
+            yield row(
+                f"{label}: seconds to what PCS has at the end",
+                None,
+                sooner.seconds / 5,
+                f"per subgame, both players; PCS {safe[-1].seconds / 5:.3g} s; "
+                f"{sooner.iterations:,} iterations, {sooner.exploitability:.2g}",
             )
-    return rows

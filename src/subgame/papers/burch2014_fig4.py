@@ -83,7 +83,7 @@ def run(
     }
     spent = dict(sorted(spent.items()))
     return Found(
-        rows=_rows(lines),
+        rows=list(_rows(lines)),
         data=_data(lines, spent),
         settings={
             "trunk iterations": list(trunk),
@@ -196,30 +196,26 @@ def _affordable(budget: float) -> int:
     return max([products[0], *(most for most in products if cost(most) <= budget)])
 
 
-def _rows(lines: dict[int, dict[int, float | None]]) -> list[dict[str, Any]]:
-    rows = []
+def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, Any]]:
     for t, line in lines.items():
         known = {n: gap for n, gap in line.items() if gap is not None}
         first, last = min(known), max(known)
-        rows.append(
-            row(
-                f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations",
-                "falls to a plateau",
-                [known[first], known[last]],
-                f"{known[first] / known[last]:.2g} times lower",
-            )
+        yield row(
+            f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations",
+            "falls to a plateau",
+            [known[first], known[last]],
+            f"{known[first] / known[last]:.2g} times lower",
         )
     shared = [
         n for n in next(iter(lines.values())) if all(line[n] is not None for line in lines.values())
     ]
     ends = [[gap for gap in line.values() if gap is not None] for line in lines.values()]
     falls = all(line[-1] < line[0] for line in ends if len(line) > 1)
-    rows.append(row("every line ends lower than it starts", "yes", falls))
+    yield row("every line ends lower than it starts", "yes", falls)
     if shared:
         at = shared[-1]
         order = [line[at] for line in lines.values()]
-        rows.append(row(f"at {at:,} subgame iterations, by trunk iterations", "falls", order))
-    return rows
+        yield row(f"at {at:,} subgame iterations, by trunk iterations", "falls", order)
 
 
 def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) -> dict[str, Any]:

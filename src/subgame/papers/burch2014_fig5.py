@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +81,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         ),
     ]
     return Found(
-        rows=_rows(trials, counts, others),
+        rows=list(_rows(trials, counts, others)),
         data={
             "panels": panels,
             "counts": counts,
@@ -163,7 +163,7 @@ def _curves(
 
 def _rows(
     trials: list[Trial], counts: list[int], others: dict[str, list[float]]
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     def spread(values: Sequence[float]) -> tuple[float, str]:
         return float(np.median(values)), f"range {min(values):.4g} to {max(values):.4g}"
 
@@ -175,30 +175,24 @@ def _rows(
     k = counts.index(6_250)
     edge = [t.head_to_head["unsafe"][k] - t.head_to_head["safe"][k] for t in trials]
     first, note = spread([trial.abstract for trial in trials])
-    rows = [
-        row("infosets of the abstract game", None, 576, "of 936"),
-        row("exploitability of the abstract strategy", 0.382, first, note),
-        row(
-            f"  of the one that {trials[0].start} finds",
-            0.382,
-            trials[0].abstract,
-            "from zero regrets",
-        ),
-        row("safe, 200 iterations", 0.33, *at("safe", 200)),
-        row("safe, 2,000 iterations", "0.23 to 0.29", *at("safe", 2_000)),
-        row("safe, 2,000 iterations and more", "0.23 to 0.29", *spread(settled)),
-        row("unsafe, 6,250 iterations", 0.39, *at("unsafe", 6_250)),
-        row(
-            "safe is less exploitable than the abstract strategy",
-            "yes",
-            all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials),
-            f"each of {len(trials)}",
-        ),
-    ]
+    yield row("infosets of the abstract game", None, 576, "of 936")
+    yield row("exploitability of the abstract strategy", 0.382, first, note)
+    yield row(
+        f"  of the one that {trials[0].start} finds", 0.382, trials[0].abstract, "from zero regrets"
+    )
+    yield row("safe, 200 iterations", 0.33, *at("safe", 200))
+    yield row("safe, 2,000 iterations", "0.23 to 0.29", *at("safe", 2_000))
+    yield row("safe, 2,000 iterations and more", "0.23 to 0.29", *spread(settled))
+    yield row("unsafe, 6,250 iterations", 0.39, *at("unsafe", 6_250))
+    yield row(
+        "safe is less exploitable than the abstract strategy",
+        "yes",
+        all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials),
+        f"each of {len(trials)}",
+    )
     for name in ("safe", "unsafe"):
         wins = [trial.head_to_head[name][k] for trial in trials]
-        rows.append(row(f"{name} wins from the original, 6,250 iterations", None, *spread(wins)))
-    rows.append(row("edge of unsafe there", 0.004, *spread(edge)))
+        yield row(f"{name} wins from the original, 6,250 iterations", None, *spread(wins))
+    yield row("edge of unsafe there", 0.004, *spread(edge))
     for name, gaps in others.items():
-        rows.append(row(f"{name}, 1,000 iterations of CFR+", None, *spread(gaps)))
-    return rows
+        yield row(f"{name}, 1,000 iterations of CFR+", None, *spread(gaps))

@@ -60,9 +60,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     panels = [panel("Coin Toss", "probability, or value to P1", "", curves, names=names)]
     tell("Coin Toss", 1.0)
     return Found(
-        rows=rows,
-        data={"panels": panels, "largest_difference": worst},
-        settings={"schedule": "lp"},
+        rows=rows, data={"panels": panels, "largest_difference": worst}, settings={"schedule": "lp"}
     )
 
 

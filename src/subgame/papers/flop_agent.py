@@ -26,7 +26,8 @@ from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
-from subgame.papers.brown2017_tables import SMALL, Cells, Settings
+from subgame.papers.brown2017_tables import SMALL, Settings
+from subgame.papers.cells import Cells, made_by
 from subgame.papers.report import Found, Progress, device, marks, panel, row
 from subgame.play.holdem_agent import HEARD, ITERATIONS, ROOT, TECHNIQUE
 from subgame.refine.depth.continuations import Continuations, biased
@@ -282,7 +283,8 @@ def main(words: list[str] | None = None) -> int:
     def tell(what: str, share: float) -> None:
         print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", flush=True)
 
-    how, cells = settings(given.quick, 0), Cells(given.out / "flop-agent.cells.json")
+    how = settings(given.quick, 0)
+    cells = Cells(given.out / "flop-agent.cells.json", made_by(given.device))
     compute(how, cells, given.device, tell)
     for line in compared(how, cells).rows:
         print(line["quantity"], line["ours"], line["note"], file=sys.stderr)

@@ -7,6 +7,7 @@ preferable to Maxmargin. We measure both forms on our own games and blueprints.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -65,40 +66,34 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
                 before = sg.exploitability(tree, blueprint).mean
                 found.append({**case, "before": before, "after": gaps})
     return Found(
-        rows=_rows(found),
+        rows=list(_rows(found)),
         data={"panels": [_panel(found, schedule) for schedule in ("cfr+", "lp")], "found": found},
         settings={"refined": REFINED, "iterations": iterations},
     )
 
 
-def _rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    out = []
+def _rows(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for schedule in ("cfr+", "lp"):
         cases = [case["after"] for case in found if case["schedule"] == schedule]
         for name in ("resolve", "maxmargin"):
             saved = [1 - case[f"{name}, refined"] / case[name] for case in cases]
-            out.append(
-                row(
-                    f"{name} by {schedule}: refined lowers exploitability by at most",
-                    "> 50 %",
-                    f"{max(saved):.0%}",
-                    f"median {np.median(saved):.0%}, least {min(saved):.0%}",
-                )
+            yield row(
+                f"{name} by {schedule}: refined lowers exploitability by at most",
+                "> 50 %",
+                f"{max(saved):.0%}",
+                f"median {np.median(saved):.0%}, least {min(saved):.0%}",
             )
         wins = sum(case["resolve, refined"] <= case["maxmargin, refined"] + 1e-9 for case in cases)
-        out.append(
-            row(
-                f"by {schedule}: refined Resolve no worse than refined Maxmargin",
-                "preferred",
-                f"{wins} of {len(cases)}",
-            )
+        yield row(
+            f"by {schedule}: refined Resolve no worse than refined Maxmargin",
+            "preferred",
+            f"{wins} of {len(cases)}",
         )
     for case in found:
         if case["schedule"] == "cfr+":
             name = f"{case['game']} {case['at']}, blueprint {case['blueprint']}"
             gaps = ", ".join(f"{gap:.4f}" for gap in case["after"].values())
-            out.append(row(name, None, gaps, f"from {case['before']:.4f}"))
-    return out
+            yield row(name, None, gaps, f"from {case['before']:.4f}")
 
 
 def _panel(found: list[dict[str, Any]], schedule: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ variable SUBGAME_LIBRATUS names, then in ``libratus_endgames`` and ``../shared/d
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
                 | _measure(tree, blueprint, gadget, iterations, game)
             )
     return Found(
-        rows=_rows(found, spots),
+        rows=list(_rows(found, spots)),
         data={"panels": [_panel(found, name) for name in spots], "found": found},
         settings={"schedule": SCHEDULE, "blueprint": weak, "refined": REFINED},
     )
@@ -128,25 +129,23 @@ def _measure(
     }
 
 
-def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> list[dict[str, Any]]:
-    out = []
+def _rows(found: list[dict[str, Any]], spots: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for spot in spots:
         cases = [case for case in found if case["spot"] == spot]
         chips = f"{cases[0]['before']:.4g} chips"
-        out.append(row(f"{spot}: blueprint, mbb/h", None, cases[0]["before_mbb"], chips))
+        yield row(f"{spot}: blueprint, mbb/h", None, cases[0]["before_mbb"], chips)
         for case in cases:
             gap = "" if case["gap"] is None else f", gap {case['gap']:.3g}"
             note = (
                 f"{case['after']:.4g} chips, smallest margin {case['margin']:.3g}{gap}, "
                 f"{case['seconds']:.3g} s"
             )
-            out.append(row(f"{spot}: {case['technique']}, mbb/h", None, case["after_mbb"], note))
+            yield row(f"{spot}: {case['technique']}, mbb/h", None, case["after_mbb"], note)
         safe = [case for case in cases if case["technique"] in SAFE]
         for slack, up in (("", 0.0), (", up to the gap", 1.0)):
             kept = sum(case["after"] <= case["before"] + up * case["gap"] for case in safe)
             what = f"{spot}: safe techniques no worse than the blueprint{slack}"
-            out.append(row(what, "all", f"{kept} of {len(safe)}"))
-    return out
+            yield row(what, "all", f"{kept} of {len(safe)}")
 
 
 def _panel(found: list[dict[str, Any]], spot: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from subgame.papers.burch2014_fig4 import KEPT, stopping
 from subgame.papers.report import Found, Progress, marks, panel, row
 from subgame.refine.gadgets import Gadget, GadgetInputs, Maxmargin, Resolve, Unsafe
 from subgame.refine.live.ranges import ReachedRanges
-from subgame.refine.nested.ranges import reliable
+from subgame.refine.payoffs import reliable
 from subgame.refine.range_subgame import RangeSubgame
 from subgame.refine.solve_gadget import Technique, left, solve_gadget
 from subgame.solve.schedule import parse

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief, did_you_mean
@@ -26,7 +27,6 @@ from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import normalise
 from subgame.refine.solve_gadget import Technique, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
@@ -36,7 +36,7 @@ from subgame.tree.files import check_made_for, describe, read_tensors, write_ten
 from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
-from subgame.tree.sequence.tree import SequenceTree, histories_of
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import FRONTIER, walk
 from subgame.tree.strategy import Strategy
 
@@ -68,8 +68,7 @@ class Roots(NamedTuple):
 
     @classmethod
     def of(cls, trunk: SequenceTree) -> Roots:
-        h = trunk.histories
-        assert h is not None
+        h = trunk.walked
         ends = np.flatnonzero(h.player == FRONTIER)
         nodes = np.unique(h.node[ends])
         return cls(
@@ -114,6 +113,18 @@ class Compact:
         for name, top in zip(roots.names, roots.tops, strict=True):
             yield cut_at_histories(self.trunk, top, name)
 
+    def inputs(self, k: int, subgame: SequenceSubgame, opponent: int) -> GadgetInputs:
+        """What a gadget on subgame number `k` is told: the trunk's reaches, the values kept."""
+        run, o = engine(self.trunk), opponent
+        one, two = (run.plan(p, self.strategy.probs[p])[subgame.sequence[p]] for p in (1 - o, o))
+        weight = subgame.weight(o, one)
+        if self.values[k][o].shape != weight.shape:
+            raise SubgameError(
+                f"There must be {len(weight)} values at the roots of '{subgame.name}'."
+            )
+        kept = normalise(self.values[k][o], weight)
+        return GadgetInputs(o, one, two, weight, kept, kept)
+
     @whole_solves()
     def reconstruct(
         self,
@@ -135,18 +146,10 @@ class Compact:
             subgame = cut_at_histories(self.trunk, roots.tops[k], name)
         limits = Limits.to_gap(iterations, seconds, gap)
         how = Technique.of(technique or Resolve(), subgame.tree, schedule, limits)
-        run = engine(self.trunk)
-        plans = [run.plan(p, self.strategy.probs[p]) for p in (0, 1)]
         sigma, gaps = [], []
         for p in (0, 1):
-            o, ours = 1 - p, plans[p][subgame.sequence[p]]
-            weight = subgame.weight(o, ours)
-            if self.values[k][o].shape != weight.shape:
-                raise SubgameError(f"There must be {len(weight)} values at the roots of '{name}'.")
-            kept = normalise(self.values[k][o], weight)
+            inputs = self.inputs(k, subgame, 1 - p)
             if subgame.tree.players[p].names:
-                theirs = plans[o][subgame.sequence[o]]
-                inputs = GadgetInputs(o, ours, theirs, weight, kept, kept)
                 found = solve_gadget(how, subgame, inputs)
                 sigma.append(found.sigma[p])
                 gaps.append(float(found.result.exploitability))
@@ -214,10 +217,7 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     The values kept are counterfactual best-response values against the strategy, so that a
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
-    histories = histories_of(tree)
-    if histories is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
-    trunk = trunk_of(histories.game, at)
+    trunk = trunk_of(sequence_tree(tree).walked.game, at)
 
     def inside(part: PublicTree, p: int) -> Floats:
         return restrict(strategy.probs[p], places(part.players[p], tree.players[p]))
@@ -286,6 +286,12 @@ def cfr_d(
 
     The trunk of a hold'em tree is its first street, so `at` is such as ``"after the turn"``. All
     boards and ways out of it are solved together, on any `device`.
+
+    >>> import subgame as sg
+    >>> game = sg.games.load("leduc-ranks")
+    >>> found = cfr_d(game, at="after round 1", iterations=3, subgame_iterations=5)
+    >>> len(found.values)  # ways of betting in round 1 without a fold
+    5
     """
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
     how = CfrD(

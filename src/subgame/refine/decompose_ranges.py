@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
-from subgame.refine.learners import normalise
 from subgame.refine.nested.ranges import flat
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.cfr import Cfr

@@ -74,9 +74,7 @@ class SequenceKind:
         """The start of the game, from which agents follow play."""
         from subgame.refine.live.reached import ReachedHistories
 
-        if self.tree.histories is None:
-            raise SubgameError(f"{self.tree!r} keeps no histories, so play cannot be followed.")
-        return ReachedHistories.start(self.tree.histories.game)
+        return ReachedHistories.start(self.tree.walked.game)
 
     def limit_at(self, frontier: str) -> str:
         """The depth limit for an agent that solves to the end of the game from a frontier on."""
@@ -104,9 +102,7 @@ class SequenceKind:
         """A trunk and the values at the roots of its subgames, for `cfr_d`."""
         from subgame.refine.decompose import cfr_d_histories
 
-        if self.tree.histories is None:
-            raise SubgameError(f"{self.tree!r} keeps no histories, so it cannot be cut.")
-        return cfr_d_histories(self.tree.histories.game, how)
+        return cfr_d_histories(self.tree.walked.game, how)
 
 
 @dataclass(frozen=True)

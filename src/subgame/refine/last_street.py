@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.blueprint import Blueprint
+from subgame.engines.arrays import normalise
 from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.batch import RangeBatch, room
@@ -28,9 +29,7 @@ from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import parse_bytes
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import carried_gifts, entered_gifts, reliable
-from subgame.refine.payoffs import received_gift
+from subgame.refine.payoffs import carried_gifts, entered_gifts, received_gift, reliable
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule, parse
 

@@ -16,14 +16,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_kind, as_numpy, namespace
+from subgame.engines.arrays import (
+    TINY,
+    Array,
+    as_kind,
+    as_numpy,
+    namespace,
+    normalise,
+    regret_matching,
+)
 
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs
 
 Floats = NDArray[np.float64]
-TINY = 1e-30
-"""Sums of positive regrets below this are rounding."""
 TREMBLE = 1e-6
 """The share of root infosets below which none is said to enter."""
 PROBITS = (
@@ -38,29 +44,6 @@ PROBITS = (
 )
 """Shares and slopes of the normal distribution functions that together are the logistic function
 (Monahan & Stefanski 1992, in Balakrishnan, Handbook of the Logistic Distribution)."""
-
-
-def normalise(values: Array, weight: Array) -> Array:
-    """v(I) of Brown & Sandholm 2017, Sec. 3: counterfactual values divided by pi_{-i}(I).
-
-    0 where the weight is 0: nobody comes there.
-    """
-    xp = namespace(weight)
-    return xp.where(weight > 0, values / xp.where(weight > 0, weight, 1), 0)
-
-
-def regret_matching(regret: Array, axis: int, real: Array | None = None) -> Array:
-    """Probabilities proportional to positive regrets along an axis, uniform where none is.
-
-    What is not `real` (0, otherwise 1) is never chosen.
-    """
-    xp, positive = namespace(regret), regret.clip(min=0)
-    even: Any = 1 / regret.shape[axis]
-    if real is not None:
-        positive = positive * real
-        even = real / real.sum(axis=axis, keepdims=True).clip(min=1)
-    total = positive.sum(axis=axis, keepdims=True)
-    return xp.where(total > TINY, positive / total.clip(min=TINY), even)
 
 
 class Choice:

@@ -10,30 +10,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array
+from subgame.engines.arrays import Array, as_numpy, namespace, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import Treeplex
+from subgame.tree.ranges.betting_tree import Street
+from subgame.tree.ranges.tree import RangeTree
+from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
-    from subgame.engines.contract import Engine
+    from subgame.engines.contract import Engine, RangeEngine
     from subgame.refine.subgame import Subgame
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 Vector = Mapping[str, float] | Sequence[float] | Floats
+ROUNDING = 1e-5
+"""Weights below this share of the largest are rounding: kernels compute in float32."""
 
 
 # Gifts (Brown & Sandholm 2017, Sec. 5) ---------------------------------------------------------
@@ -85,8 +88,8 @@ def gifts_of(
     value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
     `estimate`.
     """
-    tree = run.tree
-    side: Any = tree.players[o]
+    tree = sequence_tree(run.tree)
+    side = tree.players[o]
     if estimate is not None and gadget.gifts == "estimated":
         value = run.values(o, estimate.probs[o], our_plan).sequences
     else:
@@ -104,17 +107,89 @@ def gifts_of(
     return Gifts(size, reach)
 
 
-def _ends(tree: Any, o: int) -> NDArray[np.bool_]:
+def _ends(tree: SequenceTree, o: int) -> NDArray[np.bool_]:
     """[q] whether an action always ends the game at once: A_z of 2017, Sec. 5."""
-    h = tree.histories
-    if h is None or tree.located is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so its gifts cannot be computed.")
+    h = tree.walked
     after = np.flatnonzero(h.parent >= 0)
     after = after[h.player[h.parent[after]] == o]
     ends = np.ones(tree.players[o].num_sequences, dtype=bool)
     goes_on = after[h.player[after] != TERMINAL]
-    ends[tree.located[o][goes_on]] = False
+    ends[tree.sequence_at[o][goes_on]] = False
     return ends
+
+
+# Gifts on hold'em trees -----------------------------------------------------------------------
+
+
+def rows(street: Street, p: int, j: int) -> slice:
+    """The rows of a decision's actions."""
+    return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
+
+
+def carried_gifts(
+    run: RangeEngine,
+    streets: list[Street],
+    gadget: Gadget,
+    o: int,
+    ours: list[Array],
+    values: list[Array],
+    entry: Floats,
+) -> list[Floats]:
+    """Per street [row, board, hand] the opponent's gifts carried to each row (2017, Sec. 5).
+
+    `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
+    opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
+    """
+    out, tree = list[Floats](), cast(RangeTree, run.tree)
+    for s, street in enumerate(streets):
+        if s > 0 and gadget.gifts != "none":
+            entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
+        if gadget.gifts == "none":
+            out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
+            continue
+        carried = np.zeros(values[s].shape)
+        carried[: len(street.roots), :, : entry.shape[2]] = entry
+        for j, parent in enumerate(street.parent[o]):
+            here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
+            at = ours[s][street.at[o][j][1 - o]][None]
+            reach = reliable(as_numpy(run.opposing(o, at, s)))
+            size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
+            carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
+        out.append(carried)
+        entry = carried[[row[o] for row in street.leaf_rows]]
+    return out
+
+
+def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Array:
+    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it.
+
+    They are on the engine's device.
+    """
+    found = run.enter(o, entry, s)
+    if gadget.split:
+        return found
+    # In units of the whole game: a board is only one of many.
+    weights = cast(RangeTree, run.tree).units.dealt[s].weight[:, None]
+    return found / (weights if isinstance(found, np.ndarray) else found.new_tensor(weights))
+
+
+def reliable(weight: Array) -> Array:
+    """Weights without those that are rounding: sums over nearly all hands cancel out."""
+    return weight * (weight > ROUNDING * namespace(weight).amax(weight, 2, keepdims=True))
+
+
+def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:
+    """[action, board, hand] what each action is compared with: itself and those that count."""
+    state, last = street.states[o][j], tree.holdem.rules.last_street
+    after = [state.child(name) for name in street.actions[o][j]]
+    counts = [
+        gadget.gifts == "estimated" or (b.is_over and (b.folded >= 0 or b.street == last))
+        for b in after
+    ]
+    if not any(counts):
+        return value
+    out: Floats = np.maximum(value, value[counts].max(0))
+    return out
 
 
 # A blueprint seen from one side ----------------------------------------------------------------
@@ -148,14 +223,15 @@ class Trunk(Frozen):
         return one, two
 
     @cached_property
-    def _gifts(self) -> dict[str, Any]:
+    def _gifts(self) -> dict[tuple[str, bool, float], Any]:
         return {}
 
     def gifts(self, gadget: Gadget, find: Any) -> Any:
         """What `find` says of the whole tree's gifts, found once per kind of gift."""
-        if gadget.gifts not in self._gifts:
-            self._gifts[gadget.gifts] = find(self, gadget)
-        return self._gifts[gadget.gifts]
+        key = (gadget.gifts, gadget.split, gadget.scale)
+        if key not in self._gifts:
+            self._gifts[key] = find(self, gadget)
+        return self._gifts[key]
 
     def inputs(
         self,

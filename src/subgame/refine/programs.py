@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.lp import constraints
 

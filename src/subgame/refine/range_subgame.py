@@ -20,10 +20,11 @@ from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.payoffs import carried_gift, received_gift
+from subgame.refine.payoffs import carried_gifts, received_gift
 from subgame.refine.subgame import Subgame
 from subgame.tree import parts
 from subgame.tree.ranges.betting_tree import decisions
+from subgame.tree.ranges.find import places
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 from subgame.tree.strategy import Strategy
 
@@ -106,22 +107,8 @@ class RangeSubgame(Subgame):
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
         """[q] where each of the subgame's sequences stands in the whole tree; -1 is padding."""
-        units = {unit.cards: u for u, unit in enumerate(self.whole.units)}
-        out = []
-        for p in (0, 1):
-            where = np.full(self.tree.stored(p), -1, dtype=np.int64)
-            side, home = self.tree.players[p], self.whole.players[p]
-            number = decisions(self.whole.streets, p)
-            place = np.full(self.whole.holdem.deck.num_hands, -1)
-            for u, unit in enumerate(self.tree.units):
-                there = units[unit.cards]
-                hands = self.whole.units[there].hands[p]
-                place[hands] = np.arange(len(hands))
-                for j, state in enumerate(self.tree.streets[unit.street].states[p]):
-                    cells = home.cells(there, number[state.history][1])
-                    where[side.cells(u, j)] = cells[place[unit.hands[p]]]
-            out.append(where)
-        return out[0], out[1]
+        one, two = (places(self.tree, self.whole, p) for p in (0, 1))
+        return one, two
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         found: Floats = self.restrict_numbers(strategy.probs[p], p)
@@ -140,15 +127,18 @@ class RangeSubgame(Subgame):
             parts.embed(sigma, self.places[p], into)
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
-        o, hands = trunk.opponent, self.hands(trunk.opponent)
-        rows: _RowGifts = trunk.gifts(gadget, _RowGifts)
-        carried = np.zeros(len(weight))
-        for u, state, action in self.lines:
-            if state.player == o:
-                size, reach = rows.at(u, state, action)
-                carried += carried_gift(size[hands], reach[hands], gadget)
-        found: Floats = received_gift(carried, weight, gadget)
-        return found
+        if self.tree is self.whole:
+            return np.zeros(len(weight))
+        o, units, (u, betting) = trunk.opponent, self.whole.units, self.spot
+        s, p = units[u].street, betting.player
+        j = decisions(self.whole.streets, p)[betting.history][1]
+        row, held = self.whole.streets[s].at[p][j][o], units[u].hands[o]
+        found: list[Floats] = trunk.gifts(gadget, _gifts)
+        carried = np.zeros(self.whole.holdem.deck.num_hands)
+        carried[held] = found[s][row, u - units.first[s], : len(held)]
+        here = weight / units.chance(u)  # carried in units of the board
+        received: Floats = received_gift(carried[self.hands(o)], here, gadget)
+        return received
 
     def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         return None
@@ -199,43 +189,16 @@ class RangeSubgame(Subgame):
         return out
 
 
-class _RowGifts:
-    """What the opponent gave up by each action in a hold'em tree: values of every row, once."""
-
-    def __init__(self, trunk: Trunk, gadget: Gadget) -> None:
-        self.trunk, self.every = trunk, gadget.gifts == "estimated"
-        o, run = trunk.opponent, cast("RangeEngine", trunk.engine)
-        self.tree, self.run = cast(RangeTree, trunk.tree), run
-        probs, reach = trunk.blueprint.probs, run.roots(1 - o)
-        follow = trunk.estimate.probs[o] if self.every and trunk.estimate is not None else None
-        self.values = run.row_values(o, probs[1 - o], reach, follow)
-        self.ours = run.row_reach(1 - o, probs[1 - o], reach)
-
-    def at(self, u: int, state: Betting, action: int) -> tuple[Floats, Floats]:
-        """[hand] of the deck: the size of the gift, and pi_{-i} where it is given."""
-        o, tree = self.trunk.opponent, self.tree
-        unit, s = tree.units[u], tree.units[u].street
-        street, board = tree.streets[s], u - tree.units.first[s]
-        j = decisions(tree.streets, o)[state.history][1]
-        first, names = street.first[o][j], street.actions[o][j]
-        value = np.asarray(self.values[s][first : first + len(names), board])  # [action, hand]
-        ours = self.ours[s][street.at[o][j][1 - o]][None]
-        weight = np.asarray(self.run.opposing(o, ours, s))[0, board]
-        counts = [
-            self.every or a == action or self._ends(state.child(name))
-            for a, name in enumerate(names)
-        ]
-        size, reach = np.zeros((2, tree.holdem.deck.num_hands))
-        hands = unit.hands[o]
-        chance = tree.units.chance(u)
-        size[hands] = chance * (value[counts].max(0) - value[action])[: len(hands)]
-        reach[hands] = chance * weight[: len(hands)]
-        return size, reach
-
-    def _ends(self, state: Betting) -> bool:
-        """Whether the game is over without another card: its value cannot change."""
-        last = state.street == self.tree.holdem.rules.last_street
-        return state.is_over and (state.folded >= 0 or last)
+def _gifts(trunk: Trunk, gadget: Gadget) -> list[Floats]:
+    """Per street [row, board, hand] the gifts carried to each of the opponent's rows."""
+    o, run = trunk.opponent, cast("RangeEngine", trunk.engine)
+    ours, reach = trunk.blueprint.probs[1 - o], run.roots(1 - o)
+    estimate = trunk.estimate if gadget.gifts == "estimated" else None
+    follow = None if estimate is None else estimate.probs[o]
+    values = run.row_values(o, ours, reach, follow)
+    streets = cast(RangeTree, trunk.tree).streets
+    rows = run.row_reach(1 - o, ours, reach)
+    return carried_gifts(run, streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
 
 
 def _name(tree: RangeTree, spot: Spot) -> str:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Engine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadget_game import least_entry
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import Choice, normalise
+from subgame.refine.learners import Choice
 from subgame.refine.subgame import Subgame
 from subgame.solve.evaluate import Exploitability
 from subgame.solve.lp import solve_lp

@@ -162,13 +162,17 @@ def cut(tree: PublicTree, at: At) -> list[Subgame]:
 
     Of hold'em trees: ``"root"`` (all of it), ``"after the river"`` or another street's cards, or
     public states by name.
+
+    >>> import subgame as sg
+    >>> [part.name for part in cut(sg.compile(sg.games.load("kuhn")), "depth 1")]
+    ['p', 'b']
     """
     return list(kind_of(tree).cut(at))
 
 
 def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     """The subgames of a sequence tree at a frontier; see `cut`."""
-    histories = _histories(tree)
+    histories = tree.walked
     if any(tuple(side.slots) != ("start",) for side in tree.players):
         raise SubgameError(f"{tree!r} is itself a subgame's; cut the tree of the whole game.")
     if callable(at):
@@ -187,17 +191,6 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
         cut_at_histories(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
         for n in nodes.tolist()
     ]
-
-
-def _histories(tree: SequenceTree) -> Histories:
-    if tree.histories is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
-    return tree.histories
-
-
-def _located(tree: SequenceTree) -> tuple[Index, Index]:
-    assert tree.located is not None  # wherever there are histories
-    return tree.located
 
 
 def _ancestors(tree: SequenceTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -234,7 +227,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     if at.isdecimal():
         return _nodes(tree, int(at))
     depth = re.fullmatch(r"depth (\d+)", at)
-    frontiers = _histories(tree).game.frontiers()
+    frontiers = tree.walked.game.frontiers()
     if depth:
         nodes = np.flatnonzero(_depths(tree) == int(depth[1]))
     elif at in frontiers:
@@ -251,7 +244,7 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
 
 
 def _state(tree: SequenceTree, node: int) -> State:
-    histories = _histories(tree)
+    histories = tree.walked
     return histories.state(int(np.argmax(histories.node == node)))
 
 
@@ -272,7 +265,7 @@ def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> ND
 
 
 def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
-    h = _histories(tree)
+    h = tree.walked
     inner = np.flatnonzero(h.parent >= 0)
     step = inner[(h.node[inner] != h.node[h.parent[inner]]) & (h.player[h.parent[inner]] == CHANCE)]
     above, below = h.node[h.parent[step]], h.node[step]
@@ -288,7 +281,7 @@ def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
 
 def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
-    histories, located = _histories(tree), _located(tree)
+    histories, located = tree.walked, tree.sequence_at
     states = [histories.state(h) for h in top.tolist()]
     slots: tuple[list[str], list[str]] = ([], [])
     sequence: tuple[list[int], list[int]] = ([], [])
@@ -332,7 +325,7 @@ def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
 
 def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
     """A cut by a function of the state: one subgame, checked to be closed."""
-    h, located = _histories(tree), _located(tree)
+    h, located = tree.walked, tree.sequence_at
     states: list[State] = []
     inside = np.zeros(len(h), dtype=bool)
     top = []

@@ -134,7 +134,7 @@ class _Watching:
         return reach
 
     def observe(self, values: Array, discounts: Array) -> None:
-        from subgame.refine.learners import normalise
+        from subgame.engines.arrays import normalise
 
         worth = normalise(values, self.inputs.weight)
         told = {"enter": self.entered, "value": worth.ravel()[:LISTED].tolist()}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -178,6 +178,12 @@ def best_response(
     """The counterfactual best response of `player`, with its value at each infoset.
 
     Not on hold'em trees, where `exploitability` says what a best response wins.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("kuhn"))
+    >>> found = best_response(tree, sg.Strategy.uniform(tree), player=0)
+    >>> found.value, found.strategy["Kpb"]
+    (0.5, {'p': 0.0, 'b': 1.0})
     """
     if player not in (0, 1):
         raise SubgameError(f"The player must be 0 or 1, not {player}.")
@@ -193,8 +199,7 @@ def best_response(
     pure[side.first + side.stride * response.choice] = 1
     both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
     reach = counterfactual_reach(tree, player, plan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        normalised = np.where(reach > 0, response.infosets / reach, 0.0)
+    normalised = normalise(response.infosets, reach)
     rows = zip(response.infosets.tolist(), reach.tolist(), normalised.tolist(), strict=True)
     return BestResponse(
         player=player,
@@ -219,13 +224,9 @@ def best_response_strategy(
 def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -> Floats:
     """[i] pi_{-i}(I): the reach of chance and the opponent at each infoset of `player`."""
     tree = sequence_tree(tree)
-    if tree.histories is None or tree.located is None:
-        raise SubgameError(
-            f"{tree!r} keeps no histories, so the reach of its infosets is not known."
-        )
-    side, h = tree.players[player], tree.histories
+    side, h = tree.players[player], tree.walked
     here = h.player == player
-    weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]
+    weight = h.chance[here] * opponent_plan[tree.sequence_at[1 - player][here]]
     by_origin = np.zeros(len(h.tables[player].names))
     np.add.at(by_origin, h.infoset[here], weight)
     return by_origin[side.origin]

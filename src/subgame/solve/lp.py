@@ -15,7 +15,7 @@ infosets it serves subgames as well: r_p and r are then the players' reaches the
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,40 @@ def constraints(tree: SequenceTree, p: int = 0, reach: Floats | None = None) -> 
     return Constraints(flow(own), start, payoff, csr_array(flow(other).T))
 
 
+def maximin(
+    name: str,
+    parts: Constraints,
+    reach: Floats,
+    between: tuple[Floats, Floats],
+    method: str = "highs",
+) -> Any:
+    """A plan between two bounds, [q], that wins most against a best response, by `linprog`.
+
+    `reach` is the other player's at the root infosets, `name` what an error calls the program's
+    game.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
+
+    size, bounds = parts.payoff.shape[1], parts.bound.shape[1]
+    objective = np.zeros(size + bounds)
+    objective[size : size + len(reach)] = -reach
+    box = np.full((size + bounds, 2), [-np.inf, np.inf])
+    box[:size] = np.stack(between, axis=1)
+    found = linprog(
+        objective,
+        A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
+        b_ub=np.zeros(parts.payoff.shape[0]),
+        A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds))], format="csr"),
+        b_eq=parts.start,
+        bounds=box,
+        method=method,
+    )
+    if found.status != 0:
+        raise SubgameError(f"The linear program of {name} was not solved: {found.message}")
+    return found
+
+
 def solve_lp(
     tree: PublicTree,
     *,
@@ -88,38 +122,17 @@ def solve_lp(
     >>> round(sg.solve_lp(tree).value * -18, 9)
     1.0
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, hstack
-
     began, tree = time.perf_counter(), sequence_tree(tree)
     run = engine(tree, device=device)
     p, least = tremble or (0, 0.0)
     own, other = tree.players[p], tree.players[1 - p]
     parts = constraints(tree, p)
-    size, bounds = own.num_sequences, parts.bound.shape[1]
-    objective = np.zeros(size + bounds)
-    objective[size : size + len(other.slots)] = -other.reach
+    size = own.num_sequences
     floor = np.zeros(size)
     if least and len(own.names):
         start = own.plex.block_sequence[0]
         floor[start : start + own.plex.block_actions[0] * own.plex.block_infoset[1]] = least
-    none = csr_array((parts.plan.shape[0], bounds))
-    found = linprog(
-        objective,
-        A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
-        b_ub=np.zeros(other.num_sequences),
-        A_eq=hstack([parts.plan, none], format="csr"),
-        b_eq=parts.start,
-        bounds=np.concatenate(
-            [
-                np.stack([floor, np.full(size, np.inf)], axis=1),
-                np.full((bounds, 2), [-np.inf, np.inf]),
-            ]
-        ),
-        method=method,
-    )
-    if found.status != 0:
-        raise SubgameError(f"The linear program of {tree.game} was not solved: {found.message}")
+    found = maximin(tree.game, parts, other.reach, (floor, np.full(size, np.inf)), method)
     plans = [np.maximum(found.x[:size], 0), np.maximum(-found.ineqlin.marginals, 0)]
     plan0, plan1 = plans if p == 0 else plans[::-1]
     strategy = Strategy(

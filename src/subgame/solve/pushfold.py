@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import regret_matching
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
 from subgame.solve.decisions import class_names, class_of
@@ -130,8 +131,7 @@ def push_fold(
             more = gain(plays[1 - p])
             value = plays[p] * more
             regrets[p] = np.maximum(regrets[p] + np.stack([-value, more - value]), 0)
-            total = regrets[p].sum(0)
-            plays[p] = np.where(total > 0, regrets[p][1] / np.where(total > 0, total, 1), plays[p])
+            plays[p] = regret_matching(regrets[p], 0)[1]
             means[p] += t * plays[p]
         weight += t
         if t % 50 == 0 and game.gap(means[0] / weight, means[1] / weight) <= target:

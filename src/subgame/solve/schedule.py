@@ -39,7 +39,11 @@ AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none"
 
 @dataclass(frozen=True)
 class Schedule:
-    """A CFR variant: how it weights past iterations. `CFR`, `CFRPlus`, ... make one."""
+    """A CFR variant: how it weights past iterations. `CFR`, `CFRPlus`, ... make one.
+
+    >>> Schedule("mine", alpha=2.0, gamma=1.0).discounts(3, 1).round(3).tolist()
+    [[0.8, 1.0, 0.667]]
+    """
 
     name: str
     alpha: float = INF
@@ -210,17 +214,29 @@ def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Sched
 
 
 def CFR(*, average: str | None = None, **options: Any) -> Schedule:
-    """Vanilla CFR (Zinkevich et al. 2007): simultaneous updates, uniform average."""
+    """Vanilla CFR (Zinkevich et al. 2007): simultaneous updates, uniform average.
+
+    >>> CFR().discounts(5, 1).tolist(), CFR().alternating
+    ([[1.0, 1.0, 1.0]], False)
+    """
     return _make(Schedule("cfr", alternating=False), average, options)
 
 
 def CFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
-    """CFR+ (Tammelin 2014): negative regrets set to 0, alternating updates, linear average."""
+    """CFR+ (Tammelin 2014): negative regrets set to 0, alternating updates, linear average.
+
+    >>> str(CFRPlus(average="quadratic"))
+    'cfr+(gamma=2)'
+    """
     return _make(Schedule("cfr+", beta=-INF, gamma=1.0), average, options)
 
 
 def LCFR(*, average: str | None = None, **options: Any) -> Schedule:
-    """Linear CFR (Brown & Sandholm 2019): iteration t has weight t in regrets and average."""
+    """Linear CFR (Brown & Sandholm 2019): iteration t has weight t in regrets and average.
+
+    >>> LCFR().discounts(5, 1).tolist()
+    [[0.8, 0.8, 0.8]]
+    """
     return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), average, options)
 
 
@@ -232,7 +248,11 @@ def DCFR(
     average: str | None = None,
     **options: Any,
 ) -> Schedule:
-    """Discounted CFR (Brown & Sandholm 2019) with the recommended 1.5, 0, 2."""
+    """Discounted CFR (Brown & Sandholm 2019) with the recommended 1.5, 0, 2.
+
+    >>> str(DCFR(alpha=2)), DCFR().gamma
+    ('dcfr(alpha=2)', 2.0)
+    """
     base = Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma)
     return _make(base, average, options)
 
@@ -243,6 +263,9 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     It discounts early regrets more than `DCFR` and late regrets hardly at all. The numbers are
     ours; we found them on river and turn endgames of hold'em, where they need a tenth fewer
     iterations.
+
+    >>> HSDCFR().discounts(400, 1).round(6).tolist()
+    [[1.0, 0.952324, 0.990037]]
     """
     base = Schedule(
         "hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4, last_beta=0.5
@@ -251,14 +274,22 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
 
 
 def PCFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
-    """Predictive CFR+ (Farina, Kroer, Sandholm 2021): quadratic average."""
+    """Predictive CFR+ (Farina, Kroer, Sandholm 2021): quadratic average.
+
+    >>> PCFRPlus().predictive, PCFRPlus().gamma
+    (True, 2.0)
+    """
     return _make(Schedule("pcfr+", beta=-INF, gamma=2.0, predictive=True), average, options)
 
 
 def PDCFRPlus(
     alpha: float = 2.3, gamma: float = 5.0, *, average: str | None = None, **options: Any
 ) -> Schedule:
-    """Predictive discounted CFR+ (Xu et al. 2024) with the recommended 2.3 and 5."""
+    """Predictive discounted CFR+ (Xu et al. 2024) with the recommended 2.3 and 5.
+
+    >>> str(PDCFRPlus()), PDCFRPlus().alpha
+    ('pdcfr+', 2.3)
+    """
     base = Schedule("pdcfr+", alpha=alpha, beta=-INF, gamma=gamma, predictive=True)
     return _make(base, average, options)
 
@@ -268,6 +299,11 @@ def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> 
 
     Only the strategy of the learning player is useful. It converges to the least exploitable
     strategy of that player on this tree.
+
+    >>> import subgame as sg
+    >>> found = sg.solve(sg.compile(sg.games.load("kuhn")), CFRBR(responder=1), iterations=500)
+    >>> found.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
+    True
     """
     return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), average, options)
 
@@ -275,7 +311,11 @@ def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> 
 def MCCFR(
     sampling: Sampling = "external", *, average: str | None = None, **options: Any
 ) -> Schedule:
-    """Monte Carlo CFR (Lanctot et al. 2009; "public": Johanson et al. 2012)."""
+    """Monte Carlo CFR (Lanctot et al. 2009; "public": Johanson et al. 2012).
+
+    >>> MCCFR().sampling, str(MCCFR("public"))
+    ('external', 'mccfr(sampling=public)')
+    """
     return _make(Schedule("mccfr", sampling=sampling), average, options)
 
 

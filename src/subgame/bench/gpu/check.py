@@ -184,11 +184,7 @@ def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     found: Json = {"actions on the turn": sum(bet.edges for bet in spot.batch.levels[-1].bets)}
     found["time"] = timed(spot, parse("dcfr"), peak)
     found["dcfr, mbb/h"] = run = curve(
-        spot,
-        parse("dcfr"),
-        checks,
-        MILLI,
-        lambda gap, spent: gap < goal / 4 or spent > seconds,
+        spot, parse("dcfr"), checks, MILLI, lambda gap, spent: gap < goal / 4 or spent > seconds
     )
     below = [point for point in run["iterations, s, exploitability"] if point[2] < goal]
     found[f"below {goal:g} mbb/h"] = below[0] if below else None

@@ -35,14 +35,7 @@ from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
-NAMES = (
-    "coin-toss",
-    "rps",
-    "kuhn",
-    "leduc",
-    "liars-dice(dice=1, faces=3)",
-    "goofspiel(cards=3)",
-)
+NAMES = ("coin-toss", "rps", "kuhn", "leduc", "liars-dice(dice=1, faces=3)", "goofspiel(cards=3)")
 SCHEDULES = (
     "cfr",
     "cfr+",

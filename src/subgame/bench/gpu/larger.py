@@ -12,16 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subgame.bench.gpu.measure import (
-    MILLI,
-    Json,
-    Pair,
-    Spot,
-    advance,
-    forget,
-    now,
-    turn_holdem,
-)
+from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, advance, forget, now, turn_holdem
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.memory import Placement
 from subgame.engines.torch.offload import OffloadedBlock, Queue, whole_or_pieces

@@ -76,11 +76,6 @@ class NumbaSequenceEngine(EngineBase):
         size = self.tree.players[p].num_sequences
         return Regrets(np.zeros(size), np.zeros(size), np.zeros(size) if predictive else None)
 
-    def snapshot(self, regrets: Regrets) -> Regrets:
-        """A copy of the current strategy, without an average."""
-        instant = None if regrets.instant is None else regrets.instant.copy()
-        return Regrets(regrets.regret.copy(), None, instant)
-
     def roots(self, p: int) -> Floats:
         """[root, infoset] a copy of player `p`'s reach at the roots of the tree."""
         return np.array(self.tree.players[p].reach, np.float64).reshape(self.num_roots, -1)

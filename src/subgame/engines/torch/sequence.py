@@ -251,11 +251,6 @@ class TorchSequenceEngine(EngineBase):
         regret, average, instant = (Vector(self.put(blank)) for _ in range(3))
         return Regrets(regret, average, instant if predictive else None)
 
-    def snapshot(self, regrets: Regrets) -> Regrets:
-        """A copy of what is played now."""
-        instant = None if regrets.instant is None else regrets.instant.clone()
-        return Regrets(regrets.regret.clone(), None, instant)
-
     def roots(self, p: int) -> Tensor:
         """[root, infoset] player `p`'s reach at the roots as the tree has it, a copy."""
         return self.array(self.sides[p].start).view(self.num_roots, -1)

@@ -303,18 +303,14 @@ def _fit(
 
 
 def _path(leaf: Leaf, h: int) -> list[str]:
-    home = leaf.subgame.whole.histories
-    assert home is not None  # a subgame's whole tree was cut by its histories
-    return home.path(int(h))
+    return leaf.subgame.whole.walked.path(int(h))
 
 
 def _inputs(leaf: Leaf, features: Features | None, length: int) -> Floats:
     """[h, feature] the histories of a leaf as numbers."""
     if features is not None:
         return np.array([features(state) for state in leaf.states()], dtype=np.float64)
-    home = leaf.subgame.whole.histories
-    assert home is not None
-    number = {label: k for k, label in enumerate(home.labels)}
+    number = {label: k for k, label in enumerate(leaf.subgame.whole.walked.labels)}
     out = np.zeros((len(leaf.first), length, len(number)))
     for j, h in enumerate(leaf.subgame.top.tolist()):
         path = _path(leaf, h)

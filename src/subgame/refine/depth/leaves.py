@@ -43,9 +43,7 @@ class Leaf:
 
     @property
     def histories(self) -> Histories:
-        found = self.subgame.tree.histories
-        assert found is not None  # a subgame was walked from its top on
-        return found
+        return self.subgame.tree.walked
 
     @cached_property
     def first(self) -> Indices:
@@ -55,8 +53,7 @@ class Leaf:
     @cached_property
     def slots(self) -> tuple[Indices, Indices]:
         """[h] each player's augmented infoset there."""
-        located = self.subgame.tree.located
-        assert located is not None
+        located = self.subgame.tree.sequence_at
         return located[0][self.first].astype(np.int64), located[1][self.first].astype(np.int64)
 
     @property
@@ -75,9 +72,7 @@ class Leaf:
 
     def states(self) -> list[State]:
         """[h] the game's own states there."""
-        home = self.subgame.whole.histories
-        assert home is not None
-        return [home.state(h) for h in self.subgame.top.tolist()]
+        return [self.subgame.whole.walked.state(h) for h in self.subgame.top.tolist()]
 
 
 Evaluator = Callable[[Leaf], LeafValues]
@@ -86,8 +81,7 @@ Evaluator = Callable[[Leaf], LeafValues]
 
 def exact(leaf: Leaf) -> LeafValues:
     """The exact values, by going through everything below once."""
-    h, located = leaf.histories, leaf.subgame.tree.located
-    assert located is not None
+    h, located = leaf.histories, leaf.subgame.tree.sequence_at
     ends = np.flatnonzero(h.player == TERMINAL)
     top = np.cumsum(h.parent < 0)[ends] - 1  # depth first: what lies below a top follows it
     chance = leaf.chance[top]
@@ -166,8 +160,7 @@ class Rollouts:
 
 def _step(leaf: Leaf, k: int, m: int) -> Floats:
     """[h] how likely a play at a history's parent goes on to it."""
-    h, located = leaf.histories, leaf.subgame.tree.located
-    assert located is not None
+    h, located = leaf.histories, leaf.subgame.tree.sequence_at
     out = np.ones(len(h))
     inner = np.flatnonzero(h.parent >= 0)
     mover = h.player[h.parent[inner]]

@@ -35,7 +35,6 @@ from subgame.tree.parts import embed, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree
-from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     if within is not None and not isinstance(within, SequenceSubgame):
         raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     pair = _pair(limit)
-    base = form_of(_histories(tree)) if within is None else within.form
+    base = form_of(tree.walked) if within is None else within.form
     place = _places(tree, within)
     subgames = _inside(tree, sequence_subgames(tree, limit.at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
@@ -274,22 +273,15 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     return tree if isinstance(game, Game) else game
 
 
-def _histories(tree: SequenceTree) -> Histories:
-    if tree.histories is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
-    return tree.histories
-
-
 def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
-    count = len(_histories(tree))
+    count = len(tree.walked)
     if within is None:
         return np.arange(count)
     if within.whole is not tree and within.whole.digest != tree.digest:
         raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     out = np.full(count, -1)
-    inner = within.form.histories
-    assert inner is not None
+    inner = within.tree.walked
     out[descendants(within.top, inner)] = np.arange(len(inner))
     return out
 

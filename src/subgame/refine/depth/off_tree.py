@@ -14,15 +14,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, as_numpy, namespace
+from subgame.engines.arrays import Array, as_index, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.pairs import PairTables
 from subgame.refine.depth.street import LeafTable, StreetEngine
-from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import reliable, rows
+from subgame.refine.payoffs import reliable, rows
 from subgame.tree.ranges.betting_tree import decisions, grow
 from subgame.tree.ranges.tree import RangeTree
 

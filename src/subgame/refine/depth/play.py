@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
@@ -29,7 +30,6 @@ from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import normalise
 from subgame.refine.payoffs import Trunk
 from subgame.refine.solve_gadget import LP, Technique, solve_gadget
 from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
@@ -37,7 +37,7 @@ from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree, histories_of, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
@@ -101,9 +101,8 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     >>> after_every_action(sg.compile(sg.games.load("kuhn")), 1)
     [['pb']]
     """
-    tree, h = sequence_tree(tree), histories_of(tree)
-    if h is None:
-        raise SubgameError(f"{tree!r} keeps no histories, so it cannot be cut.")
+    tree = sequence_tree(tree)
+    h = tree.walked
     count = np.zeros(len(h), dtype=np.int64)
     found: dict[int, dict[str, None]] = {}
     for at, above in enumerate(h.parent.tolist()):
@@ -191,8 +190,7 @@ class _Here:
             further: list[tuple[SequenceSubgame, Floats]] = []
             for subgame, alternative in waiting:
                 below = frontiers[depth] if depth < len(frontiers) else []
-                assert subgame.tree.histories is not None
-                within = descendants(subgame.top, subgame.tree.histories)
+                within = descendants(subgame.top, subgame.tree.walked)
                 leaves = [leaf for leaf in below if np.isin(leaf.top, within).any()]
                 if leaves:
                     further += self._to_the_limit(subgame, leaves, alternative)
@@ -224,8 +222,7 @@ class _Here:
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what the opponent can get in each subgame at a limit by the best continuation."""
-        p, o, located = self.p, 1 - self.p, self.tree.located
-        assert located is not None
+        p, o, located = self.p, 1 - self.p, self.tree.sequence_at
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]

@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from subgame.engines.arrays import Array, as_kind, as_numpy, namespace
+from subgame.engines.arrays import Array, as_kind, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS
@@ -19,8 +19,8 @@ from subgame.refine.depth.limit import Limit
 from subgame.refine.depth.play import Play, Played
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges, solve_ranges
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.learners import normalise
-from subgame.refine.nested.ranges import flat, reliable
+from subgame.refine.nested.ranges import flat
+from subgame.refine.payoffs import reliable
 from subgame.refine.solve_gadget import Technique
 from subgame.solve.cfr import Learner
 from subgame.solve.schedule import Schedule

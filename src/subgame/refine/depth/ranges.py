@@ -247,18 +247,5 @@ def solve_ranges(
 
 def _seated(limited: RangeLimit, inputs: GadgetInputs) -> GadgetInputs:
     """Gadget inputs in the order of the unmerged tree's hands."""
-    o, slots = inputs.opponent, limited.plain.slots
-    return GadgetInputs(
-        o,
-        inputs.our_reach[slots[1 - o]],
-        *(
-            None if each is None else each[slots[o]]
-            for each in (
-                inputs.opponent_reach,
-                inputs.weight,
-                inputs.alternative,
-                inputs.cbv,
-                inputs.spread,
-            )
-        ),
-    )
+    ours, theirs = (limited.plain.slots[p] for p in (1 - inputs.opponent, inputs.opponent))
+    return inputs.mapped(lambda values: values[ours], lambda values: values[theirs])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, SubgameError, brief
+from subgame.errors import ArgumentError, brief
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.limit import DepthLimited, LeafOptions, depth_limited
 from subgame.refine.depth.ranges import RangeLimit
@@ -23,7 +23,7 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Vector
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.solve.evaluate import best_response_strategy, exploitability
-from subgame.solve.lp import constraints
+from subgame.solve.lp import constraints, maximin
 from subgame.solve.options import StopOptions, check_options, made_of, with_options
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
@@ -113,6 +113,12 @@ def self_generated(
     continuations, and again until there are `count`. It ends earlier if the best response wins
     nothing beyond what the continuations give, or is one of them. `watch` is told every
     solution on the way; the other arguments are those of `depth_limited` and `solve_limited`.
+
+    >>> import subgame as sg
+    >>> tree = sg.compile(sg.games.load("rps-plus"))
+    >>> blueprint = sg.blueprint(tree, "equilibrium")
+    >>> sg.self_generated(tree, blueprint, at="P2 to move").names[:2]
+    ('blueprint', 'response 1')
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")
@@ -167,9 +173,6 @@ def best_completion(
     >>> best_completion(tree, rock, at="P2 to move", player=0).value
     -1.0
     """
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, hstack
-
     own, other, run = tree.players[player], tree.players[1 - player], engine(tree)
     free = np.zeros(own.num_sequences, dtype=bool)
     for subgame in sequence_subgames(tree, at):
@@ -177,24 +180,9 @@ def best_completion(
         free[subgame.places[player][slots:]] = True
     plan = run.plan(player, strategy.probs[player])
     parts = constraints(sequence_tree(tree), player)
-    size, bounds = own.num_sequences, parts.bound.shape[1]
-    objective = np.zeros(size + bounds)
-    objective[size : size + len(other.slots)] = -other.reach
-    box = np.full((size + bounds, 2), [-np.inf, np.inf])
-    box[:size, 0] = np.where(free, 0.0, plan)
-    box[:size, 1] = np.where(free, np.inf, plan)
-    found = linprog(
-        objective,
-        A_ub=hstack([-parts.payoff, parts.bound], format="csr"),
-        b_ub=np.zeros(other.num_sequences),
-        A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds))], format="csr"),
-        b_eq=parts.start,
-        bounds=box,
-        method="highs",
-    )
-    if found.status != 0:
-        raise SubgameError(f"The completion in {tree.game} was not solved: {found.message}")
-    sigma = run.behaviour(player, np.maximum(found.x[:size], 0))
+    least, most = np.where(free, 0.0, plan), np.where(free, np.inf, plan)
+    found = maximin(tree.game, parts, other.reach, (least, most))
+    sigma = run.behaviour(player, np.maximum(found.x[: own.num_sequences], 0))
     probs = [strategy.probs[0].copy(), strategy.probs[1].copy()]
     probs[player] = np.where(free, sigma, strategy.probs[player])
     return Completion(Strategy(tree, (probs[0], probs[1])), -float(found.fun))

@@ -22,12 +22,12 @@ from subgame.engines.arrays import (
     as_numpy,
     copied,
     namespace,
+    regret_matching,
     zeros,
 )
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
-from subgame.refine.learners import regret_matching
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
@@ -181,10 +181,6 @@ class StreetEngine(EngineBase):
         rows = self.sides[p].rows - self.sides[p].roots
         one, two = self._zeros(p, rows), self._zeros(p, rows)
         return Regrets(one, two, self._zeros(p, rows) if predictive else None)
-
-    def snapshot(self, regrets: Regrets) -> Regrets:
-        instant = None if regrets.instant is None else copied(regrets.instant)
-        return Regrets(copied(regrets.regret), None, instant)
 
     def roots(self, p: int) -> Array:
         return self.array(np.tile(self.tree.players[p].reach, (self.sides[p].roots, 1)))

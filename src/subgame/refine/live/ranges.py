@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import as_numpy, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.games.base import CHANCE, Game
@@ -22,13 +22,12 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS, Holdem, HoldemState
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
-from subgame.refine.learners import normalise
 from subgame.refine.live.reached import Followed, Reached, ReachedHistories
 from subgame.refine.range_subgame import RangeSubgame, Spot
 from subgame.tree.parts import restrict
 from subgame.tree.public_tree import OnDemand, PublicTree
-from subgame.tree.ranges.find import board_key
-from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
+from subgame.tree.ranges.find import board_key, places
+from subgame.tree.ranges.tree import compile_range_tree, range_tree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -112,7 +111,7 @@ class ReachedRanges(Reached):
         for row, unit in zip(reach, tree.units, strict=False):
             row[: len(unit.hands[o])] = self.reach[o][unit.hands[o]]
         one, two = (
-            restrict(np.asarray(followed.sigma[q]), _places(tree, range_tree(followed.tree), q), 0)
+            restrict(np.asarray(followed.sigma[q]), places(tree, range_tree(followed.tree), q), 0)
             for q in (0, 1)
         )
         mine, theirs = (one, two) if p == 0 else (two, one)
@@ -164,7 +163,7 @@ class ReachedRanges(Reached):
 
     def restrict(self, followed: Followed, p: int) -> NDArray[Any]:
         part, whole = self.subgame.tree, range_tree(followed.tree)
-        return restrict(np.asarray(followed.sigma[p]), _places(part, whole, p), elsewhere=0.0)
+        return restrict(np.asarray(followed.sigma[p]), places(part, whole, p), elsewhere=0.0)
 
     def cells(self, tree: PublicTree) -> Ints | None:
         side = range_tree(tree).players[self.player]
@@ -222,20 +221,6 @@ def start_of(game: Game) -> Reached:
 @lru_cache(maxsize=8)
 def _hands(deck: Deck) -> dict[str, int]:
     return {deck.hand_name(hand): hand for hand in range(deck.num_hands)}
-
-
-def _places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
-    """[q] where each of a part's sequences stands in a tree whose boards may be merged."""
-    out, side = np.full(part.stored(p), -1, dtype=np.int64), part.players[p]
-    finder = whole.players[p].finder
-    for u, unit in enumerate(part.units):
-        hands = unit.hands[p]
-        for j, state in enumerate(part.streets[unit.street].states[p]):
-            actions, first, stride = finder.cells(unit.cards, str(state))
-            found = first[hands][:, None]
-            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
-            out[side.cells(u, j)] = found
-    return out
 
 
 @lru_cache(maxsize=64)

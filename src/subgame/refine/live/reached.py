@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.contract import Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -23,7 +24,6 @@ from subgame.games.actions import of_kind
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.rules import Bet
 from subgame.refine.kinds import kind_of
-from subgame.refine.learners import normalise
 from subgame.refine.subgame import SequenceSubgame, Subgame
 from subgame.tree.parts import places, restrict
 from subgame.tree.public_tree import PublicTree

@@ -7,23 +7,22 @@ off-tree bets. Arrays of a street are ``[row, board, hand]``; see `engines.contr
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.refine.nested.answer import Answer, Method
-from subgame.refine.payoffs import carried_gift, received_gift
+from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
@@ -35,8 +34,6 @@ from subgame.tree.strategy import Strategy
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
-ROUNDING = 1e-5
-"""Weights below this share of the greatest are taken for none: kernels are single precision."""
 
 
 class Spot(NamedTuple):
@@ -184,8 +181,11 @@ class RangeExpansion:
         if self.method == "expensive":
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
             kept = part.run.stage(after)
+            source, target = cast(RangeTree, stage.tree), cast(RangeTree, kept.tree)
             one, two = (
-                moved(cast(RangeTree, stage.tree), solved[q], cast(RangeTree, kept.tree), q)
+                transfer(
+                    source, np.asarray(solved[q]), target, np.zeros(target.stored(q), np.float32), q
+                )
                 for q in (0, 1)
             )
             stage, solved = kept, (one, two)
@@ -217,14 +217,9 @@ class RangeExpansion:
             # Where the blueprint never comes, every root infoset is taken to be as likely.
             never = (theirs * (inputs.weight > 0)).sum(2, keepdims=True) <= 0
             theirs = np.where(never, 1.0, theirs)
-        scaled = GadgetInputs(
-            opponent=inputs.opponent,
-            our_reach=flat(inputs.our_reach / size),
-            opponent_reach=flat(theirs),
-            weight=flat(inputs.weight / size),
-            alternative=flat(inputs.alternative),
-            cbv=flat(inputs.cbv),
-        )
+        ours, weight = inputs.our_reach / size, inputs.weight / size
+        scaled = replace(inputs, our_reach=ours, opponent_reach=theirs, weight=weight)
+        scaled = scaled.mapped(flat, flat)
         schedule = cast(Schedule, self.how.schedule)
         run = GadgetRun(stage.tree, schedule, gadget, scaled, on=stage)
         # A batch is large, so nothing is measured that nobody asked for.
@@ -294,77 +289,6 @@ def flat(values: Floats) -> Floats:
     return values.reshape(-1, values.shape[2])
 
 
-def rows(street: Street, p: int, j: int) -> slice:
-    """The rows of a decision's actions."""
-    return slice(street.first[p][j], street.first[p][j] + len(street.actions[p][j]))
-
-
-def carried_gifts(
-    run: RangeEngine,
-    streets: list[Street],
-    gadget: Gadget,
-    o: int,
-    ours: list[Array],
-    values: list[Array],
-    entry: Floats,
-) -> list[Floats]:
-    """Per street [row, board, hand] the opponent's gifts carried to each row (2017, Sec. 5).
-
-    `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
-    opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
-    """
-    out, tree = list[Floats](), cast(RangeTree, run.tree)
-    for s, street in enumerate(streets):
-        if s > 0 and gadget.gifts != "none":
-            entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
-        if gadget.gifts == "none":
-            out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
-            continue
-        carried = np.zeros(values[s].shape)
-        carried[: len(street.roots), :, : entry.shape[2]] = entry
-        for j, parent in enumerate(street.parent[o]):
-            here, value = rows(street, o, j), as_numpy(values[s][rows(street, o, j)])
-            at = ours[s][street.at[o][j][1 - o]][None]
-            reach = reliable(as_numpy(run.opposing(o, at, s)))
-            size = np.maximum(_best(tree, gadget, street, o, j, value) - value, 0)
-            carried[here] = carried[parent] + carried_gift(size, reach[0], gadget)
-        out.append(carried)
-        entry = carried[[row[o] for row in street.leaf_rows]]
-    return out
-
-
-def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: int) -> Array:
-    """[root, board, hand] gifts at the roots of a street, from those at the leaves before it.
-
-    They are on the engine's device.
-    """
-    found = run.enter(o, entry, s)
-    if gadget.split:
-        return found
-    # In units of the whole game: a board is only one of many.
-    weights = cast(RangeTree, run.tree).units.dealt[s].weight[:, None]
-    return found / (weights if isinstance(found, np.ndarray) else found.new_tensor(weights))
-
-
-def reliable(weight: Array) -> Array:
-    """Weights without those that are rounding: sums over nearly all hands cancel out."""
-    return weight * (weight > ROUNDING * namespace(weight).amax(weight, 2, keepdims=True))
-
-
-def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:
-    """[action, board, hand] what each action is compared with: itself and those that count."""
-    state, last = street.states[o][j], tree.holdem.rules.last_street
-    after = [state.child(name) for name in street.actions[o][j]]
-    counts = [
-        gadget.gifts == "estimated" or (b.is_over and (b.folded >= 0 or b.street == last))
-        for b in after
-    ]
-    if not any(counts):
-        return value
-    out: Floats = np.maximum(value, value[counts].max(0))
-    return out
-
-
 def _uniform(tree: RangeTree, p: int) -> NDArray[np.float32]:
     """[q] every action equally likely; a strategy of millions of hands need not be checked."""
     out, side = np.zeros(tree.stored(p), np.float32), tree.players[p]
@@ -376,45 +300,26 @@ def _uniform(tree: RangeTree, p: int) -> NDArray[np.float32]:
 
 def transfer(
     source: RangeTree, sigma: NDArray[Any], target: RangeTree, into: NDArray[Any], p: int
-) -> None:
-    """Write a part's strategy to where its decisions stand in a tree with the same boards.
+) -> NDArray[Any]:
+    """Write a strategy to where its decisions stand in another tree with the same boards.
 
-    Decisions are known by their betting. Actions that the part does not have get probability 0.
+    Decisions are known by their betting; those that the other tree lacks are left out. Actions that
+    only the other tree has get probability 0.
     """
     mine, other = source.players[p], target.players[p]
     top = len(target.streets) - len(source.streets)
     for s, street in enumerate(source.streets):
-        if not street.states[p]:
-            continue
         there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
-        given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
-        for j, state in enumerate(street.states[p]):
-            k = there[state.history]
+        known = [
+            (j, there[b.history]) for j, b in enumerate(street.states[p]) if b.history in there
+        ]
+        for j, k in known:
+            given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
             names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
             made[:, cut] = 0
             for a, name in enumerate(street.actions[p][j], mine.street_actions(s, j).start):
                 made[:, cut.start + names.index(name)] = given[:, a]
-
-
-def moved(source: RangeTree, sigma: Any, target: RangeTree, p: int) -> NDArray[np.float32]:
-    """A strategy of a batch in another one whose betting is a part of it, root by root."""
-    out, given = np.zeros(target.stored(p), np.float32), np.asarray(sigma)
-    mine, other = source.players[p], target.players[p]
-
-    def keys(street: Street) -> list[Hashable]:
-        return [
-            (root, state.history)
-            for root, state in zip(street.first_root[p], street.states[p], strict=True)
-        ]
-
-    for s, (street, whole) in enumerate(zip(target.streets, source.streets, strict=True)):
-        if not street.states[p]:
-            continue
-        found = {key: j for j, key in enumerate(keys(whole))}
-        have, made = mine.street_block(given, s), other.street_block(out, s)
-        for j, key in enumerate(keys(street)):
-            made[:, other.street_actions(s, j)] = have[:, mine.street_actions(s, found[key])]
-    return out
+    return into
 
 
 def _infoset(units: BoardList, first: int, player: int, wide: int, i: int) -> str:

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.learners import normalise
 from subgame.refine.nested.answer import Answer, Method
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.refine.solve_gadget import Solved, Technique, solve_gadget
@@ -119,13 +119,11 @@ class Expansion:
     @property
     def _rules(self) -> Game:
         """The smaller game."""
-        assert self.small.histories is not None
-        return self.small.histories.game
+        return self.small.walked.game
 
     @property
     def large(self) -> Histories:
-        assert self.tree.histories is not None
-        return self.tree.histories
+        return self.tree.walked
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree action, those after answers included."""

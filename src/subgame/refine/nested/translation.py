@@ -27,7 +27,7 @@ from subgame.games.holdem.rules import Bet
 from subgame.refine.kinds import kind_of
 from subgame.refine.nested.mappings import ActionMapping, answer, heard, mapping
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree, histories_of
+from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -46,10 +46,7 @@ class _Lines:
     """A tree's histories with the size of every action, looked up once per infoset."""
 
     def __init__(self, tree: PublicTree) -> None:
-        histories = histories_of(tree)
-        if histories is None:
-            raise SubgameError(f"{tree!r} keeps no histories, so nothing can be translated in it.")
-        self.h: Histories = histories
+        self.h: Histories = sequence_tree(tree).walked
         self.player = self.h.player.tolist()
         self.infoset = self.h.infoset.tolist()
         self.known: dict[tuple[int, int], list[Bet | None]] = {}

@@ -16,7 +16,7 @@ from subgame.games.holdem.isomorphism import card_permutations
 from subgame.tree.ranges.betting_tree import LANES
 
 if TYPE_CHECKING:
-    from subgame.tree.ranges.tree import BoardList, RangeSide
+    from subgame.tree.ranges.tree import BoardList, RangeSide, RangeTree
 
 Ints = NDArray[np.int64]
 Cards = tuple[int, ...]
@@ -127,3 +127,17 @@ def locate(units: BoardList, cards: Sequence[int]) -> tuple[int, Ints]:
     if size != len(cards):
         raise KeyError(tuple(cards))
     return u, deck.hand_table[moved[deck.hands[:, 0]], moved[deck.hands[:, 1]]].astype(np.int64)
+
+
+def places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
+    """[q] where each of a part's sequences stands in a tree whose boards may be merged; -1: not."""
+    out, side = np.full(part.stored(p), -1, dtype=np.int64), part.players[p]
+    finder = whole.players[p].finder
+    for u, unit in enumerate(part.units):
+        hands = unit.hands[p]
+        for j, state in enumerate(part.streets[unit.street].states[p]):
+            actions, first, stride = finder.cells(unit.cards, str(state))
+            found = first[hands][:, None]
+            found = np.where(found < 0, -1, found + stride * np.arange(len(actions)))
+            out[side.cells(u, j)] = found
+    return out

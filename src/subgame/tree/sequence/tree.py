@@ -187,6 +187,20 @@ class SequenceTree(PublicTree):
     """[h] each player's sequence at each history; None for a part and for a gadget game."""
 
     @property
+    def walked(self) -> Histories:
+        """The histories, for what cannot be done without them."""
+        if self.histories is None:
+            raise SubgameError(f"{self!r} keeps no histories, so it cannot be cut or followed.")
+        return self.histories
+
+    @property
+    def sequence_at(self) -> tuple[Index, Index]:
+        """`located`, likewise."""
+        found = self.located if len(self.walked) else None
+        assert found is not None  # both are there or neither
+        return found
+
+    @property
     def num_nodes(self) -> int:
         return len(self.node_names)
 

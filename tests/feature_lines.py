@@ -1,0 +1,317 @@
+"""Lines of code by feature, now and at the commit before the redesign.
+
+``python tests/feature_lines.py`` writes the table to ``docs/results/redesign.json`` and prints it.
+A line of code is one that holds a token: blank lines, comments and docstrings do not count. The
+sources of before are laid out by the formatter of today. Statements do not depend on the layout;
+imports are not counted among them.
+
+Every file, or a definition in it, belongs to one feature. A feature that was there before is
+compared like with like; what came later is listed apart. The first pattern that fits decides.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "subgame"
+RESULT = ROOT / "docs" / "results" / "redesign.json"
+BEFORE = "2749427"
+SKIPPED = r"#\s*fmt:\s*(skip|off)"
+TREES = {"PublicTree", "RangeTree", "SequenceTree", "BoardTree"}
+
+NEW = {
+    "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
+    "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
+    "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
+    "*:sample_chance refine/depth/rollouts.py",
+    "the workbench in a browser": "serve/* cli/serve.py",
+    "trained blueprints on sampled boards": "blueprints/* engines/sampled.py "
+    "engines/numba/sampled*.py engines/torch/sampled.py engines/*/strengths.py "
+    "tree/betting_arrays.py cli/blueprint.py",
+    "card abstraction": "abstraction/* !abstraction/lift.py cli/abstract.py",
+    "solved spots: lines, tables, locks, reports, push or fold, imports": "solve/browse.py "
+    "solve/compare.py solve/decisions.py solve/flops.py solve/hand_classes.py solve/lines.py "
+    "solve/locks.py solve/pages.py solve/pushfold.py solve/report.py solve/runouts.py "
+    "solve/tables.py games/holdem/imports.py games/holdem/counts.py games/holdem/equity.py "
+    "cli/compare.py cli/report.py cli/pushfold.py cli/spot.py tree/ranges/below.py "
+    "tree/ranges/locked.py tree/ranges/find.py tree/ranges/names.py bench/flop_subsets.py "
+    "bench/preflop_data.py solve/endgame.py:Endgame.lock solve/endgame.py:_stored_values "
+    "cli/endgame_view.py:values_text cli/endgame_view.py:hand_values "
+    "cli/endgame_options.py:Looking games/holdem/bets.py:BetSizes.amended "
+    "games/holdem/game.py:Holdem._check_lines",
+    "rake and parts of chips": "games/holdem/chips.py games/holdem/rules.py:Betting.rake "
+    "cli/endgame_view.py:Shown._rake",
+    "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html *:drawn",
+    "games from files": "games/sources.py games/__init__.py:_load_file games/__init__.py:_a_game "
+    "interop/efg_scanner.py",
+    "refusals, memory limits, nothing lost": "memory.py _interrupt.py errors.py:check_regular "
+    "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
+    "tree/sequence/spot_checks.py *:check_memory solve/solver.py:_save "
+    "refine/refine.py:_safe_parts refine/refine.py:Refinement.is_worse "
+    "refine/report.py:kept_text cli/refine_view.py:not_saved",
+    "long runs: rounding, stalls, checks while solving": "engines/rounding.py "
+    "solve/solver.py:Run.stalled solve/solver.py:Run.rough solve/solver.py:Run.can_check "
+    "solve/solver.py:Run.place_for_check",
+    "loading and compiling kernels": "engines/numba/compiling.py",
+    "more gadgets": "refine/learners.py:Mixture refine/learners.py:doubt "
+    "refine/gadgets.py:_Combined refine/gadgets.py:_combined refine/gadgets.py:Combined "
+    "refine/gadgets.py:Adaptive refine/gadgets.py:Gadget.stages "
+    "refine/solve_gadget.py:_last_stage",
+    "hold'em in all verbs and on the CPU: depth limits, CFR-D, translation, wider ranges": ""
+    "engines/numba/range_rows.py refine/decompose_ranges.py refine/last_street.py "
+    "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
+    "refine/nested/translate_ranges.py games/holdem/wider.py",
+    "tables of the 2017 paper": "papers/brown2017_tables.py",
+    "benchmark of the start": "bench/startup.py",
+}
+"""Features that came after `BEFORE`, as patterns of files and of definitions in them."""
+
+SHARED = {
+    "games and rules": ("games/*", "games/*"),
+    "trees and strategies": ("tree/*", "tree/*"),
+    "engines on a GPU": ("gpu/* !gpu/check* !gpu/growth.py !gpu/measure.py", "engines/torch/*"),
+    "engines on the CPU": (
+        "solve/engine.py solve/kernels.py solve/halves.py solve/range_* solve/simd.py "
+        "solve/sampling.py solve/compiling.py",
+        "engines/*",
+    ),
+    "endgames": (
+        "solve/endgame.py cli/endgame* cli/hand_grid.py",
+        "solve/endgame.py cli/endgame* cli/hand_grid.py",
+    ),
+    "solving and evaluation": ("solve/*", "solve/*"),
+    "depth limits": (
+        "refine/depth.py refine/*limited* refine/continuations.py refine/lea*.py",
+        "refine/depth/*",
+    ),
+    "nested solving and translation": ("refine/nested* refine/translation.py", "refine/nested/*"),
+    "subgames, gadgets, refinement, CFR-D": ("refine/*", "refine/* abstraction/lift.py"),
+    "commands": ("cli/*", "cli/*"),
+    "papers": ("papers/*", "papers/*"),
+    "benchmarks and checks": ("bench* gpu/*", "bench/*"),
+    "OpenSpiel and Gambit": ("openspiel.py gambit.py", "interop/* openspiel.py gambit.py"),
+    "the package": ("*", "*"),
+}
+"""Features of both: patterns of files before and now."""
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines that hold code."""
+    docs: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            first = node.body[0]
+            docs.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    held: set[int] = set()
+    nothing = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in (*nothing, tokenize.ENDMARKER):
+            held.update(range(token.start[0], token.end[0] + 1))
+    return held - docs
+
+
+def definitions(text: str) -> Iterator[tuple[str, set[int]]]:
+    """Functions, classes and methods with their lines, a class before its methods."""
+
+    def inside(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, set[int]]]:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                yield prefix + node.name, set(range(first, (node.end_lineno or first) + 1))
+            if isinstance(node, ast.ClassDef):
+                yield from inside(node.body, f"{node.name}.")
+
+    return inside(ast.parse(text).body, "")
+
+
+def fits(name: str, patterns: str) -> bool:
+    """Whether one of the patterns fits and none that begins with ``!``.
+
+    >>> fits("gpu/check.py", "gpu/* !gpu/check*"), fits("a.py:B.to_pandas", "*:to_pandas")
+    (False, True)
+    """
+    words = patterns.split()
+    path, _, inner = name.partition(":")
+    names = [name, f"{path}:{inner.rpartition('.')[2]}"] if inner else [name]
+    fitting = [word for word in words if (":" in word) == bool(inner)]
+    return any(fnmatch(each, word) for each in names for word in fitting) and not any(
+        fnmatch(name, word[1:]) for word in words if word.startswith("!")
+    )
+
+
+def statements(text: str) -> set[int]:
+    """The numbers of the lines on which statements begin, without imports and docstrings."""
+    return {
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.stmt)
+        and not isinstance(node, ast.Import | ast.ImportFrom)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    }
+
+
+COUNTS = {"lines": code_lines, "statements": statements}
+
+
+def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
+    """By feature: lines of code, and statements."""
+    out: dict[str, Counter[str]] = {name: Counter() for name in COUNTS}
+    for file in sorted(package.rglob("*.py")):
+        path, text = file.relative_to(package).as_posix(), file.read_text(encoding="utf-8")
+        parts = [] if before else list(definitions(text))
+        later = [] if before else [name for name, patterns in NEW.items() if fits(path, patterns)]
+        known = [name for name, pair in SHARED.items() if fits(path, pair[0 if before else 1])]
+        for kind, count in COUNTS.items():
+            left = count(text)
+            for name, lines in parts:
+                for feature, patterns in NEW.items():
+                    if fits(f"{path}:{name}", patterns):
+                        out[kind][feature] += len(lines & left)
+                        left -= lines
+            out[kind][(later or known)[0]] += len(left)
+    return out
+
+
+def nodes(path: Path) -> Iterator[ast.AST]:
+    """Everything in a file."""
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    """The names of what a function is given."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def matches(package: Path, text: str) -> list[str]:
+    """The lines of a package, as ``FILE:LINE``, that match a regular expression."""
+    pattern = re.compile(text)
+    return [
+        f"{path.relative_to(package).as_posix()}:{number}"
+        for path in package.rglob("*.py")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def kind_checks(package: Path) -> list[str]:
+    """Where the kind of a tree is asked for, above the trees and the engines."""
+    return [
+        f"{path.relative_to(package).as_posix()}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in ("tree", "engines", "gpu")
+        for node in nodes(path)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and TREES & {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    ]
+
+
+def shape(package: Path) -> dict[str, int]:
+    """What `test_structure` bounds, and lines of code by package."""
+    files = sorted(package.rglob("*.py"))
+    functions = [
+        node
+        for path in files
+        if path.name != "triton_kernels.py"
+        for node in nodes(path)
+        if isinstance(node, ast.FunctionDef)
+    ]
+    lines: Counter[str] = Counter()
+    for path in files:
+        parts = path.relative_to(package).parts
+        lines[parts[0] if len(parts) > 1 else "."] += len(code_lines(path.read_text("utf-8")))
+    return {
+        "longest file": max(len(path.read_text("utf-8").splitlines()) for path in files),
+        "longest parameter list": max(len(parameters(each)) for each in functions),
+        "checks of the kind of a tree above the engines": len(kind_checks(package)),
+        "type: ignore": len(matches(package, r"#\s*type:\s*ignore")),
+        "fmt: skip": len(matches(package, SKIPPED)),
+        **{f"lines in {name}": count for name, count in sorted(lines.items())},
+    }
+
+
+IMPLEMENTATIONS = {
+    "the gadget's learner": (4, "refine/learners.py"),
+    "gifts": (3, "refine/payoffs.py: carried_gift, received_gift"),
+    "regret matching (now: outside kernels)": (7, "engines/arrays.py: regret_matching"),
+    "normalisation by the reach of the others": (3, "engines/arrays.py: normalise"),
+    "copying the strategy of a part": (7, "tree/parts.py: restrict, embed"),
+}
+"""How often before, as the plan of the redesign counted them, and where it stands now."""
+
+
+def sources(commit: str, into: Path) -> tuple[Path, int]:
+    """The package at a commit, laid out by the formatter of today, and how often it was not."""
+    packed = subprocess.run(
+        ["git", "archive", commit, "src/subgame"], cwd=ROOT, capture_output=True, check=True
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
+        files.extractall(into, filter="data")
+    package = into / "src" / "subgame"
+    skipped = len(matches(package, SKIPPED))
+    config = str(ROOT / "pyproject.toml")
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--config", config, str(into)]
+    subprocess.run(command, check=True)
+    return package, skipped
+
+
+def table() -> dict[str, object]:
+    """Like with like, and what came later."""
+    with tempfile.TemporaryDirectory() as folder:
+        old, skipped = sources(BEFORE, Path(folder))
+        was, shaped = counted(old, before=True), shape(old) | {"fmt: skip": skipped}
+    now = counted(PACKAGE, before=False)
+    shared = {
+        name: {kind: {"before": was[kind][name], "now": now[kind][name]} for kind in COUNTS}
+        for name in SHARED
+    }
+    total = {
+        kind: {when: sum(row[kind][when] for row in shared.values()) for when in ("before", "now")}
+        for kind in COUNTS
+    }
+    return {
+        "what": "lines that hold code, formatted alike; statements without imports",
+        "command": "python tests/feature_lines.py",
+        "before": BEFORE,
+        "features of both": shared | {"all of them": total},
+        "features that came later": {
+            name: {kind: now[kind][name] for kind in COUNTS} for name in NEW
+        },
+        "all now": {kind: sum(now[kind].values()) for kind in COUNTS},
+        "shape": {"before": shaped, "now": shape(PACKAGE)},
+        "implementations": {
+            name: {"before": many, "now": 1, "where": where}
+            for name, (many, where) in IMPLEMENTATIONS.items()
+        },
+    }
+
+
+def main() -> None:
+    """Write the table to the result and print it."""
+    found = table()
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    result["lines by feature"] = found
+    RESULT.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=1, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
