@@ -13,6 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.range_scratch import (
+    BOTH,
+    NOBODY,
+    OWN,
+    THEIRS,
+    Scratch,
+    Team,
+)
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     BEST,
@@ -21,7 +29,6 @@ from subgame.engines.numba.range_tiles import (
     Numbers,
     PlayerNumbers,
     Rates,
-    Scratch,
     descend,
     follow,
     learn,
@@ -48,9 +55,6 @@ from subgame.tree.ranges.hand_order import BoardArrays
 Ints = NDArray[np.int64]
 PATIENCE = 1000
 """How often a barrier is checked before the thread gives up its core."""
-NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
-"""Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
-sweep of the opponent would add; for the traverser's reach it must go down once more."""
 
 
 class Sweep(NamedTuple):
@@ -63,13 +67,6 @@ class Sweep(NamedTuple):
     rates: Rates  # the traverser's discounts
     ahead: Rates  # the discounts of the opponent's predicted regrets
     keep: int  # NOBODY, THEIRS, BOTH or OWN
-
-
-class Team(NamedTuple):
-    """Arrays that threads share."""
-
-    counters: Ints  # barrier, next board
-    results: Numbers  # [child of the first board][place, root]
 
 
 @inlined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
+from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Workers
 from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance
@@ -19,9 +21,6 @@ from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
-
-if TYPE_CHECKING:
-    from subgame.engines.numba.range_scratch import Rows
 
 Ints = NDArray[np.int64]
 _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
@@ -34,6 +33,12 @@ SHARE = 50_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
+RUN_ITERATIONS, RUN_SWEEP = (
+    Kernel("range_kernels", name) for name in ("run_iterations", "run_sweep")
+)
+RUN_MATCH, RUN_REACH, RUN_OPPOSING = (
+    Kernel("range_rows", name) for name in ("run_match", "run_reach", "run_opposing")
+)
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
 
@@ -58,13 +63,10 @@ class NumbaRangeEngine(EngineBase):
     def __init__(
         self, tree: RangeTree, threads: int | None = None, storage: str = "float32"
     ) -> None:
-        from subgame.engines.numba import range_kernels, range_rows, range_scratch
-
         if storage not in STORAGES:
             raise did_you_mean("storage on the CPU", str(storage), STORAGES)
         self.tree, self.storage, self.resolution = tree, storage, RESOLUTION[storage]
-        self.kernels, self.row_kernels, self.scratch = range_kernels, range_rows, range_scratch
-        self.betting_tree, self.boards = tuple(tree.betting_tree), tuple(tree.boards)
+        self.betting_tree, self.boards = Packed(tree.betting_tree), Packed(tree.boards)
         levels = np.arange(len(tree.streets) + 1)
         self.first: Ints = np.searchsorted(tree.boards.street, levels)  # [street + 1] into boards
         self.ways, self.many = len(tree.streets[0].roots), int(self.first[1])
@@ -73,7 +75,7 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._asked = threads
         threads = threads or (1 if self.size < ALONE else os.cpu_count() or 1)
-        self._workers = range_scratch.Workers(tree, self._useful(threads))
+        self._workers = Workers(tree, self._useful(threads))
 
     @property
     def threads(self) -> int:
@@ -86,7 +88,7 @@ class NumbaRangeEngine(EngineBase):
         threads = self._useful(threads)
         if threads != self.threads:
             self._workers.close()
-            self._workers = self.scratch.Workers(self.tree, threads)
+            self._workers = Workers(self.tree, threads)
 
     def _useful(self, threads: int) -> int:
         return min(threads, max(1, self.size // SHARE))
@@ -138,7 +140,7 @@ class NumbaRangeEngine(EngineBase):
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.kernels.run_sweep(
+            RUN_SWEEP(
                 self.betting_tree, self.boards, kind, both, counted, me, threads, team, top, own
             )
 
@@ -195,7 +197,7 @@ class NumbaRangeEngine(EngineBase):
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
         learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
-        keep = self.kernels.OWN if learns else self.kernels.NOBODY
+        keep = OWN if learns else NOBODY
         self._run(np.float32, (p, int(mode), keep), (mine, theirs), np.stack([rates, ahead]))
         return self._paid(np.float32, p)
 
@@ -220,7 +222,7 @@ class NumbaRangeEngine(EngineBase):
         """
         if len(discounts) < 2:
             return
-        rates, kernels = self.rates(discounts, begin), self.kernels
+        rates = self.rates(discounts, begin)
         if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
             again = partial(self.iterate, pair, alternating=alternating, responder=responder)
             again(discounts[:2], reach, begin=1)
@@ -229,7 +231,7 @@ class NumbaRangeEngine(EngineBase):
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])
         if responder == 1:  # answers player 0's first strategy before it is played
-            kind = (1, int(Mode.RESPOND), kernels.NOBODY)
+            kind = (1, int(Mode.RESPOND), NOBODY)
             self._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
         if not alternating:
             for t in range(len(discounts) - 1):
@@ -242,7 +244,7 @@ class NumbaRangeEngine(EngineBase):
             four, checked = (*both, one, two), (responder, self._place_reach, check)
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            kernels.run_iterations(
+            RUN_ITERATIONS(
                 self.betting_tree, self.boards, four, counted, checked, me, threads, team, top, own
             )
 
@@ -275,16 +277,17 @@ class NumbaRangeEngine(EngineBase):
         before = self.snapshot(pair[0])._replace(average=pair[0].average)
         for p, theirs in enumerate((pair[1], before)):
             mode = Mode.RESPOND if responder == p else Mode.LEARN
-            kind = (p, int(mode), self.kernels.THEIRS)
+            kind = (p, int(mode), THEIRS)
             self._run(np.float32, kind, (pair[p], theirs), rates)
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, out = _player_numbers(regrets), np.zeros(self.tree.stored(p), np.float32)
+        now = np.atleast_2d(rates)
 
         def call(me: int, threads: int, *scratch: Any) -> None:
-            self.row_kernels.run_match(
-                self.betting_tree, self.boards, p, player, rates, out, me, threads
+            RUN_MATCH(
+                self.betting_tree, self.boards, p, player, now, out, me, threads
             )
 
         self._workers.run(np.float32, call)
@@ -321,7 +324,7 @@ class NumbaRangeEngine(EngineBase):
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
-        self._run(np.float64, (p, int(mode), self.kernels.NOBODY), pair, _STILL, rows)
+        self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
         return Response(self._paid(np.float64, p))
 
     # Single streets --------------------------------------------------------------------------
@@ -347,11 +350,11 @@ class NumbaRangeEngine(EngineBase):
 
     def _descend(self, p: int, street: int, player: tuple[Any, ...], out: Floats) -> None:
         """Compute the reach [row, board, place] of every action of player `p` on a street."""
-        first = int(self.first[street])
+        at = p, street, int(self.first[street])
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.row_kernels.run_reach(
-                self.betting_tree, self.boards, p, street, first, player, out, me, threads, own
+            RUN_REACH(
+                self.betting_tree, self.boards, at, player, _STILL, out, me, threads, own
             )
 
         self._workers.run(np.float64, call)
@@ -366,7 +369,7 @@ class NumbaRangeEngine(EngineBase):
         shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
         sizes = [int(np.prod(shape)) for shape in shapes]
         at = np.cumsum([0, *sizes])
-        rows = self.scratch.Rows(np.zeros(int(at[-1])), at[:-1])
+        rows = Rows(np.zeros(int(at[-1])), at[:-1])
         against = self.plan(1 - p, opponent_sigma, reach)
         if sigma is None:
             self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
@@ -386,7 +389,7 @@ class NumbaRangeEngine(EngineBase):
         wide = int(self._workers.workspace(np.float64).top.wide[0])
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
-        rows = self.scratch.Rows(np.zeros(count * wide), at)
+        rows = Rows(np.zeros(count * wide), at)
         self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan, rows)
         found: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
         return found
@@ -432,7 +435,7 @@ class NumbaRangeEngine(EngineBase):
 
         def call(me: int, threads: int, *scratch: Any) -> None:
             work = tuple(np.zeros(n * LANES) for n in (tall, tall, self.tree.num_cards))
-            self.row_kernels.run_opposing(self.boards, p, first, given, out, me, threads, work)
+            RUN_OPPOSING(self.boards, p, first, given, out, me, threads, work)
 
         self._workers.run(np.float64, call)
         out /= self.tree.deals
@@ -482,7 +485,7 @@ def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
 
 def _weights(numbers: Numbers) -> Numbers:
     """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
-    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "W")
+    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "CAW")
 
 
 def _none_like(numbers: Numbers) -> Numbers:
