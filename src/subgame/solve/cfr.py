@@ -46,7 +46,7 @@ class Cfr:
     ) -> None:
         """`reach` is each player's ``[root, infoset]``, by default the tree's."""
         self.engine, self.learner = engine, learner
-        self.alternating, self.responder = alternating, responder
+        self.alternating, self.responder = alternating, int(responder)  # text gives 1.0
         one, two = (engine.regrets(p, predictive=predictive) for p in (0, 1))
         self.pair: tuple[Regrets, Regrets] = (one, two)
         mine, yours = (

@@ -15,9 +15,8 @@ import contextlib
 import ctypes
 import hashlib
 import os
-import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
+from subgame.errors import SubgameError
 
 HERE = Path(__file__).parent
 SOURCES = (
@@ -46,15 +46,21 @@ _loaded: list[Any] = []
 
 
 class Packed:
-    """A tuple of arguments whose slots are made once; the arrays in it must not be replaced."""
+    """An argument whose slots are made once, because it is passed often.
 
-    def __init__(self, items: Iterable[Any]) -> None:
-        self.items, self.slots = tuple(items), array("q")
-        self.kind = tuple(_put(item, self.slots) for item in self.items)
+    Arrays in it must not be replaced.
+    """
+
+    def __init__(self, item: Any) -> None:
+        self.item, self.slots = item, array("q")
+        self.kind = _put(item, self.slots)
 
 
 def _put(item: Any, slots: array[int]) -> Any:
     """Append the slots of an argument; returns its kind, from which its type follows."""
+    if isinstance(item, Packed):
+        slots.extend(item.slots)
+        return item.kind
     if isinstance(item, np.ndarray):
         flags = item.flags
         if not (flags.c_contiguous and flags.aligned):
@@ -62,9 +68,6 @@ def _put(item: Any, slots: array[int]) -> Any:
         slots.append(item.__array_interface__["data"][0])
         slots.extend(item.shape)
         return f"{item.dtype.char}{item.ndim}"
-    if isinstance(item, Packed):
-        slots.extend(item.slots)
-        return item.kind
     if isinstance(item, tuple):
         return tuple([_put(each, slots) for each in item])
     slots.append(item)
@@ -74,7 +77,7 @@ def _put(item: Any, slots: array[int]) -> Any:
 def _plain(item: Any) -> Any:
     """An argument as Numba takes it."""
     if isinstance(item, Packed):
-        item = item.items
+        item = item.item
     return tuple(map(_plain, item)) if isinstance(item, tuple) else item
 
 
@@ -182,17 +185,13 @@ def _write(name: str, stem: str, code: bytes) -> None:
 
 
 def _written(folder: Path, name: str, code: bytes) -> bool:
+    from subgame.tree.files import replacing
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        number, path = tempfile.mkstemp(dir=folder)
-        try:
-            with open(number, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(path, folder / name)
-        except BaseException:
-            Path(path).unlink(missing_ok=True)
-            raise
-    except OSError:
+        with replacing(folder / name) as new:
+            new.write_bytes(hashlib.sha256(code).digest() + code)
+    except (OSError, SubgameError):
         return False
     return True
 

@@ -8,6 +8,7 @@ complete. Then all of it is optimised and emitted once.
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,13 +48,15 @@ class _Library(JITCodeLibrary):
                     link(library._linking_libraries)
 
         link(self._linking_libraries)
-        self._optimize_final_module()
+        for function in module.functions:
+            if not function.is_declaration and function.name != name:
+                function.linkage = "internal"
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(module, builder)
         module.verify()
         process = ctypes.CDLL(None)
         for function in module.functions:
-            if not function.is_declaration:
-                function.linkage = "external" if function.name == name else "internal"
-            elif not function.name.startswith("llvm."):
+            if function.is_declaration and not function.name.startswith("llvm."):
                 getattr(process, function.name)  # an AttributeError if only Numba has it
         return self._codegen._tm.emit_object(module)
 
@@ -70,10 +73,14 @@ def _objects(context: Any) -> Iterator[Any]:
     """Meanwhile Numba makes object code instead of code that it runs itself."""
     with global_compiler_lock:
         usual, context._internal_codegen = context._internal_codegen, _Codegen("subgame")
+        collecting = gc.isenabled()
+        gc.disable()  # it would walk through all that Numba keeps, again and again
         try:
             yield context._internal_codegen
         finally:
             context._internal_codegen = usual
+            if collecting:
+                gc.enable()
 
 
 def object_code(function: Any, kinds: Any, name: str) -> bytes:

@@ -238,14 +238,23 @@ class NumbaRangeEngine(EngineBase):
                 self._together(pair, rates[[t, t]], responder)
             return
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
-        four, checked = (*both, *both), (responder, (_NOTHING, _NOTHING), _NOTHING)
+        four, checked = (*both, *both), _UNCHECKED
         if check is not None:
             one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
-            four, checked = (*both, one, two), (responder, self._place_reach, check)
+            four, checked = (*both, one, two), (self._place_reach, check)
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
             RUN_ITERATIONS(
-                self.betting_tree, self.boards, four, counted, checked, me, threads, team, top, own
+                self.betting_tree,
+                self.boards,
+                four,
+                counted,
+                (responder, checked),
+                me,
+                threads,
+                team,
+                top,
+                own,
             )
 
         self._workers.run(np.float32, call)
@@ -467,20 +476,21 @@ class NumbaRangeEngine(EngineBase):
 _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
-_FLAGS = {(a, b): np.array([a, b], dtype=np.int64) for a in (False, True) for b in (False, True)}
+_FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
+_ABSENT, _UNCHECKED = Packed(_NONE), Packed(((_NOTHING, _NOTHING), _NOTHING))
 
 
-def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
-    """`range_tiles.PlayerNumbers` as a plain tuple, which Numba types faster."""
+def _player_numbers(regrets: Regrets) -> Packed:
+    """`range_tiles.PlayerNumbers` as kernels take them."""
+    flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
+    if not isinstance(regrets.regret, Int16Numbers):
+        numbers = [_ABSENT if each is None else each for each in regrets]
+        return Packed((*numbers, flags, _ABSENT, _ABSENT, _ABSENT))
     none = _none_like(regrets.regret)
-    flags = _FLAGS[regrets.average is not None, regrets.instant is not None]
-    if none is _NONE:
-        regret, *rest = regrets
-        return regret, *(none if each is None else each for each in rest), flags, none, none, none
     given = [none if each is None else each for each in regrets]
-    numbers = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
-    scales = [each.scales if isinstance(each, Int16Numbers) else _NONE for each in given]
-    return *numbers, flags, *scales
+    ints = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
+    scales = [each.scales if isinstance(each, Int16Numbers) else _ABSENT for each in given]
+    return Packed((*ints, flags, *scales))
 
 
 def _weights(numbers: Numbers) -> Numbers:
