@@ -295,9 +295,7 @@ class NumbaRangeEngine(EngineBase):
         now = np.atleast_2d(rates)
 
         def call(me: int, threads: int, *scratch: Any) -> None:
-            RUN_MATCH(
-                self.betting_tree, self.boards, p, player, now, out, me, threads
-            )
+            RUN_MATCH(self.betting_tree, self.boards, p, player, now, out, me, threads)
 
         self._workers.run(np.float32, call)
         lock = self.tree.locks[p]
@@ -362,9 +360,7 @@ class NumbaRangeEngine(EngineBase):
         at = p, street, int(self.first[street])
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            RUN_REACH(
-                self.betting_tree, self.boards, at, player, _STILL, out, me, threads, own
-            )
+            RUN_REACH(self.betting_tree, self.boards, at, player, _STILL, out, me, threads, own)
 
         self._workers.run(np.float64, call)
 

@@ -36,9 +36,7 @@ kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True
 nothing."""
 part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Decorates a function that only kernels call; without entries for Python it compiles faster."""
-small = njit(
-    error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
+small = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """The same for one that LLVM shall inline."""
 
 
