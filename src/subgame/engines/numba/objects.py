@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.np.numpy_support import from_dtype
+
+from subgame.engines.numba.compiling import njit
 
 _SLOT = ir.IntType(64)
 
@@ -89,7 +90,7 @@ def object_code(function: Any, kinds: Any, name: str) -> bytes:
     The entry takes the address of the slots (see `native`) and returns 0, or else that the kernel
     has raised an exception.
     """
-    dispatcher: Any = numba.njit(
+    dispatcher = njit(
         error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
     )(function)
     context = dispatcher.targetdescr.target_context
@@ -128,7 +129,7 @@ def _argument(context: Any, builder: Any, kind: Any, pointer: Any, slots: Iterat
         return builder.load(builder.gep(pointer, [ir.Constant(_SLOT, next(slots))]))
 
     if isinstance(kind, types.BaseTuple):
-        items = [_argument(context, builder, each, pointer, slots) for each in kind]
+        items = [_argument(context, builder, each, pointer, slots) for each in kind.types]
         return context.make_tuple(builder, kind, items)
     if not isinstance(kind, types.Array):
         return slot()

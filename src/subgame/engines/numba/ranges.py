@@ -243,19 +243,9 @@ class NumbaRangeEngine(EngineBase):
             one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
             four, checked = (*both, one, two), (self._place_reach, check)
 
-        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            RUN_ITERATIONS(
-                self.betting_tree,
-                self.boards,
-                four,
-                counted,
-                (responder, checked),
-                me,
-                threads,
-                team,
-                top,
-                own,
-            )
+        def call(*given: Any) -> None:
+            check = (responder, checked)
+            RUN_ITERATIONS(self.betting_tree, self.boards, four, counted, check, *given)
 
         self._workers.run(np.float32, call)
 
@@ -355,7 +345,7 @@ class NumbaRangeEngine(EngineBase):
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
 
-    def _descend(self, p: int, street: int, player: tuple[Any, ...], out: Floats) -> None:
+    def _descend(self, p: int, street: int, player: Packed, out: Floats) -> None:
         """Compute the reach [row, board, place] of every action of player `p` on a street."""
         at = p, street, int(self.first[street])
 
@@ -473,7 +463,8 @@ _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
 _FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
-_ABSENT, _UNCHECKED = Packed(_NONE), Packed(((_NOTHING, _NOTHING), _NOTHING))
+_ABSENT = Packed(_NONE)
+_UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
 
 
 def _player_numbers(regrets: Regrets) -> Packed:
@@ -491,7 +482,9 @@ def _player_numbers(regrets: Regrets) -> Packed:
 
 def _weights(numbers: Numbers) -> Numbers:
     """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
-    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "CAW")
+    if isinstance(numbers, Int16Numbers):
+        return numbers
+    return np.require(numbers, np.float32, ["C", "A", "W"])
 
 
 def _none_like(numbers: Numbers) -> Numbers:

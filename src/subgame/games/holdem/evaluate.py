@@ -263,4 +263,5 @@ def _strengths(many: Ints, *, flush: bool) -> Ints:
     straight = wheel | ((count[:, 0] == 1) & (rank[:, 0] - rank[:, 4] == 4))
     category[straight] = 8 if flush else 4
     decide[straight] = np.where(wheel, 3, rank[:, 0])[straight] * base**4
-    return category * base**5 + decide
+    found: Ints = category * base**5 + decide
+    return found
