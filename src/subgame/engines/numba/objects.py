@@ -28,6 +28,8 @@ _SLOT = ir.IntType(64)
 class _Library(JITCodeLibrary):
     """The code of one function, which is neither optimised nor emitted."""
 
+    _whole: Any = None
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
@@ -37,18 +39,29 @@ class _Library(JITCodeLibrary):
     def get_pointer_to_function(self, name: str) -> int:
         return 0
 
+    def _get_module_for_linking(self) -> Any:
+        """With all that it calls: Numba's own libraries, if they call it, link nothing further."""
+        if self._whole is None:
+            self._whole = super()._get_module_for_linking().clone()
+            self._link(self._whole)
+        return self._whole
+
+    def _link(self, module: Any) -> None:
+        """Link all that this function calls into a module, directly or through others."""
+        seen, waiting = {self}, list(self._linking_libraries)
+        while waiting:
+            library = waiting.pop(0)
+            if library not in seen:
+                seen.add(library)
+                ours = isinstance(library, _Library)
+                alone = JITCodeLibrary._get_module_for_linking(library)
+                module.link_in(alone, preserve=True)
+                waiting += library._linking_libraries if ours else []
+
     def emitted(self, name: str) -> bytes:
         """Object code of this function and of all that it calls."""
-        module, seen = self._final_module, set()
-
-        def link(libraries: list[Any]) -> None:
-            for library in libraries:
-                if library not in seen:
-                    seen.add(library)
-                    module.link_in(library._get_module_for_linking(), preserve=True)
-                    link(library._linking_libraries)
-
-        link(self._linking_libraries)
+        module = self._final_module
+        self._link(module)
         for function in module.functions:
             if not function.is_declaration and function.name != name:
                 function.linkage = "internal"
@@ -128,11 +141,11 @@ def _argument(context: Any, builder: Any, kind: Any, pointer: Any, slots: Iterat
     def slot() -> Any:
         return builder.load(builder.gep(pointer, [ir.Constant(_SLOT, next(slots))]))
 
-    if isinstance(kind, types.BaseTuple):
-        items = [_argument(context, builder, each, pointer, slots) for each in kind.types]
-        return context.make_tuple(builder, kind, items)
-    if not isinstance(kind, types.Array):
+    if kind == types.int64:
         return slot()
+    if not isinstance(kind, types.Array):
+        items = [_argument(context, builder, each, pointer, slots) for each in kind]
+        return context.make_tuple(builder, kind, items)
     array = context.make_array(kind)(context, builder)
     item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     data = builder.inttoptr(slot(), array.data.type)
