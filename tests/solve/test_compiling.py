@@ -17,6 +17,7 @@ from numba.core import caching
 
 import subgame as sg
 from subgame.engines.numba import compiling
+from subgame.engines.numba.first_use import NO_CACHE, NOTE
 
 Runner = Callable[..., tuple[int, int]]
 
@@ -48,7 +49,7 @@ def said(before: str = "") -> str:
 
 
 def test_it_is_said_once_on_stderr_and_for_our_kernels_only() -> None:
-    assert said() == f"0\n1\n{compiling.NOTE}\n2\n"
+    assert said() == f"0\n1\n{NOTE}\n2\n"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +142,8 @@ def test_without_a_cache_a_temporary_folder_is_used(
         monkeypatch.setattr(numba.config, "CACHE_DIR", "")
         caplog.clear()
         assert run() == expected
-        said = [line for line in caplog.messages if line != compiling.NOTE]
-        assert said == [compiling.NO_CACHE % folder]  # once for two kernels
+        said = [line for line in caplog.messages if line != NOTE]
+        assert said == [NO_CACHE % folder]  # once for two kernels
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o777)  # others could put code there
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
@@ -153,10 +154,10 @@ def test_without_a_cache_a_temporary_folder_is_used(
 
 
 def test_our_kernels_use_that_cache() -> None:
-    from subgame.engines.numba import range_kernels, sampling, sequence_kernels
+    from subgame.engines.numba import sampling, sequence_kernels
 
     found = 0
-    for module in (range_kernels, sampling, sequence_kernels):
+    for module in (sampling, sequence_kernels):
         for each in vars(module).values():
             if hasattr(each, "py_func"):
                 assert isinstance(each._cache, compiling.LenientCache | caching.NullCache)
@@ -168,9 +169,10 @@ HELPED = """
 import numba
 from pathlib import Path
 from subgame.engines.numba import compiling
+from subgame.engines.numba.first_use import Helper
 
 compiling.watch()
-helper = compiling.Helper("from pathlib import Path; Path({file!r}).write_text('done')")
+helper = Helper("from pathlib import Path; Path({file!r}).write_text('done')")
 scope = {{"__name__": {module!r}}}
 exec("def f(x):\\n    return x + 1", scope)
 numba.njit(scope["f"])(1)
@@ -191,8 +193,8 @@ def test_a_helper_starts_with_the_first_of_our_kernels(
 
 def test_numba_is_loaded_without_linear_algebra_which_others_can_still_import() -> None:
     script = (
-        "import sys\nfrom subgame.engines.numba.compiling import load_numba\nload_numba()\n"
-        "assert 'numba' in sys.modules and 'scipy.linalg' not in sys.modules\n"
+        "import sys\nfrom subgame.engines.numba.first_use import load_numba\nload_numba()\n"
+        "assert 'numba.np.arraymath' in sys.modules and 'scipy.linalg' not in sys.modules\n"
         "import scipy.linalg\nassert scipy.linalg.norm([3.0, 4.0]) == 5.0"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

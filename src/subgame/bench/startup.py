@@ -2,8 +2,9 @@
 
 Every command runs in a fresh process. Its wall time and its CPU time (with its children's) are
 measured; where other programs run, the CPU time is the one to compare. "First" starts with an empty
-cache of kernels, so Numba compiles them; "again" finds them there. The same is measured in a clone
-of the commit `BEFORE`, in the same environment, where there is a Git repository.
+cache of kernels, so Numba compiles them; "again" finds them there, and Python finds its bytecode.
+The same is measured in a clone of the commit `BEFORE`, in the same environment, where there is a
+Git repository.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from subgame.errors import SubgameError, did_you_mean
 if TYPE_CHECKING:
     from rich.table import Table
 
-BEFORE = "2612837"
+BEFORE = "b5a8802"
 """The commit with which this one is compared."""
 REPEATS = 3
 """How often a command is run whose kernels are compiled; the fastest run counts."""
@@ -42,12 +43,78 @@ COMMANDS: dict[str, tuple[list[str], float | None]] = {
 """What is measured, with the arguments of Python and the seconds that it should take at most."""
 
 
+ERRORS = """
+solv kuhn
+solve
+solve kuhnn
+solve kuhn --iterations x
+solve kuhn --iterations -1
+solve kuhn --schedule nosuch
+solve kuhn --device gpu
+solve kuhn --memory-limit lots
+solve kuhn(cards=0)
+solve kuhn --out /nowhere/a.safetensors
+solve mygame.py:MyGame
+solve openspiel:nosuch
+games nosuch
+exploit nosuch.safetensors
+exploit kuhn
+endgame
+endgame --board Qs
+endgame --board QsQs2h8d3c --pot 100 --stack 1000
+endgame --board QsJh2h8d3c
+endgame --board QsJh2h8d3c --pot 0 --stack 1000
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --oop ZZ
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --bets 50q
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --line nosuch
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --hand XX
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --target 0
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --storage int8
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --rake 200%
+endgame --board QsJh2h8d3c --pot 100 --stack 1000 --rak 5%
+endgame nosuch.safetensors
+endgame nosuch.txt
+report nosuch.safetensors
+compare a.safetensors b.safetensors
+pushfold --stack -1
+refine nosuch.safetensors
+refine kuhn --technique nosuch
+limit kuhn --at nowhere
+blueprint nosuch
+abstract nosuch
+train kuhn --hands -1
+match kuhn nosuch uniform
+lbr kuhn nosuch
+histories nosuch.txt
+play kuhnn
+play kuhn nosuch
+reproduce nosuch
+bench nosuch
+""".strip().splitlines()
+"""Mistakes that are made in command lines."""
+
+
+def _starts(commands: Sequence[str]) -> dict[str, tuple[list[str], float | None]]:
+    """`COMMANDS`, the help of some commands, and `ERRORS`."""
+    words = [f"{name} --help" for name in commands] + ERRORS
+    return COMMANDS | {
+        f"subgame {each}": (["-m", "subgame.cli", *each.split()], 0.3) for each in words
+    }
+
+
 def run(
-    only: str | None = None, quick: bool = False, progress: Callable[[str], None] | None = None
+    only: str | None = None,
+    quick: bool = False,
+    progress: Callable[[str], None] | None = None,
+    commands: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Measure all of `COMMANDS`, or one; `quick` leaves out the old commit and the installation."""
-    if only is not None and only not in COMMANDS and only != INSTALL:
-        raise did_you_mean("start", only, [*COMMANDS, INSTALL])
+    """Measure all of `COMMANDS`, the help of `commands` and `ERRORS`, or one of these.
+
+    `quick` leaves out the old commit and the installation.
+    """
+    starts = _starts(commands)
+    if only is not None and only not in starts and only != INSTALL:
+        raise did_you_mean("start", only, [*starts, INSTALL])
     tell = progress or (lambda line: None)
     here = Path(__file__).parents[3]
     rows = []
@@ -55,8 +122,8 @@ def run(
         places = {"now": here}
         if not quick:
             places["before"] = _clone(here, BEFORE, Path(folder) / "before")
-        for name in [only] if only else [*COMMANDS, *([] if quick else [INSTALL])]:
-            row: dict[str, Any] = {"what": name, "limit": COMMANDS.get(name, ([], 90.0))[1]}
+        for name in [only] if only else [*starts, *([] if quick else [INSTALL])]:
+            row: dict[str, Any] = {"what": name, "limit": starts.get(name, ([], 90.0))[1]}
             for when, place in places.items():
                 tell(f"{name}, {when} ...")
                 if name == INSTALL:
@@ -64,7 +131,8 @@ def run(
                     clone = _clone(here, commit, Path(folder) / f"demo-{when}")
                     row[when] = _timed([INSTALL], clone, {}, shell=True)
                 else:
-                    row[when] = _measured(name, place, Path(folder) / f"kernels-{when}")
+                    cache = Path(folder) / f"kernels-{when}"
+                    row[when] = _measured(name, starts[name][0], place, cache)
             rows.append(row)
     return {"before": BEFORE, "cores": os.cpu_count(), "load": os.getloadavg()[0], "rows": rows}
 
@@ -84,9 +152,9 @@ def _clone(source: Path, commit: str, into: Path) -> Path:
     return into
 
 
-def _measured(name: str, place: Path, cache: Path) -> dict[str, float]:
-    """The wall and CPU seconds of one of `COMMANDS`, run from the sources in `place`."""
-    command = [sys.executable, *COMMANDS[name][0]]
+def _measured(name: str, words: list[str], place: Path, cache: Path) -> dict[str, float]:
+    """The wall and CPU seconds of a command, run from the sources in `place`."""
+    command = [sys.executable, *words]
     where = {"PYTHONPATH": str(place / "src"), "NUMBA_CACHE_DIR": str(cache)}
     if name.endswith("first"):
         with tempfile.TemporaryDirectory() as empty:
@@ -99,11 +167,12 @@ def _measured(name: str, place: Path, cache: Path) -> dict[str, float]:
 def _timed(
     command: list[str], folder: Path, more: dict[str, str], *, shell: bool = False
 ) -> dict[str, float]:
+    usual = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         command[0] if shell else command,
         cwd=folder,
-        env={**os.environ, **more},
+        env=usual | more,
         shell=shell,
         capture_output=True,
         text=True,

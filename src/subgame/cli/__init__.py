@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Annotated, Any, cast
 
 import typer
@@ -152,6 +153,23 @@ def load(name: str) -> Any:
     return typer.main.get_command(alone)
 
 
+def load_help() -> None:
+    """Import what Typer shows help with, without Rich's Markdown and tracebacks.
+
+    Our help uses neither, and they would take a twelfth of a second.
+    """
+    absent = {"rich.markdown": "Markdown", "rich.traceback": "Traceback"}
+    absent = {module: name for module, name in absent.items() if module not in sys.modules}
+    for module, name in absent.items():
+        sys.modules[module] = ModuleType(module)
+        setattr(sys.modules[module], name, type(name, (), {}))
+    try:
+        import_module("typer.rich_utils")
+    finally:
+        for module in absent:
+            del sys.modules[module]
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
@@ -159,9 +177,12 @@ def main(args: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # for characters a terminal lacks
     words = list(sys.argv[1:] if args is None else args)
     warnings.showwarning = _warn
+    words = words or ["--help"]
     try:
         _interrupt.release()
-        code = app(words or ["--help"], prog_name="subgame", standalone_mode=False)
+        if words[-1] in ("-h", "--help"):
+            load_help()
+        code = app(words, prog_name="subgame", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except (NoResultError, KeyboardInterrupt, typer.Abort):

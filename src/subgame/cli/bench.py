@@ -63,6 +63,7 @@ def bench_command(
     from importlib import import_module
 
     from subgame.bench import small_games as bench
+    from subgame.cli import COMMANDS
     from subgame.solve.solver import whole_solves
 
     if what not in TAKES:
@@ -80,7 +81,9 @@ def bench_command(
 
     if what != "games":
         module = import_module(f"subgame.bench.{what}")
-        more = {} if peer is None else {"peer": peer}
+        more: dict[str, Any] = {} if peer is None else {"peer": peer}
+        if what == "startup":
+            more["commands"] = list(COMMANDS)
         with whole_solves():
             found = module.run(only=only, quick=quick, progress=progress, **more)
         if json:

@@ -142,7 +142,7 @@ class Told(logging.Handler):
 def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
     """Load the kernels before any time is measured, by solving Kuhn poker for a moment."""
     import subgame as sg
-    from subgame.engines.numba.compiling import load_numba
+    from subgame.engines.numba.first_use import load_numba
 
     if device == "cpu":
         load_numba()
@@ -173,12 +173,11 @@ def warm_up_ranges(
 ) -> None:
     """The same for hold'em trees, with a tiny deck; with a technique also for gadgets."""
     import subgame as sg
-    from subgame.engines.numba.compiling import Helper, load_numba
+    from subgame.engines.numba.first_use import Helper
     from subgame.games.holdem.cards import Deck
     from subgame.solve.schedule import parse
     from subgame.solve.solver import Run
 
-    load_numba()
     meter.update("Loading the kernels")
     tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
     tree = sg.compile(tiny)

@@ -59,9 +59,9 @@ def _made(tree: PublicTree, device: str, storage: str) -> Engine:
         from subgame.engines.torch import engine_on
 
         return engine_on(tree, device, storage)
+    if isinstance(tree, RangeTree):
+        return NumbaRangeEngine(tree, None, storage)
     from subgame.engines.numba.compiling import watch
 
     watch()
-    if isinstance(tree, RangeTree):
-        return NumbaRangeEngine(tree, None, storage)
     return NumbaSequenceEngine(sequence_tree(tree))

@@ -50,7 +50,7 @@ class Cfr:
         `averages` says whose average is kept; one that nobody asks for costs memory and time.
         """
         self.engine, self.learner = engine, learner
-        self.alternating, self.responder = alternating, responder
+        self.alternating, self.responder = alternating, int(responder)  # text gives 1.0
         one, two = (
             found if kept else found._replace(average=None)
             for p, kept in enumerate(averages)

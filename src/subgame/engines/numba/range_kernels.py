@@ -13,6 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.range_scratch import (
+    BOTH,
+    NOBODY,
+    OWN,
+    THEIRS,
+    Scratch,
+    Team,
+)
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     BEST,
@@ -21,7 +29,6 @@ from subgame.engines.numba.range_tiles import (
     Numbers,
     PlayerNumbers,
     Rates,
-    Scratch,
     descend,
     follow,
     learn,
@@ -30,7 +37,6 @@ from subgame.engines.numba.simd import (
     fetch_add,
     gather,
     give_way,
-    inlined,
     kernel,
     load,
     part,
@@ -48,9 +54,6 @@ from subgame.tree.ranges.hand_order import BoardArrays
 Ints = NDArray[np.int64]
 PATIENCE = 1000
 """How often a barrier is checked before the thread gives up its core."""
-NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
-"""Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
-sweep of the opponent would add; for the traverser's reach it must go down once more."""
 
 
 class Sweep(NamedTuple):
@@ -65,14 +68,7 @@ class Sweep(NamedTuple):
     keep: int  # NOBODY, THEIRS, BOTH or OWN
 
 
-class Team(NamedTuple):
-    """Arrays that threads share."""
-
-    counters: Ints  # barrier, next board
-    results: Numbers  # [child of the first board][place, root]
-
-
-@inlined
+@part
 def wait(counters: Ints, threads: int) -> None:
     """A barrier: returns when all threads have called it."""
     if threads == 1:
@@ -191,7 +187,7 @@ def tiles(b: BoardArrays, u: int, p: int) -> int:
     return (b.hands[2 * u + p] + LANES - 1) // LANES
 
 
-@inlined
+@part
 def arrive(
     f: BettingTree,
     b: BoardArrays,
@@ -346,7 +342,7 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
             s.paid[into + h * ways + k] = 0
 
 
-@inlined
+@part
 def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
     """Evaluate all terminals of a board for player `p`."""
     street = b.street[u]
@@ -373,7 +369,7 @@ def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: S
     settle(f, b, u, w, s, me, threads)
 
 
-@inlined
+@part
 def sweep_boards(
     f: BettingTree, b: BoardArrays, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
 ) -> None:
@@ -388,7 +384,7 @@ def sweep_boards(
     wait(team.counters, threads)
 
 
-@inlined
+@part
 def sweep(
     f: BettingTree,
     b: BoardArrays,
@@ -444,7 +440,7 @@ def row_of(rates: NDArray[np.float64], t: int) -> Rates:
     return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9]
 
 
-@inlined
+@part
 def keeping(turn: int, count: int) -> int:
     """Whose averages player p's sweep updates on iteration t of `count`, where ``turn = t + p``.
 
@@ -460,18 +456,18 @@ def keeping(turn: int, count: int) -> int:
 def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, team, top, own):
     """Run ``len(discounts) - 1`` iterations with alternating updates.
 
-    `pair` also has two players who play the averages. `check` is (responder, weights of each
-    player's places, result). With weights, the result [2] is what best responses to them win.
+    `pair` also has two players who play the averages. `check` is (responder, (weights of each
+    player's places, result)). With weights, the result [2] is what best responses to them win.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     last = (PlayerNumbers(*views(pair[2])), PlayerNumbers(*views(pair[3])))
-    count = len(discounts) - 1
-    for t in range(count + min(len(check[1][0]), 1)):
+    count, (responder, (weights, won)) = len(discounts) - 1, check
+    for t in range(count + min(len(weights[0]), 1)):
         now, checked = row_of(discounts, t), t == count
         for p in range(2):
-            mode, keep = RESPOND if check[0] == p else LEARN, keeping(t + p, count)
+            mode, keep = RESPOND if responder == p else LEARN, keeping(t + p, count)
             mine, theirs = both[p], both[1 - p]
             if checked:
                 mode, keep, mine, theirs = BEST, NOBODY, last[p], last[1 - p]
@@ -479,9 +475,9 @@ def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, te
             w = Sweep(p, mode, mine, theirs, now, ahead, keep)
             sweep(f, b, w, me, threads, shared, up, s)
             if checked and me == 0:
-                check[2][p] = 0
-                for h in range(len(check[1][p])):
-                    check[2][p] += check[1][p][h] * up.result[up.result_at[0] + h]
+                won[p] = 0
+                for h in range(len(weights[p])):
+                    won[p] += weights[p][h] * up.result[up.result_at[0] + h]
 
 
 @kernel

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
+from subgame.engines.numba.range_scratch import Scratch
 from subgame.engines.numba.range_terminals import evaluate
 from subgame.engines.numba.range_tiles import (
     TINY,
     Numbers,
     PlayerNumbers,
     Rates,
-    Scratch,
     descend,
     weight_of,
 )
@@ -63,25 +63,25 @@ def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    into, now = views((out,))[0], row_of(rates.reshape(1, -1), 0)
+    into, now = views((out,))[0], row_of(rates, 0)
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
             match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
 
 
 @kernel
-def run_reach(betting_tree, boards, p, street, first, player, out, me, threads, own) -> None:
+def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) -> None:
     """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
-    The rows of the roots are given in `out`. `first` is the first board of the street.
+    The rows of the roots are given in `out`. `at` is (player, street, its first board).
     """
     f, b, m = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    s, into = Scratch(*views(own)), views((out,))[0]
-    still = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)  # no discounts, no trembles
+    s, into, still = Scratch(*views(own)), views((out,))[0], row_of(rates, 0)
+    p, street, first = at
     rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
     for u in range(me, count, threads):

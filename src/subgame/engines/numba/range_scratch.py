@@ -9,17 +9,55 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.range_kernels import Team
-from subgame.engines.numba.range_tiles import Scratch
+from subgame.engines.numba.native import Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
 
+Ints = NDArray[np.int64]
+Numbers = NDArray[Any]  # float32 or float64
+NOBODY, THEIRS, BOTH, OWN = 0, 1, 2, 3
+"""Whose averages a sweep updates. It computes the opponent's reach anyway, which is what the next
+sweep of the opponent would add; for the traverser's reach it must go down once more."""
 LINE = 64
 """Bytes of a cache line. Working arrays start a quarter into a line, as most large NumPy arrays do.
 Where `sums` and `lanes` both started at a line, a river took a seventh longer."""
 PRIVATE = ("reach", "value", "block", "sums")
 """The fields of which every thread has its own array, even where threads share a board."""
+
+
+class Team(NamedTuple):
+    """Arrays that threads share."""
+
+    counters: Ints  # barrier, next board
+    results: Numbers  # [child of the first board][place, root]
+
+
+class Scratch(NamedTuple):
+    """The workspace of one thread. A level is a street; ``[level]`` are offsets of each street."""
+
+    reach: Numbers  # [row, LANES] of one tile
+    value: Numbers  # [row, LANES] of one tile
+    block: Numbers  # one transposed chunk of a tile
+    sums: Numbers  # [card, LANES]
+    lanes: Numbers  # [chunk, place, LANES] the opponent's reach
+    shown: Numbers  # [chunk, place, LANES] values at showdowns
+    folded: Numbers  # [chunk, place, LANES] values after folds
+    lanes_at: Ints  # [level]
+    way: Numbers  # [player][place, root] reach into a street, by places on the parent board;
+    # for the first street [player][board, root, place]
+    way_at: Ints  # [2 level + player]
+    paid: Numbers  # [place, leaf] the traverser's values at the leaves
+    paid_at: Ints  # [level]
+    result: Numbers  # [place, root] the traverser's values at the roots; on level 0 [root, place]
+    result_at: Ints
+    rows: Numbers  # [row, board, place] the traverser's values of every row, if asked for
+    rows_at: Ints  # [level] -1: not asked for
+    first: Ints  # [level + 1] the first board of each street
+    ways: Ints  # [level + 1] number of roots, rounded up to a multiple of four except on level 0
+    wide: Ints  # [level] the most places of a board
+    tall: Ints  # [level] places per chunk, with one more for hands outside the range
+    deck: Ints  # [1] number of different cards
 
 
 class Rows(NamedTuple):
@@ -36,12 +74,13 @@ class Workspace(NamedTuple):
     top: Scratch  # of the first street, shared by all threads
     tops: list[Scratch]  # [thread] the same, with the thread's own arrays where `PRIVATE`
     own: list[Scratch]  # [thread] of all other streets
+    packed: list[tuple[Packed, Packed, Packed]]  # [thread] the team, its tops and own
 
     def given(self, k: int, rows: Rows | None = None) -> tuple[Any, ...]:
-        """The arguments of a kernel on thread `k`, as plain tuples."""
-        top, own = self.tops[k], self.own[k]
-        if rows is not None:
-            top, own = (each._replace(**rows._asdict()) for each in (top, own))
+        """The arguments of a kernel on thread `k`."""
+        if rows is None:
+            return self.packed[k]
+        top, own = (each._replace(**rows._asdict()) for each in (self.tops[k], self.own[k]))
         return tuple(self.team), tuple(top), tuple(own)
 
 
@@ -86,7 +125,8 @@ class Workers:
                 size = int(b.child_at[1] - b.child_at[0]) * int(top.ways[1]) * int(top.wide[1])
             team = Team(np.zeros(8, dtype=np.int64), np.zeros(size, dtype=dtype))
             tops = [top._replace(**{name: getattr(one, name) for name in PRIVATE}) for one in own]
-            self._workspaces[dtype] = Workspace(team, top, tops, own)
+            packed = [(Packed(team), Packed(t), Packed(o)) for t, o in zip(tops, own, strict=True)]
+            self._workspaces[dtype] = Workspace(team, top, tops, own, packed)
         return self._workspaces[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Mode
+from subgame.engines.numba.range_scratch import Scratch
 from subgame.engines.numba.simd import (
     choose,
     kind_of,
@@ -51,33 +52,6 @@ class PlayerNumbers(NamedTuple):
     scale: Stored  # scales of the three above where they are int16, one per `LANES` numbers
     average_scale: Stored
     instant_scale: Stored
-
-
-class Scratch(NamedTuple):
-    """The workspace of one thread. A level is a street; ``[level]`` are offsets of each street."""
-
-    reach: Numbers  # [row, LANES] of one tile
-    value: Numbers  # [row, LANES] of one tile
-    block: Numbers  # one transposed chunk of a tile
-    sums: Numbers  # [card, LANES]
-    lanes: Numbers  # [chunk, place, LANES] the opponent's reach
-    shown: Numbers  # [chunk, place, LANES] values at showdowns
-    folded: Numbers  # [chunk, place, LANES] values after folds
-    lanes_at: Ints  # [level]
-    way: Numbers  # [player][place, root] reach into a street, by places on the parent board;
-    # for the first street [player][board, root, place]
-    way_at: Ints  # [2 level + player]
-    paid: Numbers  # [place, leaf] the traverser's values at the leaves
-    paid_at: Ints  # [level]
-    result: Numbers  # [place, root] the traverser's values at the roots; on level 0 [root, place]
-    result_at: Ints
-    rows: Numbers  # [row, board, place] the traverser's values of every row, if asked for
-    rows_at: Ints  # [level] -1: not asked for
-    first: Ints  # [level + 1] the first board of each street
-    ways: Ints  # [level + 1] number of roots, rounded up to a multiple of four except on level 0
-    wide: Ints  # [level] the most places of a board
-    tall: Ints  # [level] places per chunk, with one more for hands outside the range
-    deck: Ints  # [1] number of different cards
 
 
 # One tile of one player ----------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
+from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Workers
 from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance
@@ -19,9 +21,6 @@ from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
 from subgame.tree.ranges.tree import RangeTree
-
-if TYPE_CHECKING:
-    from subgame.engines.numba.range_scratch import Rows
 
 Ints = NDArray[np.int64]
 _NONE: NDArray[np.float32] = np.zeros(1, dtype=np.float32)
@@ -34,6 +33,12 @@ SHARE = 50_000
 """Actions times hands that a thread must have to do, even where more threads are asked for."""
 LOCKED = 1e30
 """Regrets of locked hands, times probabilities: whatever is learnt later is lost to rounding."""
+RUN_ITERATIONS, RUN_SWEEP = (
+    Kernel("range_kernels", name) for name in ("run_iterations", "run_sweep")
+)
+RUN_MATCH, RUN_REACH, RUN_OPPOSING = (
+    Kernel("range_rows", name) for name in ("run_match", "run_reach", "run_opposing")
+)
 STORAGES = ("float32", "int16")
 """Storage of regrets and averages: four bytes per number, or a little over two."""
 
@@ -58,13 +63,10 @@ class NumbaRangeEngine(EngineBase):
     def __init__(
         self, tree: RangeTree, threads: int | None = None, storage: str = "float32"
     ) -> None:
-        from subgame.engines.numba import range_kernels, range_rows, range_scratch
-
         if storage not in STORAGES:
             raise did_you_mean("storage on the CPU", str(storage), STORAGES)
         self.tree, self.storage, self.resolution = tree, storage, RESOLUTION[storage]
-        self.kernels, self.row_kernels, self.scratch = range_kernels, range_rows, range_scratch
-        self.betting_tree, self.boards = tuple(tree.betting_tree), tuple(tree.boards)
+        self.betting_tree, self.boards = Packed(tree.betting_tree), Packed(tree.boards)
         levels = np.arange(len(tree.streets) + 1)
         self.first: Ints = np.searchsorted(tree.boards.street, levels)  # [street + 1] into boards
         self.ways, self.many = len(tree.streets[0].roots), int(self.first[1])
@@ -73,7 +75,7 @@ class NumbaRangeEngine(EngineBase):
         self.size = tree.stored(0) + tree.stored(1)
         self._asked = threads
         threads = threads or (1 if self.size < ALONE else os.cpu_count() or 1)
-        self._workers = range_scratch.Workers(tree, self._useful(threads))
+        self._workers = Workers(tree, self._useful(threads))
 
     @property
     def threads(self) -> int:
@@ -86,7 +88,7 @@ class NumbaRangeEngine(EngineBase):
         threads = self._useful(threads)
         if threads != self.threads:
             self._workers.close()
-            self._workers = self.scratch.Workers(self.tree, threads)
+            self._workers = Workers(self.tree, threads)
 
     def _useful(self, threads: int) -> int:
         return min(threads, max(1, self.size // SHARE))
@@ -138,7 +140,7 @@ class NumbaRangeEngine(EngineBase):
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.kernels.run_sweep(
+            RUN_SWEEP(
                 self.betting_tree, self.boards, kind, both, counted, me, threads, team, top, own
             )
 
@@ -195,7 +197,7 @@ class NumbaRangeEngine(EngineBase):
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
         learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
-        keep = self.kernels.OWN if learns else self.kernels.NOBODY
+        keep = OWN if learns else NOBODY
         self._run(np.float32, (p, int(mode), keep), (mine, theirs), np.stack([rates, ahead]))
         return self._paid(np.float32, p)
 
@@ -220,7 +222,7 @@ class NumbaRangeEngine(EngineBase):
         """
         if len(discounts) < 2:
             return
-        rates, kernels = self.rates(discounts, begin), self.kernels
+        rates = self.rates(discounts, begin)
         if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
             again = partial(self.iterate, pair, alternating=alternating, responder=responder)
             again(discounts[:2], reach, begin=1)
@@ -229,22 +231,21 @@ class NumbaRangeEngine(EngineBase):
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])
         if responder == 1:  # answers player 0's first strategy before it is played
-            kind = (1, int(Mode.RESPOND), kernels.NOBODY)
+            kind = (1, int(Mode.RESPOND), NOBODY)
             self._run(np.float32, kind, (pair[1], pair[0]), rates[[0, 0]])
         if not alternating:
             for t in range(len(discounts) - 1):
                 self._together(pair, rates[[t, t]], responder)
             return
         both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
-        four, checked = (*both, *both), (responder, (_NOTHING, _NOTHING), _NOTHING)
+        four, checked = (*both, *both), _UNCHECKED
         if check is not None:
             one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
-            four, checked = (*both, one, two), (responder, self._place_reach, check)
+            four, checked = (*both, one, two), (self._place_reach, check)
 
-        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            kernels.run_iterations(
-                self.betting_tree, self.boards, four, counted, checked, me, threads, team, top, own
-            )
+        def call(*given: Any) -> None:
+            check = (responder, checked)
+            RUN_ITERATIONS(self.betting_tree, self.boards, four, counted, check, *given)
 
         self._workers.run(np.float32, call)
 
@@ -275,17 +276,16 @@ class NumbaRangeEngine(EngineBase):
         before = self.snapshot(pair[0])._replace(average=pair[0].average)
         for p, theirs in enumerate((pair[1], before)):
             mode = Mode.RESPOND if responder == p else Mode.LEARN
-            kind = (p, int(mode), self.kernels.THEIRS)
+            kind = (p, int(mode), THEIRS)
             self._run(np.float32, kind, (pair[p], theirs), rates)
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, out = _player_numbers(regrets), np.zeros(self.tree.stored(p), np.float32)
+        now = np.atleast_2d(rates)
 
         def call(me: int, threads: int, *scratch: Any) -> None:
-            self.row_kernels.run_match(
-                self.betting_tree, self.boards, p, player, rates, out, me, threads
-            )
+            RUN_MATCH(self.betting_tree, self.boards, p, player, now, out, me, threads)
 
         self._workers.run(np.float32, call)
         lock = self.tree.locks[p]
@@ -321,7 +321,7 @@ class NumbaRangeEngine(EngineBase):
         """One sweep in float64."""
         self._enter(np.float64, 1 - p, against.reach)
         pair = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
-        self._run(np.float64, (p, int(mode), self.kernels.NOBODY), pair, _STILL, rows)
+        self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
         return Response(self._paid(np.float64, p))
 
     # Single streets --------------------------------------------------------------------------
@@ -345,14 +345,12 @@ class NumbaRangeEngine(EngineBase):
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
 
-    def _descend(self, p: int, street: int, player: tuple[Any, ...], out: Floats) -> None:
+    def _descend(self, p: int, street: int, player: Packed, out: Floats) -> None:
         """Compute the reach [row, board, place] of every action of player `p` on a street."""
-        first = int(self.first[street])
+        at = p, street, int(self.first[street])
 
         def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            self.row_kernels.run_reach(
-                self.betting_tree, self.boards, p, street, first, player, out, me, threads, own
-            )
+            RUN_REACH(self.betting_tree, self.boards, at, player, _STILL, out, me, threads, own)
 
         self._workers.run(np.float64, call)
 
@@ -366,7 +364,7 @@ class NumbaRangeEngine(EngineBase):
         shapes = list(zip(self.tree.betting_tree.rows[p::2], boards, top.wide, strict=True))
         sizes = [int(np.prod(shape)) for shape in shapes]
         at = np.cumsum([0, *sizes])
-        rows = self.scratch.Rows(np.zeros(int(at[-1])), at[:-1])
+        rows = Rows(np.zeros(int(at[-1])), at[:-1])
         against = self.plan(1 - p, opponent_sigma, reach)
         if sigma is None:
             self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
@@ -386,7 +384,7 @@ class NumbaRangeEngine(EngineBase):
         wide = int(self._workers.workspace(np.float64).top.wide[0])
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
-        rows = self.scratch.Rows(np.zeros(count * wide), at)
+        rows = Rows(np.zeros(count * wide), at)
         mine = _none_like(opponent_plan.sigma) if sigma is None else _weights(sigma)
         mode = Mode.BEST if sigma is None else Mode.EVALUATE
         self._evaluated(p, mode, mine, opponent_plan, rows)
@@ -434,7 +432,7 @@ class NumbaRangeEngine(EngineBase):
 
         def call(me: int, threads: int, *scratch: Any) -> None:
             work = tuple(np.zeros(n * LANES) for n in (tall, tall, self.tree.num_cards))
-            self.row_kernels.run_opposing(self.boards, p, first, given, out, me, threads, work)
+            RUN_OPPOSING(self.boards, p, first, given, out, me, threads, work)
 
         self._workers.run(np.float64, call)
         out /= self.tree.deals
@@ -466,25 +464,29 @@ class NumbaRangeEngine(EngineBase):
 _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
-_FLAGS = {(a, b): np.array([a, b], dtype=np.int64) for a in (False, True) for b in (False, True)}
+_FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
+_ABSENT = Packed(_NONE)
+_UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
 
 
-def _player_numbers(regrets: Regrets) -> tuple[Any, ...]:
-    """`range_tiles.PlayerNumbers` as a plain tuple, which Numba types faster."""
+def _player_numbers(regrets: Regrets) -> Packed:
+    """`range_tiles.PlayerNumbers` as kernels take them."""
+    flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
+    if not isinstance(regrets.regret, Int16Numbers):
+        numbers = [_ABSENT if each is None else each for each in regrets]
+        return Packed((*numbers, flags, _ABSENT, _ABSENT, _ABSENT))
     none = _none_like(regrets.regret)
-    flags = _FLAGS[regrets.average is not None, regrets.instant is not None]
-    if none is _NONE:
-        regret, *rest = regrets
-        return regret, *(none if each is None else each for each in rest), flags, none, none, none
     given = [none if each is None else each for each in regrets]
-    numbers = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
-    scales = [each.scales if isinstance(each, Int16Numbers) else _NONE for each in given]
-    return *numbers, flags, *scales
+    ints = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
+    scales = [each.scales if isinstance(each, Int16Numbers) else _ABSENT for each in given]
+    return Packed((*ints, flags, *scales))
 
 
 def _weights(numbers: Numbers) -> Numbers:
     """Numbers in a type that kernels read; for arrays that cannot be written they have no code."""
-    return numbers if isinstance(numbers, Int16Numbers) else np.require(numbers, np.float32, "W")
+    if isinstance(numbers, Int16Numbers):
+        return numbers
+    return np.require(numbers, np.float32, ["C", "A", "W"])
 
 
 def _none_like(numbers: Numbers) -> Numbers:

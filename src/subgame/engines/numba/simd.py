@@ -32,20 +32,12 @@ FAST = ("contract",)
 
 
 kernel = njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
-"""Decorates a kernel that Python calls."""
-part = njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""Decorates a kernel that Python calls, through a `native.Kernel`. It allocates nothing and raises
+nothing."""
+part = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """Decorates a function that only kernels call; without entries for Python it compiles faster."""
-small = njit(
-    cache=True,
-    error_model="numpy",
-    forceinline=True,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)
+small = njit(error_model="numpy", forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """The same for one that LLVM shall inline."""
-inlined = njit(error_model="numpy", inline="always")
-"""Decorates a function of which Numba compiles no copy of its own, but one at each call. LLVM goes
-through a function once more at each level of calls above it, so this saves a level."""
 
 
 class Lanes(types.Type):

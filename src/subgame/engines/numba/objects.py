@@ -1,0 +1,171 @@
+"""Kernels as object code: machine code with a C entry, which needs nothing of Numba to run.
+
+Numba optimises every function that a kernel calls, emits machine code for it, and optimises it once
+more in each of its callers. Here the functions stay LLVM's intermediate code until the kernel is
+complete. Then all of it is optimised and emitted once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.np.numpy_support import from_dtype
+
+from subgame.engines.numba.compiling import njit
+
+_SLOT = ir.IntType(64)
+
+
+class _Library(JITCodeLibrary):
+    """The code of one function, which is neither optimised nor emitted."""
+
+    _whole: Any = None
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    def _get_module_for_linking(self) -> Any:
+        """With all that it calls: Numba's own libraries, if they call it, link nothing further."""
+        if self._whole is None:
+            self._whole = super()._get_module_for_linking().clone()
+            self._link(self._whole)
+        return self._whole
+
+    def _link(self, module: Any) -> None:
+        """Link all that this function calls into a module, directly or through others."""
+        seen, waiting = {self}, list(self._linking_libraries)
+        while waiting:
+            library = waiting.pop(0)
+            if library not in seen:
+                seen.add(library)
+                ours = isinstance(library, _Library)
+                alone = JITCodeLibrary._get_module_for_linking(library)
+                module.link_in(alone, preserve=True)
+                waiting += library._linking_libraries if ours else []
+
+    def emitted(self, name: str) -> bytes:
+        """Object code of this function and of all that it calls."""
+        module = self._final_module
+        self._link(module)
+        for function in module.functions:
+            if not function.is_declaration and function.name != name:
+                function.linkage = "internal"
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(module, builder)
+        module.verify()
+        process = ctypes.CDLL(None)
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                getattr(process, function.name)  # an AttributeError if only Numba has it
+        return self._codegen._tm.emit_object(module)
+
+
+class _Codegen(JITCPUCodegen):
+    _library_class = _Library
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Nothing: only code that raises or calls Python uses the environment."""
+
+
+@contextmanager
+def _objects(context: Any) -> Iterator[Any]:
+    """Meanwhile Numba makes object code instead of code that it runs itself."""
+    with global_compiler_lock:
+        usual, context._internal_codegen = context._internal_codegen, _Codegen("subgame")
+        collecting = gc.isenabled()
+        gc.disable()  # it would walk through all that Numba keeps, again and again
+        try:
+            yield context._internal_codegen
+        finally:
+            context._internal_codegen = usual
+            if collecting:
+                gc.enable()
+
+
+def object_code(function: Any, kinds: Any, name: str) -> bytes:
+    """A kernel for arguments of some kinds, as object code with one entry of that name.
+
+    The entry takes the address of the slots (see `native`) and returns 0, or else that the kernel
+    has raised an exception.
+    """
+    dispatcher = njit(
+        error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
+    context = dispatcher.targetdescr.target_context
+    given = tuple(_type(kind) for kind in kinds)
+    with _objects(context) as codegen:
+        dispatcher.compile(given)
+        compiled = dispatcher.overloads[given]
+        library = codegen.create_library(name)
+        module = library.create_ir_module(name)
+        callee = context.declare_function(module, compiled.fndesc)
+        kind = ir.FunctionType(ir.IntType(32), [_SLOT.as_pointer()])
+        function = ir.Function(module, kind, name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        slots = iter(range(1 << 20))
+        args = [_argument(context, builder, each, function.args[0], slots) for each in given]
+        status, _ = context.call_conv.call_function(builder, callee, types.none, given, args)
+        builder.ret(status.code)
+        library.add_ir_module(module)
+        library.add_linking_library(compiled.library)
+        return library.emitted(name)
+
+
+def _type(kind: Any) -> Any:
+    """The type that Numba gives to an argument of a kind."""
+    if isinstance(kind, tuple):
+        return types.Tuple([_type(each) for each in kind])
+    if kind == "":
+        return types.int64
+    return types.Array(from_dtype(np.dtype(kind[0])), int(kind[1:]), "C")
+
+
+def _argument(context: Any, builder: Any, kind: Any, pointer: Any, slots: Iterator[int]) -> Any:
+    """An argument of a kernel from the next slots."""
+
+    def slot() -> Any:
+        return builder.load(builder.gep(pointer, [ir.Constant(_SLOT, next(slots))]))
+
+    if kind == types.int64:
+        return slot()
+    if not isinstance(kind, types.Array):
+        items = [_argument(context, builder, each, pointer, slots) for each in kind]
+        return context.make_tuple(builder, kind, items)
+    array = context.make_array(kind)(context, builder)
+    item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    data = builder.inttoptr(slot(), array.data.type)
+    shape = [slot() for _ in range(kind.ndim)]
+    steps = [ir.Constant(_SLOT, item)]
+    for each in shape[:0:-1]:
+        steps.insert(0, builder.mul(steps[0], each))
+    size = ir.Constant(_SLOT, 1)
+    for each in shape:
+        size = builder.mul(size, each)
+    array.data, array.itemsize, array.nitems = data, ir.Constant(_SLOT, item), size
+    array.shape = _packed(builder, shape)
+    array.strides = _packed(builder, steps)
+    nothing = array.meminfo.type
+    array.meminfo, array.parent = ir.Constant(nothing, None), ir.Constant(array.parent.type, None)
+    return array._getvalue()
+
+
+def _packed(builder: Any, items: list[Any]) -> Any:
+    out = ir.Constant(ir.ArrayType(_SLOT, len(items)), ir.Undefined)
+    for k, item in enumerate(items):
+        out = builder.insert_value(out, item, k)
+    return out

@@ -1,0 +1,242 @@
+"""Kernels of hold'em run from object code, without Numba; anything odd falls back to Numba."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import subgame as sg
+from subgame.engines.numba import native, ranges
+from subgame.engines.numba.native import Kernel, Packed
+from subgame.engines.numba.ranges import NumbaRangeEngine
+from subgame.games.holdem.cards import Deck
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
+from subgame.tree.ranges.tree import RangeTree
+
+KERNELS = ("RUN_ITERATIONS", "RUN_SWEEP", "RUN_MATCH", "RUN_REACH", "RUN_OPPOSING")
+
+
+@pytest.fixture(scope="module")
+def tree() -> RangeTree:
+    """A tiny turn."""
+    game = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
+    tree = sg.compile(game)
+    assert isinstance(tree, RangeTree)
+    return tree
+
+
+def solved(tree: RangeTree) -> list[Any]:
+    """Numbers of a short solve, by the kernels that solve and evaluate."""
+    tree.engines.clear()
+    run = Run(tree, parse("dcfr"), threads=1)
+    run.advance(3)
+    engine = run.engine
+    assert isinstance(engine, NumbaRangeEngine)
+    average = run.cfr.pair[0].average
+    assert isinstance(average, np.ndarray)
+    uniform = sg.Strategy.uniform(tree)
+    return [
+        *(np.asarray(each.regret) for each in run.cfr.pair),
+        engine.behaviour(0, average),
+        np.array(sg.exploitability(tree, uniform).per_seat),
+    ]
+
+
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that have loaded nothing yet."""
+    for name in KERNELS:
+        old: Kernel = getattr(ranges, name)
+        monkeypatch.setattr(ranges, name, Kernel(old.module.rpartition(".")[2], old.name))
+
+
+def same(one: list[Any], two: list[Any]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+# With Numba and without it -------------------------------------------------------------------
+class Recorded:
+    """A dispatcher that writes down what it is called with."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __call__(self, *args: Any) -> None:
+        self.calls.append(args)
+
+
+def test_where_there_is_no_entry_numba_gets_plain_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where an entry reports an exception: Numba runs the kernel again, and raises it."""
+    recorded, given = Recorded(), np.zeros(3)
+    monkeypatch.setattr(Kernel, "dispatcher", recorded)
+    for entry in (None, lambda address: 1):
+        kernel = Kernel("range_kernels", "run_sweep")
+        monkeypatch.setattr(kernel, "_entry", lambda kind, entry=entry: entry)
+        kernel(7, Packed((given, (given, 2))))
+    assert [call[0] for call in recorded.calls] == [7, 7]
+    assert all(call[1][0] is given and call[1][1][0] is given for call in recorded.calls)
+
+
+@pytest.mark.slow
+def test_numba_and_object_code_agree_to_the_last_bit(
+    tree: RangeTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = solved(tree)
+    monkeypatch.setattr(Kernel, "_entry", lambda self, kind: None)
+    fresh(monkeypatch)
+    assert same(solved(tree), expected)
+
+
+SCRIPT = """
+import sys
+from subgame.cli import main
+
+code = main("endgame --board QsJh2h8d3c --pot 100 --stack 100 --json".split())
+assert not [name for name in sys.modules if name.partition(".")[0] in ("numba", "scipy")]
+sys.exit(code)
+"""
+
+
+def test_a_river_from_the_shell_imports_neither_numba_nor_scipy(tree: RangeTree) -> None:
+    solved(tree)  # what it needs is then compiled
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# Files ---------------------------------------------------------------------------------------
+@pytest.fixture
+def kept(tree: RangeTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with copies of the files that `solved` needs, which is the only one in use."""
+    read: dict[str, bytes] = {}
+    usual = native._read
+
+    def noting(name: str) -> bytes | None:
+        found = usual(name)
+        if found is not None:
+            read[name] = found
+        return found
+
+    solved(tree)
+    monkeypatch.setattr(native, "_read", noting)
+    fresh(monkeypatch)
+    solved(tree)
+    monkeypatch.setattr(native, "_read", usual)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(native, "private_folder", lambda **options: None)
+    assert len(read) == 3
+    for name, code in read.items():
+        assert native._written(tmp_path / "kept", name, code)
+    return tmp_path / "kept"
+
+
+@pytest.mark.parametrize("damage", ["a bit", "cut", "empty", "foreign", "gone"])
+def test_a_file_that_is_not_what_was_written_is_compiled_again(
+    tree: RangeTree, kept: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    expected, asked = solved(tree), []
+    files = {file.name: file.read_bytes() for file in kept.iterdir()}
+
+    def compiled(function: Any, kind: Any, name: str) -> bytes:
+        asked.append(function.__name__)
+        return next(data for file, data in files.items() if file.startswith(name))[32:]
+
+    monkeypatch.setattr("subgame.engines.numba.objects.object_code", compiled)
+    for file in kept.glob("run_match*"):
+        data = file.read_bytes()
+        broken = bytes([*data[:500], data[500] ^ 1, *data[501:]])
+        changed = {"a bit": broken, "cut": data[:-1], "empty": b"", "foreign": b"MZ" + data}
+        file.unlink()
+        if damage in changed:
+            file.write_bytes(changed[damage])
+    fresh(monkeypatch)
+    assert same(solved(tree), expected)
+    assert asked == ["run_match"]
+    assert {file.name: file.read_bytes() for file in kept.iterdir()} == files  # and kept again
+
+
+def test_files_of_older_sources_are_removed_when_new_ones_are_written(tmp_path: Path) -> None:
+    """And only those: another processor or version has another stem."""
+    for name in ("run_match-a-old.o", "run_match-b-old.o"):
+        (tmp_path / name).touch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+        native._write("run_match-a-new.o", "run_match-a", b"code")
+    assert {file.name for file in tmp_path.iterdir()} == {"run_match-a-new.o", "run_match-b-old.o"}
+
+
+def test_without_a_folder_that_can_be_written_a_private_one_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "below"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    native._write("run_match-a-new.o", "run_match-a", b"code")
+    assert native._read("run_match-a-new.o") == b"code"
+    (folder,) = tmp_path.glob("subgame-*")
+    assert str(folder) in caplog.text
+    folder.chmod(0o777)  # others could put code there
+    assert native._read("run_match-a-new.o") is None
+
+
+def test_other_versions_and_processors_have_other_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = native._machine()
+    for name, value in (("get_host_cpu_name", "other"), ("get_process_triple", "other")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"llvmlite.binding.{name}", lambda value=value: value)
+            assert native._machine.__wrapped__() != here
+    monkeypatch.setattr("llvmlite.__version__", "0.0")
+    assert native._machine.__wrapped__() != here
+
+
+def test_everything_that_kernels_are_made_of_is_in_the_name_of_their_files() -> None:
+    """A change in a module that kernels import must not leave old machine code in use."""
+    root = native.HERE.parents[1]
+    for name in native.SOURCES:
+        if not Path(name).name.startswith(("range_", "simd")):
+            continue
+        for node in ast.walk(ast.parse((root / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("subgame."):
+                file = str(node.module).removeprefix("subgame.").replace(".", "/") + ".py"
+                assert file in native.SOURCES or name.endswith("range_scratch.py"), file
+
+
+# Object code ---------------------------------------------------------------------------------
+def test_a_kernel_that_needs_numbas_runtime_has_no_object_code() -> None:
+    """It would end the process when it is loaded without Numba."""
+    from subgame.engines.numba.objects import object_code
+
+    def reshapes(array: Any, out: Any) -> None:
+        out[0] = array.reshape(1, -1)[0, 0]
+
+    with pytest.raises(AttributeError, match="numba"):
+        object_code(reshapes, ("d1", "d1"), "entry")
+
+
+def test_arguments_arrive_as_they_are_given() -> None:
+    from subgame.engines.numba.objects import object_code
+
+    def sums(number: Any, pair: Any, out: Any) -> None:
+        one, (two, more) = pair
+        out[0] = number * one[0, 1] + two[1] * more
+        out[1] = one.shape[0] * 10 + one.shape[1]
+        for row in range(one.shape[0]):
+            out[2] += one[row, -1]
+
+    one, two, out = np.arange(6.0).reshape(2, 3), np.array([5, 7], np.int32), np.zeros(3)
+    kernel = Kernel("range_kernels", "sums")
+    given = (3, Packed((one, (two, 2))), out)
+    code = object_code(sums, ("", ("d2", ("i1", "")), "d1"), "entry")
+    kernel._entries["", ("d2", ("i1", "")), "d1"] = native._load(code, "entry")
+    kernel(*given)
+    assert out.tolist() == [3 * 1.0 + 7 * 2, 23.0, 2.0 + 5.0]
+
+
+def test_arrays_with_gaps_are_refused() -> None:
+    with pytest.raises(ValueError, match="contiguous"):
+        Packed(np.zeros((4, 4))[:, 1])
