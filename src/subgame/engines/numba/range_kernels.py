@@ -8,7 +8,7 @@ terminals at once, so arrays are transposed before and after.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from subgame.engines.numba.range_tiles import (
     learn,
 )
 from subgame.engines.numba.simd import (
+    columns,
     fetch_add,
     gather,
     give_way,
@@ -36,6 +37,7 @@ from subgame.engines.numba.simd import (
     part,
     pay,
     peek,
+    prefetch,
     small,
     splat,
     store,
@@ -223,6 +225,20 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
         store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
 
 
+@small
+def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers) -> int:
+    """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
+    like = into[0]
+    while e < last and f.end_lane[e] == lane:
+        row = f.end_row[e] * LANES
+        won = splat(f.end_scale[e], like) * values
+        if f.end_first[e] == 0:
+            won = won + load(into, row, like)
+        store(into, row, won)
+        e += 1
+    return e
+
+
 @part
 def settle(
     f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int
@@ -235,6 +251,10 @@ def settle(
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
+        at = tile_of(f, b, u, p, tile)
+        if w.mode == LEARN:
+            for row in range(f.rows[sp] - f.roots[street]):
+                prefetch(w.mine.weights, at + row * LANES)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
@@ -244,18 +264,14 @@ def settle(
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
                 lanes = s.shown if kind == 0 else s.folded
-                for h in range(0, LANES, 4):
-                    row = source + h * LANES
-                    across(
-                        lanes, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.block, h, LANES
-                    )
-                for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
-                    row = f.end_row[e] * LANES
-                    chips = splat(f.end_scale[e], like)
-                    won = chips * load(s.block, f.end_lane[e] * LANES, like)
-                    if f.end_first[e] == 0:
-                        won = won + load(s.value, row, like)
-                    store(s.value, row, won)
+                e, last = f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]
+                for q in range(0, LANES, 4):
+                    if e < last and f.end_lane[e] < q + 4:
+                        four = columns(lanes, source + q, LANES)
+                        e = win(f, e, last, q, four[0], s.value)
+                        e = win(f, e, last, q + 1, four[1], s.value)
+                        e = win(f, e, last, q + 2, four[2], s.value)
+                        e = win(f, e, last, q + 3, four[3], s.value)
         for k in range(0, below, 4):
             for h in range(0, LANES, 4):
                 paid = s.paid_at[street] + (place + h) * below + k
@@ -264,7 +280,6 @@ def settle(
                 row = f.leaf_row[f.leaf_at[sp] + j] * LANES
                 more = load(s.block, (j - k) * LANES, like)
                 store(s.value, row, load(s.value, row, like) + more)
-        at = tile_of(f, b, u, p, tile)
         if w.mode == LEARN:
             learn(f, sp, w.mine, at, w.rates, s)
         else:

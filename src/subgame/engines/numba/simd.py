@@ -132,6 +132,21 @@ def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Start to load the cache line of an item, which is read and written soon."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        bytes_ = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [bytes_, _INT32, _INT32, _INT32])
+        start = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        pointer = builder.bitcast(builder.gep(args[0], [args[1]]), bytes_)
+        builder.call(start, [pointer, *(ir.Constant(_INT32, k) for k in (1, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, index), codegen
+
+
+@intrinsic
 def splat(typing: Any, value: Any, like: Any) -> Any:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
 
@@ -216,6 +231,40 @@ def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, 
         return context.get_dummy_value()
 
     return types.void(source, a, b, c, d, into, at), codegen
+
+
+@intrinsic
+def columns(typing: Any, source: Any, at: Any, step: Any) -> Any:
+    """Four vectors: `WIDTH` places, `step` apart, have four numbers each, one for each vector."""
+    out = types.UniTuple(Lanes(source.dtype), 4)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index, found = args[1], []
+        for _ in range(0, WIDTH, 4):
+            rows = []
+            for _ in range(4):
+                pointer = _pointer(builder, source, args[0], index, 4)
+                rows.append(builder.load(pointer, align=_bytes(source.dtype)))
+                index = builder.add(index, args[2])
+            found.append(_transposed(builder, rows))
+        return context.make_tuple(
+            builder, out, [_joined(builder, list(each)) for each in zip(*found, strict=True)]
+        )
+
+    return out(source, types.int64, types.int64), codegen
+
+
+def _joined(builder: Any, parts: list[Any]) -> Any:
+    """Vectors one after another as one vector."""
+    while len(parts) > 1:
+        order = ir.Constant(
+            ir.VectorType(_INT32, 2 * parts[0].type.count), list(range(2 * parts[0].type.count))
+        )
+        parts = [
+            builder.shuffle_vector(a, b, order)
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
 
 
 @intrinsic
