@@ -37,7 +37,6 @@ from subgame.engines.numba.simd import (
     part,
     pay,
     peek,
-    prefetch,
     small,
     splat,
     store,
@@ -252,9 +251,6 @@ def settle(
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
         at = tile_of(f, b, u, p, tile)
-        if w.mode == LEARN:
-            for row in range(f.rows[sp] - f.roots[street]):
-                prefetch(w.mine.weights, at + row * LANES)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):

@@ -132,21 +132,6 @@ def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
-def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Start to load the cache line of an item, which is read and written soon."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        bytes_ = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [bytes_, _INT32, _INT32, _INT32])
-        start = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        pointer = builder.bitcast(builder.gep(args[0], [args[1]]), bytes_)
-        builder.call(start, [pointer, *(ir.Constant(_INT32, k) for k in (1, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, index), codegen
-
-
-@intrinsic
 def splat(typing: Any, value: Any, like: Any) -> Any:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
 
