@@ -46,8 +46,8 @@ class Limits:
     def next_check(self, t: int, curve: Sequence[Point] = ()) -> int:
         """The first iteration after `t` at which exploitability is measured.
 
-        On the way to a target, measurements that are sure to fail are left out: those at which it
-        is not reached even if exploitability falls half as steeply again as it did before.
+        On the way to a target, measurements that would miss it are left out: those at which it is
+        not reached even if exploitability falls half as steeply again as it did before.
         """
         if self.check_every:
             return (t // int(self.check_every) + 1) * int(self.check_every)
