@@ -147,7 +147,7 @@ REAL = {
     # Before the first bet; both mix offsuit hands by suit.
     "flop-srp": Spot(
         "QhTh5c",
-        55,
+        56,
         340,
         "flop: 0.33x / raise a; turn, river: 0.75x / raise a",
         ranges=(
