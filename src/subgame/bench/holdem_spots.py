@@ -151,7 +151,8 @@ REAL = {
         340,
         "flop: 0.33x / raise a; turn, river: 0.75x / raise a",
         ranges=(
-            "[35]TT,99,AJo,KQo[/35],88-22,ATo:0.9,A9s-A2s:0.8,ATs:0.6,K9s-K7s,KTs,KJo,KTo:0.6,"
+            "TT:0.35,99:0.35,AJo:0.35,KQo:0.35,88-22,ATo:0.9,A9s-A2s:0.8,ATs:0.6,K9s-K7s,KTs,KJo,"
+            "KTo:0.6,"
             "QJs:0.7,QTs,Q9s,Q8s,QJo,QTo:0.6,JTs:0.6,J9s-J8s,T9s,T8s,98s,97s,87s,86s,76s,75s,65s,"
             "64s,54s,53s,AhKd:0.1,Ah9c:0.5,Ah8c:0.4,KhJc:0,Jh9h,Td9h:0.4,JdTh:0.7",
             "22+,A2s+,AJo+,ATo:0.8,A9o:0.5,K8s+,KJo+,KTo:0.7,Q9s+,QJo,QTo:0.5,J9s+,JTo:0.5,T8s+,"

@@ -66,8 +66,8 @@ class Limits:
             return 0.0
         fell = math.log(before.exploitability / now.exploitability)
         steep = max(1.0, 1.5 * fell / math.log(now.iteration / before.iteration))
-        far = max(1.0, now.exploitability / self.target) ** (1 / steep)
-        return now.iteration * min(2.0, far)
+        far = math.log(max(1.0, now.exploitability / self.target)) / steep
+        return now.iteration * min(2.0, math.exp(far))
 
     def share(self, run: Run, first: float) -> float:
         """The share of the work that is done, by the limit that is closest."""

@@ -8,7 +8,7 @@ terminals at once, so arrays are transposed before and after.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from subgame.engines.numba.range_tiles import (
     descend,
     follow,
     learn,
+    win,
 )
 from subgame.engines.numba.simd import (
     columns,
@@ -222,20 +223,6 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
     into = s.rows_at[street] + (u - s.first[street]) * wide + place
     for row in range(f.rows[2 * street + p]):
         store(s.rows, into + row * boards * wide, load(s.value, row * LANES, s.value[0]))
-
-
-@small
-def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers) -> int:
-    """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
-    like = into[0]
-    while e < last and f.end_lane[e] == lane:
-        row = f.end_row[e] * LANES
-        won = splat(f.end_scale[e], like) * values
-        if f.end_first[e] == 0:
-            won = won + load(into, row, like)
-        store(into, row, won)
-        e += 1
-    return e
 
 
 @part

@@ -180,6 +180,20 @@ def descend(
                 add(average, weigh, e + k * LANES, fade, a, seed)
 
 
+@small
+def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers) -> int:
+    """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
+    like = into[0]
+    while e < last and f.end_lane[e] == lane:
+        row = f.end_row[e] * LANES
+        won = splat(f.end_scale[e], like) * values
+        if f.end_first[e] == 0:
+            won = won + load(into, row, like)
+        store(into, row, won)
+        e += 1
+    return e
+
+
 @part
 def learn(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
