@@ -301,13 +301,14 @@ def test_the_commands_for_solved_spots(cli: Cli, turn: Endgame) -> None:
 def test_a_peer_is_run_on_the_same_machine() -> None:
 
     from subgame.bench import holdem
+    from subgame.bench.holdem_spots import SPOTS, Peer
 
     answer = '{"seconds_per_iteration": 1.0, "iterations": [50, null], "memory_bytes": 1048576}'
     script = f"import json, sys; assert json.load(sys.stdin)['pot'] == 100; print({answer!r})"
     command = shlex.join([sys.executable, "-c", script])
-    found = holdem.ask(command, holdem.SPOTS["river-45"], 1)
-    assert found == holdem.Peer(1.0, (50, None), 1.0)
+    found = holdem.ask(command, SPOTS["river-45"], 1)
+    assert found == Peer(1.0, (50, None), 1.0)
     with pytest.raises(sg.SubgameError, match="must print a JSON object with seconds_per_iter"):
-        holdem.ask(f"{sys.executable} -c print(1)", holdem.SPOTS["river-45"], 1)
+        holdem.ask(f"{sys.executable} -c print(1)", SPOTS["river-45"], 1)
     with pytest.raises(sg.SubgameError, match="failed"):
-        holdem.ask("no-such-command", holdem.SPOTS["river-45"], 1)
+        holdem.ask("no-such-command", SPOTS["river-45"], 1)

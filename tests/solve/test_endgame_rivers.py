@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import subgame as sg
-from subgame.bench.holdem import SPOTS
+from subgame.bench.holdem_spots import SPOTS
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.solve.browse import decision

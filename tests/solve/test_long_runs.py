@@ -10,6 +10,8 @@ import pytest
 import subgame as sg
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.rounding import WINDOW, dithered
+from subgame.solve.limits import Limits
+from subgame.solve.results import Point
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 
@@ -30,6 +32,11 @@ def curve(run: Run, marks: list[int]) -> list[float]:
         run.advance(mark - run.iteration)
         found.append(float(run.measure()) / POT)
     return found
+
+
+def test_ranks_that_only_one_player_holds(tree: sg.PublicTree) -> None:
+    """No rank is held by both, so no showdown is tied; the value is that of older kernels."""
+    assert sg.solve(tree, "dcfr", target=0.01, threads=1).value == pytest.approx(39.09, abs=0.05)
 
 
 @pytest.mark.parametrize("schedule", ["cfr+", "dcfr", "pcfr+"])
@@ -122,6 +129,24 @@ def test_targets_below_what_numbers_can_hold_are_refused(
         sg.SubgameError, match=f"target must be at least {least:g} with .*{storage}"
     ):
         sg.solve(tree, "dcfr", target=0.9 * least, storage=storage)
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_measurements_that_would_miss_the_target_are_left_out(power: float) -> None:
+    """A run that converges like a power of t stops where it would stop with all of them."""
+
+    def measured(limits: Limits) -> list[int]:
+        curve = [Point(1, 0.0, 1.0)]
+        while curve[-1].exploitability > 300**-power:
+            t = limits.next_check(curve[-1].iteration, curve)
+            assert t == limits.next_check(t - 1, curve)
+            curve.append(Point(t, 0.0, t**-power))
+        return [point.iteration for point in curve]
+
+    every, few = measured(Limits(iterations=1000)), measured(Limits(target=300**-power))
+    assert few[-1] == every[-1]
+    assert set(few) < set(every)
+    assert len(few) < 0.7 * len(every)
 
 
 # Measuring -----------------------------------------------------------------------------------

@@ -6,30 +6,32 @@ noted from its quietest runs on a machine of the same kind (2 ARM cores that mov
 iterations, not the best responses in between (after every fifth iteration), for both; the seconds
 of a whole solve with its own checks are beside it. With `peer`, a command of the peer is run for
 each spot on this machine instead (see `ask`), and its answer takes the place of the notes. Seconds
-an iteration are those of the fastest slice of a tenth of a second. Where all hands are held, hands
-that are equivalent by suit symmetry are merged; in spots named "apart" suits are distinguished.
+an iteration are those of the fastest slice of a tenth of a second. Spots as players have them
+(`REAL`) are also solved from the shell, with warm caches, by the command that users type.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import subgame as sg
+from subgame.bench.holdem_spots import REAL, SPOTS, Peer, Spot
 from subgame.errors import SubgameError, did_you_mean
 from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.tree.ranges.betting_tree import LANES
-from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
+from subgame.tree.ranges.tree import RangeTree
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,70 +44,7 @@ MOVED = 5
 turn, regrets read, average read and written when it is the other's."""
 BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
 """Per number; 16 bits have a scale for every vector."""
-OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
-IP = "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+"
-
-
-@dataclass(frozen=True)
-class Peer:
-    """What the peer takes: seconds an iteration, iterations to each target, MiB."""
-
-    seconds: float
-    iterations: tuple[int | None, int | None]
-    memory: float
-
-
-@dataclass(frozen=True)
-class Spot:
-    """An endgame, and what the peer takes for it by number of threads."""
-
-    board: str
-    pot: int
-    stack: int
-    bets: str
-    peers: dict[int, Peer]
-    ranges: tuple[str, str] = ("random", "random")
-    most: int = 800
-    """Iterations after which a target is given up."""
-    merge: Merge = True
-    """Whether hands are merged by suit symmetry, which ranges that distinguish suits forbid."""
-    storage: str = "float32"
-
-    def tree(self) -> RangeTree:
-        game = sg.holdem.endgame(self.board, self.pot, self.stack, self.ranges, self.bets)
-        return range_tree(sg.compile(game, memory_limit="12GiB", merge=self.merge))
-
-
-THREE, TWO = "all: 0.5x 1x a", "all: 0.5x a"
-SPOTS = {
-    "river-45": Spot("QsJh2h8d3c", 100, 200, THREE, {1: Peer(0.285e-3, (50, 135), 4)}),
-    "river-177": Spot("QsJh2h8d3c", 100, 1000, THREE, {1: Peer(1.24e-3, (120, 495), 5)}),
-    "turn": Spot(
-        "QsJh2h8d",
-        100,
-        300,
-        THREE,
-        {1: Peer(98.6e-3, (90, 330), 97), 2: Peer(55.4e-3, (90, 330), 97)},
-        most=500,
-    ),
-    "flop-a": Spot("QsJh2h", 200, 900, TWO, {2: Peer(0.940, (110, None), 1126)}, (OOP, IP), 200),
-    "flop-b": Spot("QsJh2h", 200, 900, TWO, {2: Peer(4.43, (None, None), 5734)}, most=0),
-}
-APART = {
-    f"{name}-apart": replace(spot, merge="boards")
-    for name, spot in SPOTS.items()
-    if name != "flop-a"
-}
-"""The same without merged hands, as where ranges distinguish suits (flop-a)."""
-HALVES = {
-    "turn-16bit": replace(SPOTS["turn"], storage="int16", peers={}),
-    "flop-b-16bit": replace(
-        SPOTS["flop-b"], storage="int16", peers={2: Peer(3.85, (None, None), 2867)}
-    ),
-}
-"""The same with regrets and averages in 16 bits; the peer's time is known for one of them."""
-SPOTS |= APART | HALVES
-QUICK = ("river-45", "river-177")
+QUICK = ("river-45", "river-177", "river-srp", "river-3bet")
 WHOLE = "nlfh"
 """Whole flop hold'em, solved only where it is asked for: it takes minutes."""
 PROTOTYPE = {10: 341.0, 50: 47.9, 100: 16.0, 200: 5.57, 400: 1.89}
@@ -130,7 +69,7 @@ def run(
     rows = []
     for name in names:
         for n in threads:
-            if name.startswith("flop") and n == 1 and peer is None:
+            if name.startswith(("flop-a", "flop-b")) and n == 1 and peer is None:
                 continue  # the peer has no figure for it
             tell(f"{name}, {n} thread{'s' if n > 1 else ''} ...")
             rows.append(measure(name, n, bandwidth[n], peer))
@@ -254,7 +193,12 @@ def measure(
         "seconds_with_checks": {
             str(target): _whole_solve(spot, tree, threads, target) for target in reached
         },
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
+    if name in REAL:
+        row["seconds_from_the_shell"] = {
+            str(target): from_the_shell(spot, threads, target) for target in reached
+        }
     if peer:
         took = [n and n * peer.seconds for n in peer.iterations]
         row["peer"] = {
@@ -278,6 +222,28 @@ def _whole_solve(spot: Spot, tree: RangeTree, threads: int, target: float) -> fl
     began, chips = time.perf_counter(), target * spot.pot / 100
     sg.solve(tree, SCHEDULE, target=chips, threads=threads, storage=spot.storage)
     return time.perf_counter() - began
+
+
+def from_the_shell(spot: Spot, threads: int, target: float) -> float:
+    """Seconds of the command that solves a spot, once its kernels are compiled."""
+    given = {
+        "board": spot.board,
+        "pot": spot.pot,
+        "stack": spot.stack,
+        "oop": spot.ranges[0],
+        "ip": spot.ranges[1],
+        "bets": spot.bets,
+        "target": f"{target}%",
+        "threads": threads,
+        "schedule": SCHEDULE,
+    }
+    words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+    command, took = [sys.executable, "-m", "subgame.cli", "endgame", *words], []
+    for _ in range(2 if spot.most > 500 else 1):
+        began = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        took.append(time.perf_counter() - began)
+    return min(took)
 
 
 def _solve(
@@ -358,6 +324,14 @@ def table(found: dict[str, Any]) -> Table:
         "on: threads; ns: per action and hand; band: share of the bandwidth\n"
         f"peer: {found['peer']}; whole solves with their checks: {checked}"
     )
+    shell = "; ".join(
+        f"{row['spot']} on {row['threads']}: "
+        + ", ".join(_spent(each) for each in row["seconds_from_the_shell"].values())
+        for row in found["rows"]
+        if row.get("seconds_from_the_shell")
+    )
+    if shell:
+        out.caption += f"\nfrom the shell: {shell}"
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Self
@@ -10,7 +11,11 @@ from typing import TYPE_CHECKING, Self
 from subgame.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from subgame.solve.results import Point
     from subgame.solve.solver import Run
+
+FARTHEST = 1000
+"""Iterations after which no measurement is left out; later ones also tell whether a run stalls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,31 @@ class Limits:
         _above_0("gap", gap)
         return cls(iterations, seconds, None if gap is None else gap / 2)
 
-    def next_check(self, t: int) -> int:
-        """The first iteration after `t` at which exploitability is measured."""
+    def next_check(self, t: int, curve: Sequence[Point] = ()) -> int:
+        """The first iteration after `t` at which exploitability is measured.
+
+        On the way to a target, measurements that would miss it are left out: those at which it is
+        not reached even if exploitability falls half as steeply again as it did before.
+        """
         if self.check_every:
             return (t // int(self.check_every) + 1) * int(self.check_every)
         step = 1
-        while step <= t:
+        soonest = self._soonest(curve)
+        while step <= t or step < soonest:
             step = step * 2 if step < 32 else step + step // 8
         return step
+
+    def _soonest(self, curve: Sequence[Point]) -> float:
+        """The first iteration at which the target may be reached, judging by the last points."""
+        if self.target is None or len(curve) < 2 or curve[-1].iteration > FARTHEST:
+            return 0.0
+        before, now = curve[-2:]
+        if not 0 < now.exploitability < before.exploitability:
+            return 0.0
+        fell = math.log(before.exploitability / now.exploitability)
+        steep = max(1.0, 1.5 * fell / math.log(now.iteration / before.iteration))
+        far = math.log(max(1.0, now.exploitability / self.target)) / steep
+        return now.iteration * min(2.0, math.exp(far))
 
     def share(self, run: Run, first: float) -> float:
         """The share of the work that is done, by the limit that is closest."""

@@ -265,7 +265,7 @@ class Run:
     def place_for_check(self, stop: Limits, count: int) -> Floats | None:
         """Where the next `count` iterations write a check, if one is due after them."""
         after = self.iteration + count
-        due = count and stop.target is not None and stop.next_check(after - 1) == after
+        due = count and stop.target is not None and stop.next_check(after - 1, self.curve) == after
         return np.zeros(2) if due and self.can_check else None
 
     def rough(self, check: Floats | None, target: float | None) -> Exploitability | None:
@@ -435,7 +435,7 @@ def drive(
         stopped = "target"  # a resumed run that had reached it already
     with _asked_to_stop() as asked:
         while not stopped:
-            count = min(stop.next_check(run.iteration) - run.iteration, pace)
+            count = min(stop.next_check(run.iteration, run.curve) - run.iteration, pace)
             if stop.iterations is not None:
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             check = run.place_for_check(stop, count) if measured else None
@@ -451,7 +451,8 @@ def drive(
             pace = max(1, min(2 * pace, max(few, int(SLICE / each))))
             if stop.seconds is not None:
                 pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
-            checked = measured and count and stop.next_check(run.iteration - 1) == run.iteration
+            due = stop.next_check(run.iteration - 1, run.curve) == run.iteration
+            checked = measured and count and due
             if checked:
                 gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)

@@ -32,8 +32,10 @@ from subgame.engines.numba.range_tiles import (
     descend,
     follow,
     learn,
+    win,
 )
 from subgame.engines.numba.simd import (
+    columns,
     fetch_add,
     gather,
     give_way,
@@ -231,6 +233,7 @@ def settle(
     zero = splat(0.0, like)
     for tile in range(me, tiles(b, u, p), threads):
         place = tile * LANES
+        at = tile_of(f, b, u, p, tile)
         for k in range(f.blank_at[sp], f.blank_at[sp + 1]):
             store(s.value, f.blank_row[k] * LANES, zero)
         for c in range(f.chunk_at[so + 1] - f.chunk_at[so]):
@@ -240,18 +243,14 @@ def settle(
                 if f.end_at[2 * chunk + kind] == f.end_at[2 * chunk + kind + 1]:
                     continue
                 lanes = s.shown if kind == 0 else s.folded
-                for h in range(0, LANES, 4):
-                    row = source + h * LANES
-                    across(
-                        lanes, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.block, h, LANES
-                    )
-                for e in range(f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]):
-                    row = f.end_row[e] * LANES
-                    chips = splat(f.end_scale[e], like)
-                    won = chips * load(s.block, f.end_lane[e] * LANES, like)
-                    if f.end_first[e] == 0:
-                        won = won + load(s.value, row, like)
-                    store(s.value, row, won)
+                e, last = f.end_at[2 * chunk + kind], f.end_at[2 * chunk + kind + 1]
+                for q in range(0, LANES, 4):
+                    if e < last and f.end_lane[e] < q + 4:
+                        four = columns(lanes, source + q, LANES)
+                        e = win(f, e, last, q, four[0], s.value)
+                        e = win(f, e, last, q + 1, four[1], s.value)
+                        e = win(f, e, last, q + 2, four[2], s.value)
+                        e = win(f, e, last, q + 3, four[3], s.value)
         for k in range(0, below, 4):
             for h in range(0, LANES, 4):
                 paid = s.paid_at[street] + (place + h) * below + k
@@ -260,7 +259,6 @@ def settle(
                 row = f.leaf_row[f.leaf_at[sp] + j] * LANES
                 more = load(s.block, (j - k) * LANES, like)
                 store(s.value, row, load(s.value, row, like) + more)
-        at = tile_of(f, b, u, p, tile)
         if w.mode == LEARN:
             learn(f, sp, w.mine, at, w.rates, s)
         else:

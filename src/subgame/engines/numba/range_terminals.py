@@ -86,21 +86,20 @@ def evaluate(
 ) -> None:
     """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
 
-    Let w(h) be the reach of weaker hands that share no card with h, and s(h) that of stronger ones.
-    A showdown pays w - s. The kernel goes up through the ranks with sums per card. Then ``all -
-    card - card`` is w just before h's group is added, and ``w + ties`` just after. The sums start
-    at minus half of their final value, so that the two add up to w - s. The hand h itself cancels
-    out.
+    Let w(h) be the reach of weaker hands that share no card with h, s(h) that of stronger ones and
+    t(h) that of equal ones. A showdown pays w - s. The kernel goes up through the ranks with sums
+    per card. Then ``all - card - card`` is w just before h's group is added, and w + t just after.
+    At the end it is w + s + t, which a fold pays; the difference is w - s. The hand h itself
+    cancels out of it, and is added to the pay of a fold.
     """
     like = sums[0]
     o = 1 - p
-    n = b.hands[2 * u + o]
+    n, ours = b.hands[2 * u + o], b.hands[2 * u + p]
     theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
     run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
     group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
     groups, size = b.groups[u], b.size_at[u]
-    zero = splat(0.0, like)
-    ours = b.hands[2 * u + p]
+    total, zero = splat(0.0, like), splat(0.0, like)
     for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # padding has value 0
         if kind & 1:
             store(shown, at + h * LANES, zero)
@@ -108,41 +107,36 @@ def evaluate(
             store(folded, at + h * LANES, zero)
     for c in range(deck):
         store(sums, c * LANES, zero)
-    total = zero
-    last = run_o + np.int64(b.group_run[group_o + groups])
-    total = pour(b, size, run_o, last, theirs, x, at, sums, total)
-    if kind & 2:
-        # One more place holds the reach 0 of hands outside the opponent's range.
-        nobody = at + (n + LANES - 1) // LANES * LANES * LANES
-        store(x, nobody, zero)
-        for r in range(run_p, run_p + np.int64(b.group_run[group_p + groups])):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
-                store(folded, at + h * LANES, rest - load(sums, c, like) + own)
+    end_o = run_o + np.int64(b.group_run[group_o + groups])
+    end_p = run_p + np.int64(b.group_run[group_p + groups])
     if not kind & 1:
-        return
-    half = splat(-0.5, like)
-    for c in range(deck):
-        store(sums, c * LANES, half * load(sums, c * LANES, like))
-    total = half * total
-    for g in range(groups):
-        begin, end = np.int64(b.group_run[group_p + g]), np.int64(b.group_run[group_p + g + 1])
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
+        total = pour(b, size, run_o, end_o, theirs, x, at, sums, total)
+    first_o, first_p = run_o, run_p
+    for g in range(groups if kind & 1 else 0):
+        last_o = run_o + np.int64(b.group_run[group_o + g + 1])
+        last_p = run_p + np.int64(b.group_run[group_p + g + 1])
+        tied = last_o > first_o
+        for r in range(first_p, last_p):
+            rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
             for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                store(shown, at + h * LANES, rest - load(sums, c, like))
-        first = run_o + np.int64(b.group_run[group_o + g])
-        last = run_o + np.int64(b.group_run[group_o + g + 1])
-        total = pour(b, size, first, last, theirs, x, at, sums, total)
-        for r in range(run_p + begin, run_p + end):
-            c = np.int64(b.run_card[r]) * LANES
-            rest = total - load(sums, c, like)
-            for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
-                c = np.int64(b.other[mine + h]) * LANES
-                before = load(shown, at + h * LANES, like)
-                store(shown, at + h * LANES, before + rest - load(sums, c, like))
+                won = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
+                store(shown, at + h * LANES, won if tied else won + won)
+        if tied:
+            total = pour(b, size, first_o, last_o, theirs, x, at, sums, total)
+            for r in range(first_p, last_p):
+                rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
+                for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+                    won = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
+                    store(shown, at + h * LANES, load(shown, at + h * LANES, like) + won)
+        first_o, first_p = last_o, last_p
+    # One more place holds the reach 0 of hands outside the opponent's range.
+    store(x, at + (n + LANES - 1) // LANES * LANES * LANES, zero)
+    for r in range(run_p, end_p):
+        rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
+        for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):
+            every = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
+            if kind & 1:
+                store(shown, at + h * LANES, load(shown, at + h * LANES, like) - every)
+            if kind & 2:
+                own = load(x, at + np.int64(b.same[mine + h]) * LANES, like)
+                store(folded, at + h * LANES, every + own)

@@ -65,15 +65,10 @@ def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: in
 
 
 @small
-def learn_from(
-    numbers: Stored, scales: Stored, at: int, rates: Rates, gain: Any, seed: int
-) -> None:
-    """R <- base R + (fade R + gain), by the sign of R: discounts, and the instantaneous regret."""
-    like = kind_of(gain)
-    old, zero = recall(numbers, scales, at, like), splat(0.0, like)
-    base = choose(old, zero, splat(rates[4], like), splat(rates[5], like))
-    fade = choose(old, zero, splat(rates[6], like), splat(rates[7], like))
-    note(numbers, scales, at, old * base + (old * fade + gain), seed)
+def learnt(old: Any, gain: Any, positive: Any, negative: Any) -> Any:
+    """R + (fade R + gain), the new regret; the fade depends on the sign of R."""
+    fade = choose(old, splat(0.0, kind_of(gain)), positive, negative)
+    return old + (old * fade + gain)
 
 
 @small
@@ -118,7 +113,7 @@ def descend(
     scale, weigh = player.scale, player.average_scale
     like = reach[0]
     fade = splat(ahead[8], like)
-    one, tiny = splat(1.0, like), splat(TINY, like)
+    tiny = splat(TINY, like)
     positive, negative = splat(ahead[0], like), splat(ahead[1], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
@@ -129,8 +124,8 @@ def descend(
         if n == 2 and plain:
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
-            share = one / (a + b)
-            a, b = here * (a * share), here * (b * share)
+            share = here / (a + b)
+            a, b = a * share, b * share
             store(reach, to, a)
             store(reach, to + LANES, b)
             if kept:
@@ -141,8 +136,8 @@ def descend(
             a = larger(recall(weights, scale, e, like), tiny)
             b = larger(recall(weights, scale, e + LANES, like), tiny)
             c = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
-            share = one / (a + b + c)
-            a, b, c = here * (a * share), here * (b * share), here * (c * share)
+            share = here / (a + b + c)
+            a, b, c = a * share, b * share, c * share
             store(reach, to, a)
             store(reach, to + LANES, b)
             store(reach, to + 2 * LANES, c)
@@ -161,6 +156,20 @@ def descend(
                 add(average, weigh, e + k * LANES, fade, a, seed)
 
 
+@small
+def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers) -> int:
+    """Pay a lane's values at its terminals, which begin at `e`; returns where they end."""
+    like = into[0]
+    while e < last and f.end_lane[e] == lane:
+        row = f.end_row[e] * LANES
+        won = splat(f.end_scale[e], like) * values
+        if f.end_first[e] == 0:
+            won = won + load(into, row, like)
+        store(into, row, won)
+        e += 1
+    return e
+
+
 @part
 def learn(
     f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
@@ -174,6 +183,9 @@ def learn(
     like = value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
+    # What is applied as a factor (base 0) is applied as an increment too: it loses nothing.
+    up_fade = splat(rates[4] - 1 + rates[6], like)
+    down_fade = splat(rates[5] - 1 + rates[7], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
     plain = not predicted and rates[9] == 0
@@ -181,28 +193,28 @@ def learn(
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
         if n == 3 and plain:
-            u = larger(recall(weights, scale, e, like), tiny)
-            v = larger(recall(weights, scale, e + LANES, like), tiny)
-            w = larger(recall(weights, scale, e + 2 * LANES, like), tiny)
+            x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
+            z = recall(weights, scale, e + 2 * LANES, like)
+            u, v, w = larger(x, tiny), larger(y, tiny), larger(z, tiny)
             share = one / (u + v + w)
             a, b = load(value, to, like), load(value, to + LANES, like)
             c = load(value, to + 2 * LANES, like)
             mean = (u * share) * a + (v * share) * b
             mean = mean + (w * share) * c
+            note(weights, scale, e, learnt(x, a - mean, up_fade, down_fade), seed)
+            note(weights, scale, e + LANES, learnt(y, b - mean, up_fade, down_fade), seed)
+            note(weights, scale, e + 2 * LANES, learnt(z, c - mean, up_fade, down_fade), seed)
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, rates, a - mean, seed)
-            learn_from(weights, scale, e + LANES, rates, b - mean, seed)
-            learn_from(weights, scale, e + 2 * LANES, rates, c - mean, seed)
             continue
         if n == 2 and plain:
-            u = larger(recall(weights, scale, e, like), tiny)
-            v = larger(recall(weights, scale, e + LANES, like), tiny)
+            x, y = recall(weights, scale, e, like), recall(weights, scale, e + LANES, like)
+            u, v = larger(x, tiny), larger(y, tiny)
             share = one / (u + v)
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = (u * share) * a + (v * share) * b
+            note(weights, scale, e, learnt(x, a - mean, up_fade, down_fade), seed)
+            note(weights, scale, e + LANES, learnt(y, b - mean, up_fade, down_fade), seed)
             store(value, up, load(value, up, like) + mean)
-            learn_from(weights, scale, e, rates, a - mean, seed)
-            learn_from(weights, scale, e + LANES, rates, b - mean, seed)
             continue
         mean = played(player, e, n, positive, negative, predicted, value, to)
         least, total = splat(rates[9], like), splat(0.0, like)
@@ -212,7 +224,8 @@ def learn(
         store(value, up, load(value, up, like) + paid)
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
-            learn_from(weights, scale, e + k * LANES, rates, gain, seed)
+            x = recall(weights, scale, e + k * LANES, like)
+            note(weights, scale, e + k * LANES, learnt(x, gain, up_fade, down_fade), seed)
             if predicted:
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 

@@ -74,7 +74,7 @@ class NumbaRangeEngine(EngineBase):
         self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
         self.size = tree.stored(0) + tree.stored(1)
         self._asked = threads
-        threads = threads or (1 if self.size < ALONE else os.cpu_count() or 1)
+        threads = threads or (1 if self.size < ALONE else _cores())
         self._workers = Workers(tree, self._useful(threads))
 
     @property
@@ -459,6 +459,12 @@ class NumbaRangeEngine(EngineBase):
                 "Hands are merged by suit symmetry in this tree, so single streets cannot be "
                 "evaluated; compile the game with merge=False."
             )
+
+
+def _cores() -> int:
+    """The cores that this process may use, which can be fewer than the machine has."""
+    allowed = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
 _COUNTED: Floats = np.eye(WIDTH)[3]

@@ -211,6 +211,40 @@ def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, 
 
 
 @intrinsic
+def columns(typing: Any, source: Any, at: Any, step: Any) -> Any:
+    """Four vectors: `WIDTH` places, `step` apart, have four numbers each, one for each vector."""
+    out = types.UniTuple(Lanes(source.dtype), 4)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        index, found = args[1], []
+        for _ in range(0, WIDTH, 4):
+            rows = []
+            for _ in range(4):
+                pointer = _pointer(builder, source, args[0], index, 4)
+                rows.append(builder.load(pointer, align=_bytes(source.dtype)))
+                index = builder.add(index, args[2])
+            found.append(_transposed(builder, rows))
+        return context.make_tuple(
+            builder, out, [_joined(builder, list(each)) for each in zip(*found, strict=True)]
+        )
+
+    return out(source, types.int64, types.int64), codegen
+
+
+def _joined(builder: Any, parts: list[Any]) -> Any:
+    """Vectors one after another as one vector."""
+    while len(parts) > 1:
+        order = ir.Constant(
+            ir.VectorType(_INT32, 2 * parts[0].type.count), list(range(2 * parts[0].type.count))
+        )
+        parts = [
+            builder.shuffle_vector(a, b, order)
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+@intrinsic
 def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) -> Any:
     """Add four numbers, multiplied by `times`, to four others of their type."""
 
