@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +102,8 @@ class Histories:
         return len(self.parent)
 
 
-_Moves = tuple[tuple[int, int, str], ...]
-"""Actions or outcomes as (number, index of the label, label), the last one first."""
+_Moves = tuple[tuple[int, int, Any], ...]
+"""Actions or outcomes as (number, index of the label, key), the last one first."""
 
 
 @dataclass(slots=True)
@@ -112,6 +112,7 @@ class _Table:
 
     index: dict[str, int] = field(default_factory=dict)
     actions: list[tuple[str, ...]] = field(default_factory=list)
+    keys: list[Sequence[Any]] = field(default_factory=list)
     moves: list[_Moves] = field(default_factory=list)
     first: array[int] = field(default_factory=lambda: array("i"))
     parent: array[int] = field(default_factory=lambda: array("i"))
@@ -132,9 +133,9 @@ def _ints(values: array[int]) -> Ints:
     return np.array(values, dtype=np.int32)
 
 
-_Step = tuple[State, str | None, int, int, int, float, int, int, int]
-"""A history to be visited: the state above it and the label of its last move (None: the state is
-its own), then its parent, edge, action, chance and sequences, and its number of moves."""
+_Step = tuple[Any, Any, int, int, int, float, int, int, int]
+"""A history to be visited: the state above it and the key of its last move (at a top, its own state
+and None), then its parent, edge, action, chance and sequences, and its number of moves."""
 
 
 class _Walk:
@@ -149,17 +150,18 @@ class _Walk:
         self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
         self.game, self.allowed, self.stop = game, allowed, stop
+        self.reader = game.reader()
         self.parent, self.edge, self.infoset, self.node = (array("i") for _ in range(4))
         self.player, self.action = array("b"), array("h")
         self.sequence = (array("i"), array("i"))
         self.chance, self.paid, self.ends = array("d"), array("d"), array("i")
         self.tables = (_Table(), _Table())
         self.label_index: dict[str, int] = {}
-        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], _Moves]] = {}
+        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], Sequence[Any], _Moves]] = {}
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
         self.tokens = (array("i"), array("i"))
-        self.known: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.known: tuple[dict[str | None, int], dict[str | None, int]] = ({}, {})
         self.derive: bool = False
         self.public_of: list[str] = []
         self.named = 0  # bytes of all names
@@ -168,28 +170,35 @@ class _Walk:
     def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> None:
         """Visit all histories. This loop is most of the time of a compilation."""
         self.roots = 1 + max(max(top.slots) for top in tops)
-        self.derive = tops[0].state.public_state() is None
+        self.derive = derive = tops[0].state.public_state() is None
+        reader, stop = self.reader, self.stop
         stack: list[_Step] = [
-            (top.state, None, -1, -1, 0, top.chance, -1 - top.slots[0], -1 - top.slots[1], 0)
-            for top in reversed(tops)
+            (reader.opened(state), None, -1, -1, 0, chance, -1 - slots[0], -1 - slots[1], 0)
+            for state, chance, slots in reversed(tops)
         ]
-        parents, derive, stop = self.parent, self.derive, self.stop
+        facts, replace, parents = reader.facts, reader.replace if stop is None else None, self.parent
         add_parent, add_edge, add_action = parents.append, self.edge.append, self.action.append
         add_player, add_chance, add_node = self.player.append, self.chance.append, self.node.append
         add_first, add_second = (each.append for each in self.sequence)
         know_first, know_second = (each.append for each in self.tokens)
+        known_first, known_second = self.known
+        h = node = -1
         while stack:
-            state, label, parent, edge, action, chance, first, second, depth = stack.pop()
-            if label is not None:
-                state = state.child(label)
-            h, player, node, infoset = len(parents), state.current_player(), 0, -1
-            if stop is not None and parent >= 0 and stop(state):
+            state, key, parent, edge, action, chance, first, second, depth = stack.pop()
+            if parent >= 0:
+                if replace is None or (stack and stack[-1][0] is state):
+                    state = state.child(key)
+                else:  # the last child of its state
+                    replace(state, key)
+            player, public, moves, (one, two) = facts(state, derive)
+            if stop is not None and parent >= 0 and stop(reader.closed(state)):
                 player = FRONTIER
+            h += 1
+            infoset = -1
             add_parent(parent)
             add_edge(edge)
             add_action(action)
-            public = state.public_state()
-            if not (derive and public is None):
+            if not derive or public is not None:
                 node = self._node(public, h, parent)
             add_player(player if player in _ACTING else self._nobody(player, parent))
             add_chance(chance)
@@ -198,22 +207,22 @@ class _Walk:
             add_second(second)
             if player == TERMINAL:
                 self.ends.append(h)
-                self.paid.append(self._payoff(state, h))
+                self.paid.append(self._payoff(moves, h))
             elif player == 0:
-                infoset, base, moves = self._infoset(state, h, 0, first, node)
-                for a, e, move in moves:
-                    stack.append((state, move, h, e, a, chance, base + a, second, depth + 1))
+                infoset, base, steps = self._infoset(state, one, moves, h, 0, first)
+                for a, e, key in steps:
+                    stack.append((state, key, h, e, a, chance, base + a, second, depth + 1))
             elif player == 1:
-                infoset, base, moves = self._infoset(state, h, 1, second, node)
-                for a, e, move in moves:
-                    stack.append((state, move, h, e, a, chance, first, base + a, depth + 1))
+                infoset, base, steps = self._infoset(state, two, moves, h, 1, second)
+                for a, e, key in steps:
+                    stack.append((state, key, h, e, a, chance, first, base + a, depth + 1))
             elif player == CHANCE:
-                for (a, e, move), prob in self._outcomes(state, h):
-                    stack.append((state, move, h, e, a, chance * prob, first, second, depth + 1))
+                for (a, e, key), prob in self._outcomes(state, h):
+                    stack.append((state, key, h, e, a, chance * prob, first, second, depth + 1))
             self.infoset.append(infoset)
             if derive:  # equal numbers are equal knowledge, see `knowledge`
-                know_first(3 * infoset if player == 0 else self._know(state, 0, first))
-                know_second(3 * infoset if player == 1 else self._know(state, 1, second))
+                know_first(3 * infoset if player == 0 else known_first.get(one) or self._know(one, 0, first))
+                know_second(3 * infoset if player == 1 else known_second.get(two) or self._know(two, 1, second))
             if h % 1024 == 0 or depth > DEEPEST:
                 self._check(h, depth, progress)
         self.check_memory(complete=True)
@@ -256,8 +265,7 @@ class _Walk:
         what = f"{self.game}: the tree of {size:,} histories"
         self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
 
-    def _payoff(self, state: State, h: int) -> float:
-        won = state.returns()
+    def _payoff(self, won: Sequence[float], h: int) -> float:
         if len(won) != 2:
             raise self.fail(f"history {self.name(h)} pays {len(won)} players instead of two.")
         first, second = won
@@ -292,42 +300,46 @@ class _Walk:
         return found
 
     def _infoset(
-        self, state: State, h: int, player: int, sequence: int, node: int
+        self, state: Any, name: str | None, keys: Sequence[Any], h: int, player: int, sequence: int
     ) -> tuple[int, int, _Moves]:
         """The acting player's infoset, which is checked, its first sequence and its actions."""
-        name, actions = state.information_state(player), state.legal_actions()
         table = self.tables[player]
         i = table.index.get(name, -1) if isinstance(name, str) else -1
         if i < 0:
-            i = self._new_infoset(name, tuple(actions), h, player, sequence)
-        elif table.actions[i] != actions and table.actions[i] != tuple(actions):
-            raise self.fail(
-                f"infoset '{name}' of player {player} offers {list(table.actions[i])} at history "
-                f"{self.name(table.first[i])} but {list(actions)} at {self.name(h)}."
-            )
-        elif table.parent[i] != sequence:
+            i = self._new_infoset(state, name, keys, h, player, sequence)
+        moves, node = table.moves[i], self.node[h]
+        if table.keys[i] != keys:
+            names = self.reader.names(state, keys)
+            if table.actions[i] != names:
+                raise self.fail(
+                    f"infoset '{name}' of player {player} offers {list(table.actions[i])} at "
+                    f"history {self.name(table.first[i])} but {list(names)} at {self.name(h)}."
+                )
+            moves = self._moves(names, keys)
+        if table.parent[i] != sequence:
             raise self.fail(
                 f"infoset '{name}' of player {player} has imperfect recall: histories "
                 f"{self.name(table.first[i])} and {self.name(h)} are both in it, but there the "
                 f"player came from {self._own(player, table.parent[i])} and from "
                 f"{self._own(player, sequence)}."
             )
-        elif table.node[i] != node:
+        if table.node[i] != node:
             raise self.fail(
                 f"infoset '{name}' of player {player} crosses public states: history "
                 f"{self.name(table.first[i])} is in '{self.public_of[table.node[i]]}' and "
                 f"{self.name(h)} in '{self.public_of[node]}'."
             )
-        return i, table.sequence[i], table.moves[i]
+        return i, table.sequence[i], moves
 
     def _new_infoset(
-        self, name: str | None, actions: tuple[str, ...], h: int, player: int, sequence: int
+        self, state: Any, name: str | None, keys: Sequence[Any], h: int, player: int, sequence: int
     ) -> int:
         if not isinstance(name, str):
             raise self.fail(
                 f"player {player} acts at history {self.name(h)}, "
                 "but information_state gives no string there."
             )
+        actions = self.reader.names(state, keys)
         if bad := [action for action in actions if not isinstance(action, str)]:
             raise self.fail(
                 f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
@@ -341,10 +353,11 @@ class _Walk:
         table = self.tables[player]
         i = table.index[name] = len(table.index)
         known = self.action_sets.get(actions)
-        if known is None:
-            known = self.action_sets[actions] = actions, self._moves(actions)
+        if known is None or known[1] != keys:  # equal ones are stored once
+            known = self.action_sets[actions] = actions, keys, self._moves(actions, keys)
         table.actions.append(known[0])
-        table.moves.append(known[1])
+        table.keys.append(known[1])
+        table.moves.append(known[2])
         table.first.append(h)
         table.parent.append(sequence)
         table.sequence.append(table.sequence[-1] + len(actions))
@@ -352,9 +365,12 @@ class _Walk:
         self.named += len(name) + BYTES_PER_NAME
         return i
 
-    def _moves(self, names: Sequence[str]) -> _Moves:
+    def _moves(self, names: Sequence[str], keys: Sequence[Any]) -> _Moves:
         labels = self.label_index
-        moves = [(a, labels.setdefault(name, len(labels)), name) for a, name in enumerate(names)]
+        moves = [
+            (a, labels.setdefault(name, len(labels)), key)
+            for a, (name, key) in enumerate(zip(names, keys, strict=True))
+        ]
         return tuple(reversed(moves))
 
     def _own(self, player: int, sequence: int) -> str:
@@ -364,21 +380,18 @@ class _Walk:
         i = int(np.searchsorted(np.array(table.sequence), sequence, side="right")) - 1
         return f"'{list(table.index)[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
 
-    def _know(self, state: State, p: int, sequence: int) -> int:
-        """A number for what player `p` knows at a history where `p` does not act."""
-        name = state.information_state(p)
+    def _know(self, name: str | None, p: int, sequence: int) -> int:
+        """A new number for what player `p` knows at a history where `p` does not act."""
         if name is None:
             return 3 * (sequence + self.roots) + 1
         known = self.known[p]
-        at = known.get(name)
-        if at is None:
-            at = known[name] = len(known)
-            self.named += len(str(name)) + BYTES_PER_NAME
-        return 3 * at + 2
+        known[name] = 3 * len(known) + 2
+        self.named += len(str(name)) + BYTES_PER_NAME
+        return known[name]
 
-    def _outcomes(self, state: State, h: int) -> list[tuple[tuple[int, int, str], float]]:
+    def _outcomes(self, state: Any, h: int) -> list[tuple[tuple[int, int, Any], float]]:
         """The outcomes of chance with their probabilities, the last one first."""
-        outcomes = state.chance_outcomes()
+        keys, outcomes = self.reader.outcomes(state)
         names, probs = [name for name, _ in outcomes], [prob for _, prob in outcomes]
         if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
             raise self.fail(
@@ -391,7 +404,7 @@ class _Walk:
             )
         if len(set(names)) != len(names):
             raise self.fail(f"two chance outcomes at history {self.name(h)} have the same name.")
-        return list(zip(self._moves(names), reversed(probs), strict=True))
+        return list(zip(self._moves(names, keys), reversed(probs), strict=True))
 
     def frozen(self) -> Histories:
         parent, edge, labels = _ints(self.parent), _ints(self.edge), list(self.label_index)
