@@ -110,7 +110,8 @@ _Moves = tuple[tuple[int, int, Any], ...]
 class _Table:
     """A growing `InfosetTable`. Axis: i = infoset."""
 
-    index: dict[str, int] = field(default_factory=dict)
+    index: dict[int, int] = field(default_factory=dict)  # number of the name -> infoset
+    names: list[str] = field(default_factory=list)
     actions: list[tuple[str, ...]] = field(default_factory=list)
     keys: list[Sequence[Any]] = field(default_factory=list)
     moves: list[_Moves] = field(default_factory=list)
@@ -121,7 +122,7 @@ class _Table:
 
     def frozen(self) -> InfosetTable:
         return InfosetTable(
-            list(self.index),
+            self.names,
             self.actions,
             _ints(self.first),
             _ints(self.parent),
@@ -160,8 +161,8 @@ class _Walk:
         self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], Sequence[Any], _Moves]] = {}
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
-        self.tokens = (array("i"), array("i"))
-        self.known: tuple[dict[str | None, int], dict[str | None, int]] = ({}, {})
+        self.known = (array("i"), array("i"))
+        self.numbers: dict[str, int] = {}  # of all information states
         self.derive: bool = False
         self.public_of: list[str] = []
         self.named = 0  # bytes of all names
@@ -180,8 +181,8 @@ class _Walk:
         add_parent, add_edge, add_action = parents.append, self.edge.append, self.action.append
         add_player, add_chance, add_node = self.player.append, self.chance.append, self.node.append
         add_first, add_second = (each.append for each in self.sequence)
-        know_first, know_second = (each.append for each in self.tokens)
-        known_first, known_second = self.known
+        know_first, know_second = (each.append for each in self.known)
+        numbers, number = self.numbers, self.numbers.setdefault
         h = node = -1
         while stack:
             state, key, parent, edge, action, chance, first, second, depth = stack.pop()
@@ -190,11 +191,19 @@ class _Walk:
                     state = state.child(key)
                 else:  # the last child of its state
                     replace(state, key)
-            player, public, moves, (one, two) = facts(state, derive)
+            player, public, moves, (mine, yours) = facts(state, derive)
             if stop is not None and parent >= 0 and stop(reader.closed(state)):
                 player = FRONTIER
             h += 1
-            infoset = -1
+            infoset, size, one, two = -1, len(numbers), -1, -1
+            if mine is not None:
+                one = number(mine, size)
+            if yours is mine:
+                two = one
+            elif yours is not None:
+                two = number(yours, len(numbers))
+            if len(numbers) > size:
+                self._count_names(mine if one == size else None, yours if two >= size else None)
             add_parent(parent)
             add_edge(edge)
             add_action(action)
@@ -209,20 +218,20 @@ class _Walk:
                 self.ends.append(h)
                 self.paid.append(self._payoff(moves, h))
             elif player == 0:
-                infoset, base, steps = self._infoset(state, one, moves, h, 0, first)
+                infoset, base, steps = self._infoset(state, mine, one, moves, h, 0)
                 for a, e, key in steps:
                     stack.append((state, key, h, e, a, chance, base + a, second, depth + 1))
             elif player == 1:
-                infoset, base, steps = self._infoset(state, two, moves, h, 1, second)
+                infoset, base, steps = self._infoset(state, yours, two, moves, h, 1)
                 for a, e, key in steps:
                     stack.append((state, key, h, e, a, chance, first, base + a, depth + 1))
             elif player == CHANCE:
                 for (a, e, key), prob in self._outcomes(state, h):
                     stack.append((state, key, h, e, a, chance * prob, first, second, depth + 1))
             self.infoset.append(infoset)
-            if derive:  # equal numbers are equal knowledge, see `knowledge`
-                know_first(3 * infoset if player == 0 else known_first.get(one) or self._know(one, 0, first))
-                know_second(3 * infoset if player == 1 else known_second.get(two) or self._know(two, 1, second))
+            if derive:
+                know_first(one)
+                know_second(two)
             if h % 1024 == 0 or depth > DEEPEST:
                 self._check(h, depth, progress)
         self.check_memory(complete=True)
@@ -300,14 +309,15 @@ class _Walk:
         return found
 
     def _infoset(
-        self, state: Any, name: str | None, keys: Sequence[Any], h: int, player: int, sequence: int
+        self, state: Any, name: str | None, number: int, keys: Sequence[Any], h: int, player: int
     ) -> tuple[int, int, _Moves]:
         """The acting player's infoset, which is checked, its first sequence and its actions."""
-        table = self.tables[player]
-        i = table.index.get(name, -1) if isinstance(name, str) else -1
+        table, sequence, node = self.tables[player], self.sequence[player][h], self.node[h]
+        i = table.index.get(number, -1)
         if i < 0:
-            i = self._new_infoset(state, name, keys, h, player, sequence)
-        moves, node = table.moves[i], self.node[h]
+            self._add_infoset(state, name, keys, h, player)
+            i = table.index[number] = len(table.index)
+        moves = table.moves[i]
         if table.keys[i] != keys:
             names = self.reader.names(state, keys)
             if table.actions[i] != names:
@@ -331,15 +341,33 @@ class _Walk:
             )
         return i, table.sequence[i], moves
 
-    def _new_infoset(
-        self, state: Any, name: str | None, keys: Sequence[Any], h: int, player: int, sequence: int
-    ) -> int:
+    def _add_infoset(
+        self, state: Any, name: str | None, keys: Sequence[Any], h: int, player: int
+    ) -> None:
         if not isinstance(name, str):
             raise self.fail(
                 f"player {player} acts at history {self.name(h)}, "
                 "but information_state gives no string there."
             )
         actions = self.reader.names(state, keys)
+        try:
+            known = self.action_sets.get(actions)  # equal ones are checked and stored once
+        except TypeError:  # cannot be hashed, so not a string
+            known = None
+        if known is None or known[1] != keys:
+            self._check_actions(actions, name, h, player)
+            known = self.action_sets[actions] = actions, keys, self._moves(actions, keys)
+        table = self.tables[player]
+        table.names.append(name)
+        table.actions.append(known[0])
+        table.keys.append(known[1])
+        table.moves.append(known[2])
+        table.first.append(h)
+        table.parent.append(self.sequence[player][h])
+        table.sequence.append(table.sequence[-1] + len(actions))
+        table.node.append(self.node[h])
+
+    def _check_actions(self, actions: tuple[str, ...], name: str, h: int, player: int) -> None:
         if bad := [action for action in actions if not isinstance(action, str)]:
             raise self.fail(
                 f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
@@ -350,20 +378,9 @@ class _Walk:
                 f"infoset '{name}' of player {player} has the actions {list(actions)} at "
                 f"history {self.name(h)}; there must be at least one and no two alike."
             )
-        table = self.tables[player]
-        i = table.index[name] = len(table.index)
-        known = self.action_sets.get(actions)
-        if known is None or known[1] != keys:  # equal ones are stored once
-            known = self.action_sets[actions] = actions, keys, self._moves(actions, keys)
-        table.actions.append(known[0])
-        table.keys.append(known[1])
-        table.moves.append(known[2])
-        table.first.append(h)
-        table.parent.append(sequence)
-        table.sequence.append(table.sequence[-1] + len(actions))
-        table.node.append(self.node[h])
-        self.named += len(name) + BYTES_PER_NAME
-        return i
+
+    def _count_names(self, *names: str | None) -> None:
+        self.named += sum(len(str(name)) + BYTES_PER_NAME for name in names if name is not None)
 
     def _moves(self, names: Sequence[str], keys: Sequence[Any]) -> _Moves:
         labels = self.label_index
@@ -378,16 +395,13 @@ class _Walk:
             return "no earlier choice"
         table = self.tables[player]
         i = int(np.searchsorted(np.array(table.sequence), sequence, side="right")) - 1
-        return f"'{list(table.index)[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
+        return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
 
-    def _know(self, name: str | None, p: int, sequence: int) -> int:
-        """A new number for what player `p` knows at a history where `p` does not act."""
-        if name is None:
-            return 3 * (sequence + self.roots) + 1
-        known = self.known[p]
-        known[name] = 3 * len(known) + 2
-        self.named += len(str(name)) + BYTES_PER_NAME
-        return known[name]
+    def _knowledge(self, p: int) -> Ints:
+        """Numbers for what player `p` knows; equal ones are equal knowledge, see `knowledge`."""
+        known, acts = _ints(self.known[p]), np.array(self.player, dtype=np.int8) == p
+        unnamed = 3 * (_ints(self.sequence[p]) + self.roots) + 1
+        return np.where(known < 0, unnamed, 3 * known + 2 * acts)
 
     def _outcomes(self, state: Any, h: int) -> list[tuple[tuple[int, int, Any], float]]:
         """The outcomes of chance with their probabilities, the last one first."""
@@ -411,8 +425,8 @@ class _Walk:
         node, node_parent = _ints(self.node), np.array(self.node_parent, dtype=np.int32)
         names: Sequence[str] = self.public_of
         if self.derive:
-            first, second = (_ints(known) for known in self.tokens)
-            node, firsts, node_parent = derive_public(parent, (first, second))
+            known = self._knowledge(0), self._knowledge(1)
+            node, firsts, node_parent = derive_public(parent, known)
             names = OnDemand(len(firsts), partial(_path_name, parent, edge, labels, firsts))
         payoff = np.zeros(len(parent))
         payoff[_ints(self.ends)] = self.paid
