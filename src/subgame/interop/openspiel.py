@@ -27,6 +27,7 @@ from subgame.tree.strategy import Strategy
 __all__ = [
     "EQUIVALENT",
     "OpenSpielGame",
+    "OpenSpielReader",
     "OpenSpielState",
     "load",
     "policy",
@@ -105,21 +106,18 @@ class OpenSpielState(State):
         return name
 
 
-class _Reader(StateReader):
-    """Reads pyspiel states, whose actions are OpenSpiel's numbers. Names are asked once an infoset."""
+class OpenSpielReader(StateReader):
+    """Reads pyspiel states and OpenSpiel's numbers of actions; each infoset is named once."""
 
     def __init__(self, game: OpenSpielGame) -> None:
         self._silent, self._perfect = game.silent, game.perfect
+        self.replace = _pyspiel().State.apply_action
 
     def opened(self, state: State) -> Any:
         return cast("OpenSpielState", state).pyspiel_state.clone()
 
     def closed(self, opened: Any) -> OpenSpielState:
         return OpenSpielState(opened, self._silent, self._perfect)
-
-    @staticmethod
-    def replace(opened: Any, key: int) -> None:
-        opened.apply_action(key)
 
     def facts(
         self, opened: Any, both: bool
@@ -141,7 +139,8 @@ class _Reader(StateReader):
         return player, None, moves, (state.information_state(0), state.information_state(1))
 
     def names(self, opened: Any, keys: Sequence[int]) -> tuple[str, ...]:
-        return _distinct([opened.action_to_string(key) for key in keys], keys)
+        names = tuple([opened.action_to_string(key) for key in keys])
+        return names if len(set(names)) == len(names) else _distinct(names, keys)
 
     def outcomes(self, opened: Any) -> tuple[Sequence[int], Sequence[tuple[str, float]]]:
         state = self.closed(opened)
@@ -173,7 +172,7 @@ class OpenSpielGame(Game):
         return OpenSpielState(self.pyspiel_game.new_initial_state(), self.silent, self.perfect)
 
     def reader(self) -> StateReader:
-        return _Reader(self)
+        return OpenSpielReader(self)
 
 
 def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:
@@ -267,7 +266,7 @@ def _text(value: Any) -> str:
     return f"{value['name']}({inside})"
 
 
-def _distinct(names: list[str], ids: Iterable[int]) -> tuple[str, ...]:
+def _distinct(names: Sequence[str], ids: Iterable[int]) -> tuple[str, ...]:
     """The names, with their ids after those that repeat.
 
     >>> _distinct(["Pass", "Bet", "Bet"], [0, 1, 2])
