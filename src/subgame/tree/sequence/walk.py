@@ -196,14 +196,14 @@ class _Walk:
             if mine is not None:
                 one = numbers.setdefault(mine, size)
                 if one == size:
-                    self.named += len(mine) + BYTES_PER_NAME
+                    self.named += len(str(mine)) + BYTES_PER_NAME
             if yours is mine:
                 two = one
             elif yours is not None:
                 size = len(numbers)
                 two = numbers.setdefault(yours, size)
                 if two == size:
-                    self.named += len(yours) + BYTES_PER_NAME
+                    self.named += len(str(yours)) + BYTES_PER_NAME
             if player == TERMINAL:
                 self.paid.append(self._payoff(moves))
             elif player == 0:
