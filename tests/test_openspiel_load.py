@@ -10,8 +10,9 @@ import pytest
 
 from subgame import games
 from subgame.errors import SubgameError
-from subgame.games.base import CHANCE, TERMINAL
+from subgame.games.base import CHANCE, TERMINAL, Game, StateReader
 from subgame.interop import openspiel
+from subgame.tree.sequence.walk import Top, walk
 
 pyspiel: Any = pytest.importorskip("pyspiel")
 
@@ -176,6 +177,63 @@ def test_errors(name: Any, parameters: dict[str, Any], message: str) -> None:
         openspiel.load(name, **parameters)
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_a_walk_asks_for_names_once_an_infoset(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    names = openspiel.OpenSpielReader.names
+
+    def counted(self: openspiel.OpenSpielReader, opened: Any, keys: Any) -> tuple[str, ...]:
+        asked.append(opened.information_state_string())
+        return names(self, opened, keys)
+
+    monkeypatch.setattr(openspiel.OpenSpielReader, "names", counted)
+    game = openspiel.load("leduc_poker")
+    start = game.new_initial_state()
+    assert len(walk(game, tops=[Top(start)])) == 9457
+    assert len(asked) == len(set(asked)) == 936
+    assert start.pyspiel_state.history() == []  # the walk changed a copy of it
+
+
+class Renumbered(StateReader):
+    """Reads Kuhn poker with actions that have other keys at each history of an infoset."""
+
+    def __init__(self, renamed: bool) -> None:
+        self.renamed = renamed
+
+    def facts(self, opened: Any, both: bool) -> Any:
+        player, public, moves, known = super().facts(opened, both)
+        mark = opened.cards[1 - player] if player >= 0 else ""
+        return player, public, [Key(key, mark) for key in moves] if mark else moves, known
+
+    def names(self, opened: Any, keys: Any) -> tuple[str, ...]:
+        return tuple(str(key) + key.mark if self.renamed else str(key) for key in keys)
+
+
+class Key(str):
+    """An action that is equal to another only if their marks are."""
+
+    mark: str
+    __hash__ = str.__hash__
+
+    def __new__(cls, text: str, mark: str) -> Key:
+        key = super().__new__(cls, text)
+        key.mark = mark
+        return key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self.mark == other.mark and str(self) == str(other)
+
+
+def test_keys_may_differ_where_names_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = walk(games.load("kuhn"))
+    monkeypatch.setattr(Game, "reader", lambda self: Renumbered(renamed=False))
+    again = walk(games.load("kuhn"))
+    assert again.tables[0].actions == plain.tables[0].actions
+    assert [again.path(h) for h in range(len(again))] == [plain.path(h) for h in range(len(plain))]
+    monkeypatch.setattr(Game, "reader", lambda self: Renumbered(renamed=True))
+    with pytest.raises(SubgameError, match=r"offers \['pQ', 'bQ'\] at .* but \['pK', 'bK'\]"):
+        walk(games.load("kuhn"))
 
 
 def test_a_loaded_game_takes_no_parameters() -> None:

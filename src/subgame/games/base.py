@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, Self
+from typing import Any, Self, cast
 
 CHANCE = -1
 """`State.current_player` where chance moves."""
@@ -102,6 +102,60 @@ class State(ABC):
         return False
 
 
+class StateReader:
+    """How a walk over all histories reads a game's states: in few calls for each history.
+
+    A walk asks for `opened` states and calls their `child` with keys of actions. Here these are the
+    states themselves and the actions' names. A game that wraps another library's states can give
+    them and their own keys instead (`Game.reader`), and name an action only where it is new.
+
+    >>> import subgame as sg
+    >>> game = sg.games.load("kuhn")
+    >>> state = game.new_initial_state().child("J").child("Q")
+    >>> game.reader().facts(state, both=True)
+    (0, '', ('p', 'b'), ('J', 'Q'))
+    """
+
+    replace: Callable[[Any, Any], None] | None = None
+    """Turns an opened state into its child. A walk calls it where nothing needs the state again."""
+
+    def opened(self, state: State) -> Any:
+        """The state as the other methods take it."""
+        return state
+
+    def closed(self, opened: Any) -> State:
+        """The state that was opened, or a child of it."""
+        return cast("State", opened)
+
+    def facts(
+        self, opened: Any, both: bool
+    ) -> tuple[int, str | None, Sequence[Any], tuple[str | None, str | None]]:
+        """Who acts; the public state; keys of the actions, or the payoffs; what the players know.
+
+        Unless `both`, what a player who does not act knows may be left out.
+        """
+        state: State = opened
+        player = state.current_player()
+        if player == 0:
+            mine, other = state.information_state(0), state.information_state(1) if both else None
+            return 0, state.public_state(), state.legal_actions(), (mine, other)
+        if player == 1:
+            mine, other = state.information_state(1), state.information_state(0) if both else None
+            return 1, state.public_state(), state.legal_actions(), (other, mine)
+        paid = state.returns() if player == TERMINAL else ()
+        known = (state.information_state(0), state.information_state(1)) if both else (None, None)
+        return player, state.public_state(), paid, known
+
+    def names(self, opened: Any, keys: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the actions with these keys."""
+        return tuple(keys)
+
+    def outcomes(self, opened: Any) -> tuple[Sequence[Any], Sequence[tuple[str, float]]]:
+        """The keys of a chance state's outcomes, and their names with their probabilities."""
+        outcomes = opened.chance_outcomes()
+        return [name for name, _ in outcomes], outcomes
+
+
 class Game(ABC):
     """Rules. Subclasses give `name`, the `parameters` they were made with and the first state.
 
@@ -122,6 +176,10 @@ class Game(ABC):
     @abstractmethod
     def new_initial_state(self) -> State:
         """The initial state, before any action."""
+
+    def reader(self) -> StateReader:
+        """How a walk reads the states of this game."""
+        return StateReader()
 
     def frontiers(self) -> dict[str, Callable[[State], bool]]:
         """Named places to cut the game: a subgame starts where the function first answers true.

@@ -14,11 +14,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, cast
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.games.base import CHANCE, TERMINAL, Game, State, StateReader
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import histories_of
 from subgame.tree.sequence.walk import Histories
@@ -27,6 +27,7 @@ from subgame.tree.strategy import Strategy
 __all__ = [
     "EQUIVALENT",
     "OpenSpielGame",
+    "OpenSpielReader",
     "OpenSpielState",
     "load",
     "policy",
@@ -105,6 +106,47 @@ class OpenSpielState(State):
         return name
 
 
+class OpenSpielReader(StateReader):
+    """Reads pyspiel states and OpenSpiel's numbers of actions; each infoset is named once."""
+
+    def __init__(self, game: OpenSpielGame) -> None:
+        self._silent, self._perfect = game.silent, game.perfect
+        self.replace = _pyspiel().State.apply_action
+
+    def opened(self, state: State) -> Any:
+        return cast("OpenSpielState", state).pyspiel_state.clone()
+
+    def closed(self, opened: Any) -> OpenSpielState:
+        return OpenSpielState(opened, self._silent, self._perfect)
+
+    def facts(
+        self, opened: Any, both: bool
+    ) -> tuple[int, str | None, Sequence[Any], tuple[str | None, str | None]]:
+        player: int = opened.current_player()
+        moves: Sequence[Any] = ()
+        if player >= 0:
+            moves = opened.legal_actions()
+        elif player == TERMINAL:
+            moves = opened.returns()
+        if player not in self._silent:
+            try:
+                first = opened.information_state_string(0)
+                second = first if self._perfect else opened.information_state_string(1)
+                return player, None, moves, (first, second)
+            except RuntimeError:  # pyspiel.SpielError
+                self._silent.add(player)
+        state = self.closed(opened)
+        return player, None, moves, (state.information_state(0), state.information_state(1))
+
+    def names(self, opened: Any, keys: Sequence[int]) -> tuple[str, ...]:
+        names = tuple([opened.action_to_string(key) for key in keys])
+        return names if len(set(names)) == len(names) else _distinct(names, keys)
+
+    def outcomes(self, opened: Any) -> tuple[Sequence[int], Sequence[tuple[str, float]]]:
+        state = self.closed(opened)
+        return state.action_ids(), state.chance_outcomes()
+
+
 class OpenSpielGame(Game):
     """A game of OpenSpiel. `pyspiel_game` is its turn-based form."""
 
@@ -115,9 +157,9 @@ class OpenSpielGame(Game):
         self.name = name
         self._parameters = parameters | ({"only_acting": True} if only_acting else {})
         kind = pyspiel_game.get_type()
-        self._perfect: bool = kind.information == type(kind).Information.PERFECT_INFORMATION
+        self.perfect: bool = kind.information == type(kind).Information.PERFECT_INFORMATION
         # Acting players (or CHANCE, TERMINAL) at whose histories the others' strings are missing.
-        self._silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
+        self.silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -127,7 +169,10 @@ class OpenSpielGame(Game):
         return f"openspiel:{_text({'name': self.name, **self._parameters}).removesuffix('()')}"
 
     def new_initial_state(self) -> OpenSpielState:
-        return OpenSpielState(self.pyspiel_game.new_initial_state(), self._silent, self._perfect)
+        return OpenSpielState(self.pyspiel_game.new_initial_state(), self.silent, self.perfect)
+
+    def reader(self) -> StateReader:
+        return OpenSpielReader(self)
 
 
 def load(game: Any, /, *, only_acting: bool = False, **parameters: Any) -> OpenSpielGame:
@@ -221,7 +266,7 @@ def _text(value: Any) -> str:
     return f"{value['name']}({inside})"
 
 
-def _distinct(names: list[str], ids: Iterable[int]) -> tuple[str, ...]:
+def _distinct(names: Sequence[str], ids: Iterable[int]) -> tuple[str, ...]:
     """The names, with their ids after those that repeat.
 
     >>> _distinct(["Pass", "Bet", "Bet"], [0, 1, 2])

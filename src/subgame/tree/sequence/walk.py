@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand
+from subgame.tree.sequence.packed import Packed
 from subgame.tree.sequence.public_states import derive_public
 
 Ints = NDArray[np.int32]
@@ -40,7 +41,6 @@ LONGEST = 40
 
 FRONTIER = -2
 """`Histories.player` where a walk stopped."""
-_ACTING = (0, 1, TERMINAL, CHANCE, FRONTIER)
 
 
 class Top(NamedTuple):
@@ -102,16 +102,18 @@ class Histories:
         return len(self.parent)
 
 
-_Moves = tuple[tuple[int, int, str], ...]
-"""Actions or outcomes as (number, index of the label, label), the last one first."""
+_Moves = tuple[tuple[int, int, Any], ...]
+"""Actions or outcomes as (number, index of the label, key), the last one first."""
 
 
 @dataclass(slots=True)
 class _Table:
     """A growing `InfosetTable`. Axis: i = infoset."""
 
-    index: dict[str, int] = field(default_factory=dict)
+    index: dict[int, int] = field(default_factory=dict)  # number of the name -> infoset
+    names: list[Any] = field(default_factory=list)
     actions: list[tuple[str, ...]] = field(default_factory=list)
+    keys: list[Sequence[Any]] = field(default_factory=list)
     moves: list[_Moves] = field(default_factory=list)
     first: array[int] = field(default_factory=lambda: array("i"))
     parent: array[int] = field(default_factory=lambda: array("i"))
@@ -120,7 +122,7 @@ class _Table:
 
     def frozen(self) -> InfosetTable:
         return InfosetTable(
-            list(self.index),
+            self.names,
             self.actions,
             _ints(self.first),
             _ints(self.parent),
@@ -132,108 +134,115 @@ def _ints(values: array[int]) -> Ints:
     return np.array(values, dtype=np.int32)
 
 
-_Step = tuple[State, str | None, int, int, int, float, int, int, int]
-"""A history to be visited: the state above it and the label of its last move (None: the state is
-its own), then its parent, edge, action, chance and sequences, and its number of moves."""
+_Step = tuple[Any, Any, int, int, tuple[int, int, int, float, int, int]]
+"""A history to be visited: the state above it and the key of its last move (at a top, its own state
+and None), the public state and the number of moves there, and its row of `_Walk.rows`."""
 
 
 class _Walk:
     """The state of one walk: growing arrays, and the checks of the rules.
 
-    Columns of `Histories` grow by one entry per history. `ends` and `paid` are the terminals and
-    what they pay. States are made when they are visited, so that a walk holds one per move of the
-    longest history.
+    `rows` and `visits` are what leads to each history and what is found at it; `one` and `two` are
+    the numbers of what the players know. `paid` is what the terminals pay. States are made when
+    they are visited, so that a walk holds one per move of the longest history.
     """
 
     def __init__(
         self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
         self.game, self.allowed, self.stop = game, allowed, stop
-        self.parent, self.edge, self.infoset, self.node = (array("i") for _ in range(4))
-        self.player, self.action = array("b"), array("h")
-        self.sequence = (array("i"), array("i"))
-        self.chance, self.paid, self.ends = array("d"), array("d"), array("i")
+        self.reader = game.reader()
+        self.paid = array("d")
         self.tables = (_Table(), _Table())
         self.label_index: dict[str, int] = {}
-        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], _Moves]] = {}
+        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], Sequence[Any], _Moves]] = {}
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
-        self.tokens = (array("i"), array("i"))
-        self.known: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self.numbers: dict[str, int] = {}  # of all information states
         self.derive: bool = False
         self.public_of: list[str] = []
+        self.rows = Packed(parent="i", edge="i", action="h", chance="d", first="i", second="i")
+        self.visits = Packed(player="b", infoset="i", node="i", one="i", two="i")
         self.named = 0  # bytes of all names
         self.roots = 1
 
     def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> None:
         """Visit all histories. This loop is most of the time of a compilation."""
         self.roots = 1 + max(max(top.slots) for top in tops)
-        self.derive = tops[0].state.public_state() is None
+        self.derive = derive = tops[0].state.public_state() is None
+        reader, stop = self.reader, self.stop
+        facts, replace = reader.facts, reader.replace if stop is None else None
         stack: list[_Step] = [
-            (top.state, None, -1, -1, 0, top.chance, -1 - top.slots[0], -1 - top.slots[1], 0)
-            for top in reversed(tops)
+            (reader.opened(state), None, -1, -1, (-1, -1, 0, chance, -1 - slots[0], -1 - slots[1]))
+            for state, chance, slots in reversed(tops)
         ]
-        parents, derive, stop = self.parent, self.derive, self.stop
-        add_parent, add_edge, add_action = parents.append, self.edge.append, self.action.append
-        add_player, add_chance, add_node = self.player.append, self.chance.append, self.node.append
-        add_first, add_second = (each.append for each in self.sequence)
-        know_first, know_second = (each.append for each in self.tokens)
+        rows, visits, numbers = self.rows.rows, self.visits.rows, self.numbers
+        h = node = -1
         while stack:
-            state, label, parent, edge, action, chance, first, second, depth = stack.pop()
-            if label is not None:
-                state = state.child(label)
-            h, player, node, infoset = len(parents), state.current_player(), 0, -1
-            if stop is not None and parent >= 0 and stop(state):
+            state, key, above, depth, row = stack.pop()
+            parent, _, _, chance, first, second = row
+            if parent >= 0:
+                if replace is None or (stack and stack[-1][0] is state):
+                    state = state.child(key)
+                else:  # the last child of its state
+                    replace(state, key)
+            player, public, moves, (mine, yours) = facts(state, derive)
+            if stop is not None and parent >= 0 and stop(reader.closed(state)):
                 player = FRONTIER
-            add_parent(parent)
-            add_edge(edge)
-            add_action(action)
-            public = state.public_state()
-            if not (derive and public is None):
-                node = self._node(public, h, parent)
-            add_player(player if player in _ACTING else self._nobody(player, parent))
-            add_chance(chance)
-            add_node(node)
-            add_first(first)
-            add_second(second)
+            rows.append(row)
+            h, depth, infoset, size, one, two = h + 1, depth + 1, -1, len(numbers), -1, -1
+            if not derive or public is not None:
+                node = self._node(public, above)
+            if mine is not None:
+                one = numbers.setdefault(mine, size)
+                if one == size:
+                    self.named += len(str(mine)) + BYTES_PER_NAME
+            if yours is mine:
+                two = one
+            elif yours is not None:
+                size = len(numbers)
+                two = numbers.setdefault(yours, size)
+                if two == size:
+                    self.named += len(str(yours)) + BYTES_PER_NAME
             if player == TERMINAL:
-                self.ends.append(h)
-                self.paid.append(self._payoff(state, h))
+                self.paid.append(self._payoff(moves))
             elif player == 0:
-                infoset, base, moves = self._infoset(state, h, 0, first, node)
-                for a, e, move in moves:
-                    stack.append((state, move, h, e, a, chance, base + a, second, depth + 1))
+                infoset, base, steps = self._infoset(state, mine, one, moves, 0, first, node, h)
+                for a, e, key in steps:
+                    stack.append((state, key, node, depth, (h, e, a, chance, base + a, second)))
             elif player == 1:
-                infoset, base, moves = self._infoset(state, h, 1, second, node)
-                for a, e, move in moves:
-                    stack.append((state, move, h, e, a, chance, first, base + a, depth + 1))
+                infoset, base, steps = self._infoset(state, yours, two, moves, 1, second, node, h)
+                for a, e, key in steps:
+                    stack.append((state, key, node, depth, (h, e, a, chance, first, base + a)))
             elif player == CHANCE:
-                for (a, e, move), prob in self._outcomes(state, h):
-                    stack.append((state, move, h, e, a, chance * prob, first, second, depth + 1))
-            self.infoset.append(infoset)
-            if derive:  # equal numbers are equal knowledge, see `knowledge`
-                know_first(3 * infoset if player == 0 else self._know(state, 0, first))
-                know_second(3 * infoset if player == 1 else self._know(state, 1, second))
+                for (a, e, key), p in self._outcomes(state):
+                    stack.append((state, key, node, depth, (h, e, a, chance * p, first, second)))
+            elif player != FRONTIER:
+                self._nobody(player, parent)
+            visits.append((player, infoset, node, one, two))
             if h % 1024 == 0 or depth > DEEPEST:
-                self._check(h, depth, progress)
+                self._check(depth, progress)
         self.check_memory(complete=True)
 
-    def _check(self, h: int, depth: int, progress: Callable[[int], None] | None) -> None:
+    def _check(self, depth: int, progress: Callable[[int], None] | None) -> None:
         if depth > DEEPEST:
             raise self.fail(
-                f"history {self.name(h)} has more than {DEEPEST:,} moves; only games that end "
+                f"history {self.name()} has more than {DEEPEST:,} moves; only games that end "
                 f"after at most {DEEPEST:,} moves can be compiled."
             )
-        self.check_memory()
+        size = self.check_memory()
         if progress is not None:
-            progress(h)
+            progress(size - 1)
 
     # Errors ----------------------------------------------------------------------------------
-    def name(self, h: int) -> str:
-        labels, out = list(self.label_index), []
-        while h >= 0 and self.parent[h] >= 0:
-            out.append(labels[self.edge[h]])
-            h = self.parent[h]
+    def name(self, h: int | None = None) -> str:
+        """The moves to a history; by default to the one that is being visited."""
+        size, rows = self.rows.pack(), self.rows.columns()
+        parent, edge, labels, out = rows["parent"], rows["edge"], list(self.label_index), []
+        h = size - 1 if h is None else h
+        while h >= 0 and parent[h] >= 0:
+            out.append(labels[edge[h]])
+            h = int(parent[h])
         if len(out) > LONGEST:
             out[LONGEST // 2 : -LONGEST // 2] = ["..."]
         return f"'{' '.join(reversed(out))}'" if out else "the start"
@@ -248,41 +257,40 @@ class _Walk:
         )
 
     # One history -----------------------------------------------------------------------------
-    def check_memory(self, *, complete: bool = False) -> None:
-        """Raise an error if compiling or solving needs more memory than is allowed."""
+    def check_memory(self, *, complete: bool = False) -> int:
+        """The number of histories. An error if compiling or solving them needs too much memory."""
         infosets = sum(len(table.actions) for table in self.tables)
-        size = len(self.parent)
+        size, _ = self.rows.pack(), self.visits.pack()
         need = size * BYTES_PER_HISTORY + infosets * BYTES_PER_INFOSET + self.named
         what = f"{self.game}: the tree of {size:,} histories"
         self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
+        return size
 
-    def _payoff(self, state: State, h: int) -> float:
-        won = state.returns()
+    def _payoff(self, won: Sequence[float]) -> float:
         if len(won) != 2:
-            raise self.fail(f"history {self.name(h)} pays {len(won)} players instead of two.")
+            raise self.fail(f"history {self.name()} pays {len(won)} players instead of two.")
         first, second = won
         if first == -second and first - first == 0:  # finite
             return float(first)
         if not (math.isfinite(first) and math.isfinite(second)):
-            raise self.fail(f"history {self.name(h)} pays {first} and {second}.")
+            raise self.fail(f"history {self.name()} pays {first} and {second}.")
         if abs(first + second) > 1e-9 * max(1.0, abs(first)):
             raise self.fail(
-                f"history {self.name(h)} pays {first:g} and {second:g}, "
+                f"history {self.name()} pays {first:g} and {second:g}, "
                 "which do not sum to zero; only zero-sum games can be solved."
             )
         return float(first)
 
-    def _node(self, public: str | None, h: int, parent: int) -> int:
+    def _node(self, public: str | None, above: int) -> int:
         """The number of the public state of a history whose game names its public states."""
         if self.derive or public is None:
             raise self.fail(
-                f"public_state() answers at some histories and not at others ({self.name(h)}); "
+                f"public_state() answers at some histories and not at others ({self.name()}); "
                 "answer everywhere, or return None everywhere to have it derived."
             )
-        above = self.node[parent] if parent >= 0 else -1
-        if parent >= 0 and self.public_of[above] == public:
+        if above >= 0 and self.public_of[above] == public:
             return above
-        key = (above, public if parent >= 0 else None)  # all tops form one public state
+        key = (above, public if above >= 0 else None)  # all tops form one public state
         found = self.node_index.get(key)
         if found is None:
             found = self.node_index[key] = len(self.node_parent)
@@ -292,69 +300,91 @@ class _Walk:
         return found
 
     def _infoset(
-        self, state: State, h: int, player: int, sequence: int, node: int
+        self,
+        state: Any,
+        name: str | None,
+        number: int,
+        keys: Sequence[Any],
+        player: int,
+        sequence: int,
+        node: int,
+        h: int,
     ) -> tuple[int, int, _Moves]:
         """The acting player's infoset, which is checked, its first sequence and its actions."""
-        name, actions = state.information_state(player), state.legal_actions()
         table = self.tables[player]
-        i = table.index.get(name, -1) if isinstance(name, str) else -1
+        i = table.index.get(number, -1)
         if i < 0:
-            i = self._new_infoset(name, tuple(actions), h, player, sequence)
-        elif table.actions[i] != actions and table.actions[i] != tuple(actions):
-            raise self.fail(
-                f"infoset '{name}' of player {player} offers {list(table.actions[i])} at history "
-                f"{self.name(table.first[i])} but {list(actions)} at {self.name(h)}."
-            )
-        elif table.parent[i] != sequence:
+            i = table.index[number] = len(table.index)
+            actions, kept, moves = self._actions(state, name, keys, player)
+            base = table.sequence[-1]
+            table.names.append(name)
+            table.actions.append(actions)
+            table.keys.append(kept)
+            table.moves.append(moves)
+            table.first.append(h)
+            table.parent.append(sequence)
+            table.sequence.append(base + len(moves))
+            table.node.append(node)
+            return i, base, moves
+        moves = table.moves[i]
+        if table.keys[i] != keys:
+            names = self.reader.names(state, keys)
+            if table.actions[i] != names:
+                raise self.fail(
+                    f"infoset '{name}' of player {player} offers {list(table.actions[i])} at "
+                    f"history {self.name(table.first[i])} but {list(names)} at {self.name()}."
+                )
+            moves = self._moves(names, keys)
+        if table.parent[i] != sequence:
             raise self.fail(
                 f"infoset '{name}' of player {player} has imperfect recall: histories "
-                f"{self.name(table.first[i])} and {self.name(h)} are both in it, but there the "
+                f"{self.name(table.first[i])} and {self.name()} are both in it, but there the "
                 f"player came from {self._own(player, table.parent[i])} and from "
                 f"{self._own(player, sequence)}."
             )
-        elif table.node[i] != node:
+        if table.node[i] != node:
             raise self.fail(
                 f"infoset '{name}' of player {player} crosses public states: history "
                 f"{self.name(table.first[i])} is in '{self.public_of[table.node[i]]}' and "
-                f"{self.name(h)} in '{self.public_of[node]}'."
+                f"{self.name()} in '{self.public_of[node]}'."
             )
-        return i, table.sequence[i], table.moves[i]
+        return i, table.sequence[i], moves
 
-    def _new_infoset(
-        self, name: str | None, actions: tuple[str, ...], h: int, player: int, sequence: int
-    ) -> int:
+    def _actions(
+        self, state: Any, name: str | None, keys: Sequence[Any], player: int
+    ) -> tuple[tuple[str, ...], Sequence[Any], _Moves]:
+        """The actions of a new infoset; equal ones are checked and stored once."""
         if not isinstance(name, str):
             raise self.fail(
-                f"player {player} acts at history {self.name(h)}, "
+                f"player {player} acts at history {self.name()}, "
                 "but information_state gives no string there."
             )
+        actions = self.reader.names(state, keys)
+        try:
+            known = self.action_sets.get(actions)
+        except TypeError:  # cannot be hashed, so not a string
+            known = None
+        if known is not None and known[1] == keys:
+            return known
         if bad := [action for action in actions if not isinstance(action, str)]:
             raise self.fail(
                 f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
-                f"{self.name(h)}) is not a string."
+                f"{self.name()}) is not a string."
             )
         if not actions or len(set(actions)) != len(actions):
             raise self.fail(
                 f"infoset '{name}' of player {player} has the actions {list(actions)} at "
-                f"history {self.name(h)}; there must be at least one and no two alike."
+                f"history {self.name()}; there must be at least one and no two alike."
             )
-        table = self.tables[player]
-        i = table.index[name] = len(table.index)
-        known = self.action_sets.get(actions)
-        if known is None:
-            known = self.action_sets[actions] = actions, self._moves(actions)
-        table.actions.append(known[0])
-        table.moves.append(known[1])
-        table.first.append(h)
-        table.parent.append(sequence)
-        table.sequence.append(table.sequence[-1] + len(actions))
-        table.node.append(self.node[h])
-        self.named += len(name) + BYTES_PER_NAME
-        return i
+        known = self.action_sets[actions] = actions, keys, self._moves(actions, keys)
+        return known
 
-    def _moves(self, names: Sequence[str]) -> _Moves:
+    def _moves(self, names: Sequence[str], keys: Sequence[Any]) -> _Moves:
         labels = self.label_index
-        moves = [(a, labels.setdefault(name, len(labels)), name) for a, name in enumerate(names)]
+        moves = [
+            (a, labels.setdefault(name, len(labels)), key)
+            for a, (name, key) in enumerate(zip(names, keys, strict=True))
+        ]
         return tuple(reversed(moves))
 
     def _own(self, player: int, sequence: int) -> str:
@@ -362,56 +392,52 @@ class _Walk:
             return "no earlier choice"
         table = self.tables[player]
         i = int(np.searchsorted(np.array(table.sequence), sequence, side="right")) - 1
-        return f"'{list(table.index)[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
+        return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
 
-    def _know(self, state: State, p: int, sequence: int) -> int:
-        """A number for what player `p` knows at a history where `p` does not act."""
-        name = state.information_state(p)
-        if name is None:
-            return 3 * (sequence + self.roots) + 1
-        known = self.known[p]
-        at = known.get(name)
-        if at is None:
-            at = known[name] = len(known)
-            self.named += len(str(name)) + BYTES_PER_NAME
-        return 3 * at + 2
-
-    def _outcomes(self, state: State, h: int) -> list[tuple[tuple[int, int, str], float]]:
+    def _outcomes(self, state: Any) -> list[tuple[tuple[int, int, Any], float]]:
         """The outcomes of chance with their probabilities, the last one first."""
-        outcomes = state.chance_outcomes()
+        keys, outcomes = self.reader.outcomes(state)
         names, probs = [name for name, _ in outcomes], [prob for _, prob in outcomes]
         if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
             raise self.fail(
-                f"the chance probabilities at history {self.name(h)} are "
+                f"the chance probabilities at history {self.name()} are "
                 f"{probs} and sum to {sum(probs):g} instead of 1."
             )
         if bad := [name for name in names if not isinstance(name, str)]:
             raise self.fail(
-                f"the chance outcome {bad[0]!r} at history {self.name(h)} is not a string."
+                f"the chance outcome {bad[0]!r} at history {self.name()} is not a string."
             )
         if len(set(names)) != len(names):
-            raise self.fail(f"two chance outcomes at history {self.name(h)} have the same name.")
-        return list(zip(self._moves(names), reversed(probs), strict=True))
+            raise self.fail(f"two chance outcomes at history {self.name()} have the same name.")
+        return list(zip(self._moves(names, keys), reversed(probs), strict=True))
 
     def frozen(self) -> Histories:
-        parent, edge, labels = _ints(self.parent), _ints(self.edge), list(self.label_index)
-        node, node_parent = _ints(self.node), np.array(self.node_parent, dtype=np.int32)
+        """The table of all histories."""
+        rows, visits = self.rows.columns(), self.visits.columns()
+        parent, edge, labels = rows["parent"], rows["edge"], list(self.label_index)
+        node, node_parent = visits["node"], np.array(self.node_parent, dtype=np.int32)
+        sequence, player = (rows["first"], rows["second"]), visits["player"]
         names: Sequence[str] = self.public_of
-        if self.derive:
-            first, second = (_ints(known) for known in self.tokens)
+        if self.derive:  # equal numbers are equal knowledge, see `knowledge`
+            first, second = (
+                np.where(known < 0, 3 * (last + self.roots) + 1, 3 * known + 2 * (player == p))
+                for p, (known, last) in enumerate(
+                    zip((visits["one"], visits["two"]), sequence, strict=True)
+                )
+            )
             node, firsts, node_parent = derive_public(parent, (first, second))
             names = OnDemand(len(firsts), partial(_path_name, parent, edge, labels, firsts))
         payoff = np.zeros(len(parent))
-        payoff[_ints(self.ends)] = self.paid
+        payoff[player == TERMINAL] = self.paid
         return Histories(
             game=self.game,
             parent=parent,
             edge=edge,
-            player=np.array(self.player, dtype=np.int8),
-            action=np.array(self.action, dtype=np.int16),
-            infoset=_ints(self.infoset),
-            sequence=(_ints(self.sequence[0]), _ints(self.sequence[1])),
-            chance=np.array(self.chance),
+            player=player,
+            action=rows["action"],
+            infoset=visits["infoset"],
+            sequence=sequence,
+            chance=rows["chance"],
             payoff=payoff,
             node=node,
             labels=labels,
