@@ -99,7 +99,19 @@ def complete_device(incomplete: str) -> list[str]:
 
 
 DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
-MemoryOption = Annotated[str, option("BYTES", "Refuse games that need more, such as 500MB.")]
+
+
+def check_memory(text: str) -> str:
+    """Refuse a --memory-limit that is no number of bytes, before any work is done."""
+    from subgame.memory import parse_bytes
+
+    parse_bytes(text)
+    return text
+
+
+MemoryOption = Annotated[
+    str, option("BYTES", "Refuse games that need more, such as 500MB.", callback=check_memory)
+]
 
 
 # Output --------------------------------------------------------------------------------------
@@ -347,6 +359,13 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
         check_regular(path, wanted, math.inf)
     except SubgameError as error:
         raise SubgameError(f"{option}: {error}") from None
+
+
+def check_spot(path: Path) -> None:
+    """Refuse a saved spot that cannot be read, before any work is done."""
+    from subgame.games.holdem.spots import SAVED
+
+    check_regular(path, SAVED, math.inf)
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:

@@ -44,12 +44,13 @@ def play_command(
 
     subgame play leduc --against leduc.safetensors --hands 20
     """
+    check_least("hands", hands)
+    rules, console = load_game(game), stdout()
+
     from subgame.play.human import Human, Thinks
     from subgame.play.match import Estimate, play_hand
     from subgame.play.named import named_agents, whole_blueprint
 
-    check_least("hands", hands)
-    rules, console = load_game(game), stdout()
     start = random.SystemRandom().randrange(2**31) if seed is None else seed
 
     def tell(line: str) -> None:

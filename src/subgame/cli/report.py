@@ -13,6 +13,7 @@ import typer
 from subgame.cli.common import (
     DEVICE_HELP,
     announce,
+    check_spot,
     complete_device,
     emit,
     opt,
@@ -129,6 +130,8 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
 
 
 def _cards(file: Path, how: Reporting) -> None:
+    check_spot(file)
+
     from subgame.solve.endgame import Endgame
 
     with Meter("the report"):

@@ -15,7 +15,6 @@ from subgame.errors import SubgameError, read_text
 if TYPE_CHECKING:
     from subgame.games.holdem.chips import Chips
     from subgame.games.holdem.game import Holdem
-    from subgame.games.holdem.ranges import Range
     from subgame.solve.locks import Lock
 
 T = TypeVar("T")
@@ -146,13 +145,16 @@ class Spot:
                 _read(f"--{verb}-line", BetSizes.parse, f"{verb} {line}", "postflop")
         return BetSizes.parse(text, "postflop")
 
-    def _range(self, seat: str) -> Range:
+    def _range(self, seat: str) -> str:
+        """The text of a range, which can be read."""
         from subgame.games.holdem import Range
 
         text = getattr(self, seat)
         if text is not None and text.startswith("@"):
             text = read_text(text[1:], "a range")
-        return _read(f"--{seat}", Range.parse, "random" if text is None else text)
+        text = "random" if text is None else text
+        _read(f"--{seat}", Range.check, text)
+        return str(text)
 
 
 @lru_cache(maxsize=256)

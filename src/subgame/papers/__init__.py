@@ -22,7 +22,6 @@ from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.papers.report import Found, Progress, Report, command
-from subgame.solve.solver import whole_solves
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -96,6 +95,8 @@ class Reproduction:
             if not (self.budgeted or self.resumable):
                 raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
             options["keep"] = keep
+        from subgame.solve.solver import whole_solves
+
         began = time.perf_counter()
         name = self.module or self.key.replace("-", "_")
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow

@@ -5,7 +5,6 @@ And what reproductions share: the command that repeats one, where it runs, and i
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import platform
@@ -17,11 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
 from subgame.show.html import block, table, text
-from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,6 +144,8 @@ class Report:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        from subgame.tree.files import replacing
+
         panels = self.data["panels"]
         lines = max(len(shown.get("names", ())) for shown in panels)
         size = (6.8 * len(panels), max(4.6, 1.2 + 0.23 * lines))
@@ -171,6 +170,8 @@ class Report:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``<key>.json`` with where it comes from, and the picture as .png and .svg."""
+        from subgame.tree.files import replacing
+
         folder = Path(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -282,6 +283,8 @@ def commit() -> str:
 
 def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {
         "platform": platform.platform(),
         "processor": _processor(),
@@ -290,8 +293,8 @@ def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     }
     for name in versions:
         try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+            found[name] = version(name)
+        except PackageNotFoundError:
             found[name] = "not installed"
     return found
 
@@ -330,6 +333,8 @@ def device(quick: bool) -> str:
     """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
     if quick:
         return "cpu"
+    from subgame.engines.torch.runtime import load_torch
+
     if not load_torch().cuda.is_available():
         raise SubgameError(
             "Whole flop hold'em is solved on a GPU, but PyTorch finds none here; --quick does the "
