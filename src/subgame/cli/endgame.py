@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
+from subgame import _interrupt
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
@@ -24,16 +25,15 @@ from subgame.cli.common import (
     save_files,
 )
 from subgame.cli.endgame_options import Keeping, Looking
-from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
-from subgame.cli.solve import INTERRUPTED
 from subgame.cli.spot import Spot
 from subgame.errors import SubgameError, human_bytes
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
+    from subgame.cli.endgame_view import Shown
     from subgame.games.holdem.game import Holdem
     from subgame.solve.locks import Lock
     from subgame.solve.results import Step
@@ -237,7 +237,7 @@ def endgame_command(
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(_interrupt.CODE)
 
 
 # Reading the command line --------------------------------------------------------------------
@@ -316,6 +316,7 @@ class Job:
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
         """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
+        from subgame.cli.endgame_view import Shown
         from subgame.solve.endgame import Endgame, about
         from subgame.solve.solver import begin, complete
 
@@ -426,6 +427,7 @@ def _state_of(file: Path) -> tuple[str, Merge]:
 def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
     """A saved solution as it is."""
     import subgame as sg
+    from subgame.cli.endgame_view import Shown, decisions
     from subgame.solve.endgame import Endgame, memory_needed
 
     with Meter("the endgame"):

@@ -116,9 +116,11 @@ class Spot:
 
     def locks(self) -> tuple[Lock, ...]:
         """The locks that the options give."""
+        if not self.lock:
+            return ()
         from subgame.solve.locks import read_locks
 
-        return tuple(_read("--lock", read_locks, self.lock or []))
+        return tuple(_read("--lock", read_locks, self.lock))
 
     def filled(self) -> Self:
         """With what a file of another program says where no option is given."""
