@@ -75,7 +75,7 @@ NEW = {
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
     "refine/nested/translate_ranges.py games/holdem/wider.py",
     "tables of the 2017 paper": "papers/brown2017_tables.py",
-    "benchmark of the start": "bench/startup.py",
+    "a fast start, and its benchmark": "bench/startup.py lazy.py agent_names.py",
 }
 """Features that came after `BEFORE`, as patterns of files and of definitions in them."""
 

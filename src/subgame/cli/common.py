@@ -348,8 +348,9 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
 def check_spot(path: Path) -> None:
     """Refuse a saved spot that cannot be read, before any work is done."""
     from subgame.games.holdem.spots import SAVED
+    from subgame.tree.files import read_tensors
 
-    check_regular(path, SAVED, math.inf)
+    read_tensors(path, SAVED)
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:

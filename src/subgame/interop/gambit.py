@@ -29,6 +29,7 @@ from typing import Any, Self, cast
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop.efg_scanner import Scanner
+from subgame.tree.files import replacing
 
 __all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
 
@@ -176,8 +177,6 @@ def loads(text: str, name: str = "") -> GambitGame:
 
 def save(game: Game, path: str | os.PathLike[str]) -> None:
     """Write the game to a file."""
-    from subgame.tree.files import replacing
-
     text = dumps(game)
     with replacing(Path(path)) as new:
         new.write_text(text, encoding="utf-8", newline="\n")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
 from subgame.show.html import block, table, text
+from subgame.tree.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,8 +145,6 @@ class Report:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from subgame.tree.files import replacing
-
         panels = self.data["panels"]
         lines = max(len(shown.get("names", ())) for shown in panels)
         size = (6.8 * len(panels), max(4.6, 1.2 + 0.23 * lines))
@@ -170,8 +169,6 @@ class Report:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write ``<key>.json`` with where it comes from, and the picture as .png and .svg."""
-        from subgame.tree.files import replacing
-
         folder = Path(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from subgame.errors import SubgameError
 from subgame.show.frames import data_frame
+from subgame.tree.files import replacing
 
 
 class Table(list[dict[str, Any]]):
@@ -64,16 +65,12 @@ class Table(list[dict[str, Any]]):
                 "A Parquet file needs PyArrow, which is not installed: pip install pyarrow. "
                 "CSV and JSON need nothing."
             ) from None
-        from subgame.tree.files import replacing
-
         columns = {name: [_known(value) for value in self.column(name)] for name in self.columns}
         with replacing(path) as new:
             pyarrow.parquet.write_table(pyarrow.table(columns), new)
 
     def save(self, path: str | Path) -> None:
         """Write a file, by its ending: .csv, .json or .parquet."""
-        from subgame.tree.files import replacing
-
         path = Path(path)
         if path.suffix == ".parquet":
             self.to_parquet(path)
