@@ -36,7 +36,7 @@ NEW = {
     "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
     "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
     "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
-    "*:sample_chance refine/depth/rollouts.py",
+    "agent_names.py *:sample_chance refine/depth/rollouts.py",
     "the workbench in a browser": "serve/* cli/serve.py",
     "trained blueprints on sampled boards": "blueprints/* engines/sampled.py "
     "engines/numba/sampled*.py engines/torch/sampled.py engines/*/strengths.py "

@@ -62,8 +62,8 @@ def test_a_file(write: Write) -> None:
 
 
 def test_hands_are_a_permutation() -> None:
-    assert sorted(libratus.HANDS) == list(range(DECK.num_hands))
-    assert [DECK.hand_name(int(hand)) for hand in libratus.HANDS[[0, 3, 4, -1]]] == [
+    assert sorted(libratus.hands()) == list(range(DECK.num_hands))
+    assert [DECK.hand_name(int(hand)) for hand in libratus.hands()[[0, 3, 4, -1]]] == [
         "2s2h",
         "3s2s",
         "3h2s",

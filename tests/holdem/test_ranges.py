@@ -93,6 +93,8 @@ def test_numbers_are_in_the_order_of_the_hands() -> None:
         assert found.weights[DECK.parse_hand(hand)] == weights[place]
     with pytest.raises(SubgameError, match=r"1,326 weights, one for each hand; .*\(1325,\)"):
         Range.parse("1 " * 1325)
+    with pytest.raises(SubgameError, match="1,326 weights"):
+        Range.check("1 " * 1325)
 
 
 weights_of_hands = st.lists(
@@ -165,6 +167,9 @@ def test_errors_point(text: str, at: int, token: str, reason: str) -> None:
     assert lines[1] == "  " + text
     assert lines[2] == "  " + " " * at + "^" * max(1, len(token))
     assert not token or f"at '{token}' (character {at + 1})" in lines[0]
+    with pytest.raises(SubgameError) as checked:
+        Range.check(text)
+    assert str(checked.value) == str(caught.value)
 
 
 def test_errors_in_long_texts_show_the_line() -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ from subgame.games.holdem.spots import hunl, nlfh, nlth
 from subgame.solve.schedule import parse
 
 WANTED = "a recipe of a blueprint, NAME.toml"
+DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.toml"
+"""The recipe of the blueprint that comes with the package."""
 LOSSLESS = "lossless"
 METHODS = ("public", "external")
 MOST_BOARDS = 1_000_000
@@ -199,3 +201,10 @@ def _bets(part: Mapping[str, Any]) -> str:
     names = {"all_in": "all-in", "cap": "cap", "chip": "chip"}
     clauses = [f"{key}: {value}" for key, value in part.items() if key not in names]
     return "; ".join([*clauses, *(f"{names[key]} {part[key]}" for key in names if key in part)])
+
+
+def limited(recipe: Recipe, hours: float | None, iterations: int | None) -> Recipe:
+    """The recipe with another end, if one is given."""
+    if hours is None and iterations is None:
+        return recipe
+    return replace(recipe, hours=hours, iterations=iterations)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +97,6 @@ def progress_of(trainer: Trainer) -> float:
     by_count = trainer.iterations / recipe.iterations if recipe.iterations else 0.0
     by_time = trainer.seconds / (3600 * recipe.hours) if recipe.hours else 0.0
     return max(by_count, by_time)
-
-
-def limited(recipe: Recipe, hours: float | None, iterations: int | None) -> Recipe:
-    """The recipe with another end, if one is given."""
-    if hours is None and iterations is None:
-        return recipe
-    return replace(recipe, hours=hours, iterations=iterations)
 
 
 def join_group(device: str) -> str:

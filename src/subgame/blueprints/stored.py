@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.cards import CardBuckets
+from subgame.blueprints.recipe import DEFAULT as DEFAULT_RECIPE
 from subgame.blueprints.recipe import Recipe
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import BOARD_CARDS
@@ -29,7 +30,7 @@ UNITS = 255
 """Units of probability at a decision."""
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
-DEFAULT = Path(__file__).parent.parent / "data" / "hunl-default.safetensors"
+DEFAULT = DEFAULT_RECIPE.with_suffix(".safetensors")
 """The blueprint that comes with the package."""
 
 

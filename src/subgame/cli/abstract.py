@@ -62,16 +62,18 @@ def abstract_command(
     check_least("iterations", iterations, 0)
     check_writable("--out", out)
     counts = dict(_count(word) for word in buckets)
+    rules = load_game(game)
 
     import subgame as sg
+
+    if not isinstance(rules, sg.holdem.Holdem):
+        raise SubgameError(f"{rules} is not a hold'em game, so it has no hands for buckets.")
+
     from subgame.abstraction import Recipe, abstract
-    from subgame.games.holdem.game import Holdem
     from subgame.tree.ranges.tree import range_tree
 
-    recipe, rules = Recipe(features, seed=seed), load_game(game)
+    recipe = Recipe(features, seed=seed)
     with Meter(str(rules)) as meter:
-        if not isinstance(rules, Holdem):
-            raise SubgameError(f"{rules} is not a hold'em game, so it has no hands for buckets.")
         tree = range_tree(sg.compile(rules, merge="boards", memory_limit=memory_limit))
         meter.update("Clustering")
         made = abstract(tree, counts, recipe, device=device if device != "torch" else None)

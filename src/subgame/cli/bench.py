@@ -60,16 +60,17 @@ def bench_command(
 
     subgame bench startup
     """
+    if what not in TAKES:
+        raise did_you_mean("benchmark", what, TAKES)
+    if peer is not None and what != "holdem":
+        raise SubgameError("--peer applies to 'bench holdem' only.")
+
     from importlib import import_module
 
     from subgame.bench import small_games as bench
     from subgame.cli import COMMANDS
     from subgame.solve.solver import whole_solves
 
-    if what not in TAKES:
-        raise did_you_mean("benchmark", what, TAKES)
-    if peer is not None and what != "holdem":
-        raise SubgameError("--peer applies to 'bench holdem' only.")
     if only is None:
         full, short = TAKES[what]
         longer = "" if quick else f" With --quick it takes {short}."

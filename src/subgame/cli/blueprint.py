@@ -56,24 +56,23 @@ def blueprint_command(
 
     subgame blueprint hunl-default --device cuda --resume
     """
-    from subgame.blueprints.recipe import Recipe
-    from subgame.blueprints.run import join_group, limited, train
-    from subgame.blueprints.stored import DEFAULT
-    from subgame.blueprints.training import memory
-    from subgame.memory import parse_bytes
-    from subgame.tree.betting_arrays import BettingArrays
+    from subgame.blueprints.recipe import DEFAULT, Recipe, limited
 
     check_least("iterations", iterations)
     check_least("threads", place.threads)
-    parse_bytes(place.memory_limit)
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
             raise SubgameError(f"--{name} must be a number above 0, not {given}.")
-    own = DEFAULT.with_suffix(".toml")
-    wanted = limited(Recipe.load(own if recipe.name == own.stem else recipe), hours, iterations)
+    wanted = Recipe.load(DEFAULT if recipe.name == DEFAULT.stem else recipe)
+    wanted = limited(wanted, hours, iterations)
     file = out or Path(f"{recipe.stem}.safetensors")
     check_saved("--out", file)
     check_device(place.device, place.threads)
+
+    from subgame.blueprints.run import join_group, train
+    from subgame.blueprints.training import memory
+    from subgame.tree.betting_arrays import BettingArrays
+
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:

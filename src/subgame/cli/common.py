@@ -6,20 +6,20 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
 
-from subgame.errors import ArgumentError, SubgameError, check_regular, printable
+from subgame.errors import ArgumentError, SubgameError, check_regular
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     from subgame.games.base import Game
 
 WIDTH = 100
@@ -99,7 +99,19 @@ def complete_device(incomplete: str) -> list[str]:
 
 
 DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
-MemoryOption = Annotated[str, option("BYTES", "Refuse games that need more, such as 500MB.")]
+
+
+def check_memory(text: str) -> str:
+    """Refuse a --memory-limit that is no number of bytes, before any work is done."""
+    from subgame.memory import parse_bytes
+
+    parse_bytes(text)
+    return text
+
+
+MemoryOption = Annotated[
+    str, option("BYTES", "Refuse games that need more, such as 500MB.", callback=check_memory)
+]
 
 
 # Output --------------------------------------------------------------------------------------
@@ -113,20 +125,11 @@ def stderr() -> Console:
     return _console(sys.stderr)
 
 
-class _SafeConsole(Console):
-    """A console that shows control characters in names escaped instead of sending them."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterator[Segment]:
-        for segment in super().render(renderable, options):
-            text, style, control = segment
-            yield segment if control else Segment(printable(text), style)
-
-
 def _console(file: Any) -> Console:
+    from subgame.cli.console import SafeConsole
+
     narrow = file.isatty() or "COLUMNS" in os.environ
-    return _SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
+    return SafeConsole(file=file, highlight=False, width=None if narrow else WIDTH)
 
 
 def emit(answer: Mapping[str, Any]) -> None:
@@ -151,6 +154,8 @@ def finite(value: Any) -> Any:
 
 def announce(line: str) -> None:
     """Say on stderr how long a command takes, before it starts."""
+    from rich.text import Text
+
     stderr().print(Text(line, style="dim"), soft_wrap=True)
 
 
@@ -188,6 +193,8 @@ def number_text(number: float) -> str:
 
 def row_text(probabilities: Mapping[str, float]) -> Text:
     """The actions of an infoset with their probabilities, the likely ones in bold."""
+    from rich.text import Text
+
     text = Text()
     for action, probability in probabilities.items():
         style = "bold" if probability > 0.5 else "dim" if probability < 0.005 else ""
@@ -209,26 +216,13 @@ def one_line(name: str) -> str:
 def table(*columns: str, title: str | None = None, numbers: Iterable[str] = ()) -> Table:
     """A table in our style; the columns named in `numbers` are aligned to the right."""
     from rich import box
+    from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     right = set(numbers)
     for column in columns:
         made.add_column(column, justify="right" if column in right else "left")
     return made
-
-
-class Facts(Table):
-    """Lines that have a name, a value and notes."""
-
-    def __init__(self) -> None:
-        plain = {"box": None, "show_header": False, "show_edge": False, "pad_edge": False}
-        super().__init__(padding=(0, 2), collapse_padding=True, **cast(Any, plain))
-        for justify, style in (("left", ""), ("right", "bold"), ("left", "dim")):
-            self.add_column(justify=cast(Any, justify), style=style)
-
-    def add(self, name: str, value: str, *notes: str) -> None:
-        """One more line."""
-        self.add_row(f"  {name}", Text(value), Text("; ".join(filter(None, notes))))
 
 
 def change_text(before: float, after: float) -> str:
@@ -239,6 +233,8 @@ def change_text(before: float, after: float) -> str:
 
 def next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None:
     """Print commands to try next, each with what it does."""
+    from rich.text import Text
+
     listed = list(steps)
     width = min(60, max(len(command) for command, _ in listed))
     console.print()
@@ -347,6 +343,14 @@ def check_readable(option: str, path: Path | None, wanted: str) -> None:
         check_regular(path, wanted, math.inf)
     except SubgameError as error:
         raise SubgameError(f"{option}: {error}") from None
+
+
+def check_spot(path: Path) -> None:
+    """Refuse a saved spot that cannot be read, before any work is done."""
+    from subgame.games.holdem.spots import SAVED
+    from subgame.tree.files import read_tensors
+
+    read_tensors(path, SAVED)
 
 
 def check_least(name: str, given: int | None, least: int = 1) -> None:

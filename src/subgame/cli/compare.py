@@ -5,8 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from subgame.cli.common import JsonOption, argument, check_form, emit, opt, stdout, table
+from subgame.cli.common import (
+    JsonOption,
+    argument,
+    check_form,
+    check_spot,
+    emit,
+    opt,
+    stdout,
+    table,
+)
 from subgame.cli.options import grouped
+from subgame.errors import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,12 +52,14 @@ def compare_command(
 
     subgame compare a.safetensors b.safetensors --csv > differences.csv
     """
-    from subgame.errors import did_you_mean
+    check_form(csv, json)
+    check_spot(one)
+    check_spot(two)
+
     from subgame.solve.compare import Comparison
     from subgame.solve.decisions import hands_in
     from subgame.solve.endgame import Endgame
 
-    check_form(csv, json)
     both = Comparison(Endgame.open(one), Endgame.open(two))
     pair = both.at(line)
     hands_in(pair.one.tree.holdem.deck, hand)

@@ -11,27 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
+from subgame import _interrupt
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
     check_device,
     check_least,
+    check_memory,
+    check_spot,
     complete_device,
     iterations_text,
     opt,
     save_files,
 )
 from subgame.cli.endgame_options import Keeping, Looking
-from subgame.cli.endgame_view import Shown, decisions
 from subgame.cli.line import Line
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter, check_range_schedule, range_memory, warm_up_ranges
-from subgame.cli.solve import INTERRUPTED
 from subgame.cli.spot import Spot
-from subgame.errors import SubgameError, did_you_mean, human_bytes
+from subgame.errors import SubgameError, human_bytes
 from subgame.solve.schedule import NAMED
 
 if TYPE_CHECKING:
+    from subgame.cli.endgame_view import Shown
     from subgame.games.holdem.game import Holdem
     from subgame.solve.locks import Lock
     from subgame.solve.results import Step
@@ -97,7 +99,20 @@ class Solving:
         "solution can then be refined board by board.",
     )
     apart: bool = opt(False, "", "The old name of --no-merge.", hidden=True)
-    memory_limit: str = opt("8GiB", "BYTES", "Refuse spots that need more, such as 500MB.", True)
+    memory_limit: str = opt(
+        "8GiB", "BYTES", "Refuse spots that need more, such as 500MB.", True, callback=check_memory
+    )
+
+    def check(self) -> None:
+        """Refuse wrong values, before the spot is read."""
+        from subgame.engines.devices import check_storage
+        from subgame.solve.limits import Limits
+
+        check_storage(self.storage)
+        check_range_schedule(self.schedule)
+        check_least("threads", self.threads)
+        target = None if self.target is None else parse_target(self.target, 1.0)
+        Limits(self.iterations, self.seconds, target)
 
     def with_trembles(self) -> Self:
         """With the trembles as a part of the schedule.
@@ -198,6 +213,7 @@ def endgame_command(
     """
     looking.check()
     keeping.check()
+    solving.check()
     if keeping.resume is not None:
         _refuse("--resume names the file", {"FILE": file})
         file = keeping.resume
@@ -209,15 +225,19 @@ def endgame_command(
             f"The file {file} has its own tree",
             {"bets": spot.bets, "no_merge": solving.apart_given, "tremble": solving.tremble},
         )
+        check_spot(file)
         shown = saved(file, solving, looking, keeping)
     else:
+        from subgame.games.holdem.cards import DECK
+
+        looking.check_hand(DECK)
         how = solving.with_trembles()
         shown = Job.checked(spot.game(file), looking, how, spot.locks()).run(keeping)
     shown.write(looking, keeping, Line.of(context))
     if shown.failure is not None:
         raise shown.failure
     if shown.stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(_interrupt.CODE)
 
 
 # Reading the command line --------------------------------------------------------------------
@@ -284,26 +304,19 @@ class Job:
     ) -> Self:
         """Check everything before the boards are dealt."""
         from subgame.games.holdem.chips import number
-        from subgame.solve.endgame import BYTES
-        from subgame.solve.limits import Limits
         from subgame.solve.lines import follow_to_decision
 
         follow_to_decision(game, looking.line or "")
-        looking.check_hand(game.deck)
-        if solving.storage not in BYTES:
-            raise did_you_mean("storage", solving.storage, BYTES)
-        check_range_schedule(solving.schedule)
-        check_least("threads", solving.threads)
         limited = any(value is not None for value in solving.limits.values())
         wanted = solving.target if limited else TARGET
         chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
-        Limits(solving.iterations, solving.seconds, chips)
         if locks and (solving.device != "cpu" or solving.storage != "float32"):
             raise SubgameError("Locks need --device cpu and --storage float32.")
         return cls(game, looking, solving, chips, locks)
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
         """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
+        from subgame.cli.endgame_view import Shown
         from subgame.solve.endgame import Endgame, about
         from subgame.solve.solver import begin, complete
 
@@ -382,7 +395,9 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     if any(value is not None for value in how.limits.values()):
         schedule, merge = _state_of(file)
         further = replace(how, schedule=schedule, no_merge=merge is False)
+        further.check()
         tree = tree_of(file, how.memory_limit)
+        looking.check_hand(tree.holdem.deck)
         locks = tuple(map(Lock.parse, tree.lock_texts))
         job = Job.checked(tree.holdem, looking, further, locks)
         return job.run(keeping, resume=file)
@@ -394,7 +409,7 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
 
 def _state_of(file: Path) -> tuple[str, Merge]:
     """The schedule of a saved solve, and what is merged in its tree."""
-    from subgame.solve.endgame import SAVED as WANTED
+    from subgame.games.holdem.spots import SAVED as WANTED
     from subgame.solve.endgame import merged_in
     from subgame.solve.schedule import Schedule
     from subgame.tree.files import read_tensors
@@ -412,6 +427,7 @@ def _state_of(file: Path) -> tuple[str, Merge]:
 def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
     """A saved solution as it is."""
     import subgame as sg
+    from subgame.cli.endgame_view import Shown, decisions
     from subgame.solve.endgame import Endgame, memory_needed
 
     with Meter("the endgame"):

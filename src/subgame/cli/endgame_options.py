@@ -54,9 +54,10 @@ class Looking:
 
     def check_hand(self, deck: Deck) -> None:
         """Refuse hands that cannot be read, before anything is solved."""
-        from subgame.solve.decisions import hands_in
+        if self.hand is not None:
+            from subgame.solve.decisions import check_hands
 
-        hands_in(deck, self.hand or "")
+            check_hands(deck, self.hand)
 
 
 @dataclass(frozen=True)

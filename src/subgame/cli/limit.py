@@ -196,13 +196,13 @@ def limit_command(
     _check_schedule(schedule, stop)
     check_least("seed", given.seed, 0)
     check_saved("--out", output.out)
+    began, network = time.perf_counter(), leaves.network
+    rules = load_game(game)
+    refuse_holdem(rules)
 
     import subgame as sg
     from subgame.solve.solver import whole_solves
 
-    began, network = time.perf_counter(), leaves.network
-    rules = load_game(game)
-    refuse_holdem(rules)
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
         rough = given.read(rules, tree)

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from subgame.cli.common import (
     SAVED,
-    Facts,
     change_text,
     next_steps,
     number_text,
@@ -24,6 +23,7 @@ from subgame.cli.common import (
     seconds_text,
     table,
 )
+from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.cli.progress import Meter
 

@@ -41,8 +41,20 @@ AGENT = (
     "the ACPC protocol. nested and limited solve while they play; nested:resolve names their "
     "technique."
 )
+
+
+def check_agent(agent: str | None) -> str | None:
+    """Refuse an unknown agent, before any work is done."""
+    from subgame.agent_names import check_agent as check
+
+    return None if agent is None else check(agent)
+
+
 AgentArgument = Annotated[
-    str, typer.Argument(metavar="AGENT", help=f"An agent: {AGENT}", show_default=False)
+    str,
+    typer.Argument(
+        metavar="AGENT", help=f"An agent: {AGENT}", show_default=False, callback=check_agent
+    ),
 ]
 GameOption = Annotated[str, option("GAME", GAME_HELP, name="--game")]
 HandsOption = Annotated[int, option("N", "Number of hands.")]

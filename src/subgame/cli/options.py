@@ -137,6 +137,10 @@ class Given:
                 "Give exactly one strategy: a file, the word uniform or random, or --blueprint "
                 "NAME."
             )
+        if self.strategy is not None:
+            from subgame.cli.exploit import check_strategy
+
+            check_strategy(self.strategy)
 
     def read(self, game: Game, tree: PublicTree) -> Strategy:
         """The strategy that a STRATEGY argument or a --blueprint names."""

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from subgame.cli.common import GameArgument, check_least, load_game, opt, stdout
-from subgame.cli.match import AGENT, Agents
+from subgame.cli.match import AGENT, Agents, check_agent
 from subgame.cli.options import grouped
 from subgame.cli.progress import Meter
 
@@ -22,7 +22,11 @@ def play_command(
     *,
     game: GameArgument,
     against: str | None = opt(
-        None, "AGENT", f"The opponent: {AGENT}", "nested in hunl, uniform in other games"
+        None,
+        "AGENT",
+        f"The opponent: {AGENT}",
+        "nested in hunl, uniform in other games",
+        callback=check_agent,
     ),
     agents: Agents,
     hands: int | None = opt(None, "N", "Stop after N hands.", "until Ctrl-C"),
@@ -44,12 +48,13 @@ def play_command(
 
     subgame play leduc --against leduc.safetensors --hands 20
     """
+    check_least("hands", hands)
+    rules, console = load_game(game), stdout()
+
     from subgame.play.human import Human, Thinks
     from subgame.play.match import Estimate, play_hand
     from subgame.play.named import named_agents, whole_blueprint
 
-    check_least("hands", hands)
-    rules, console = load_game(game), stdout()
     start = random.SystemRandom().randrange(2**31) if seed is None else seed
 
     def tell(line: str) -> None:

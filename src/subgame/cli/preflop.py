@@ -12,6 +12,7 @@ from subgame.cli.common import (
     check_device,
     check_form,
     check_least,
+    check_memory,
     complete_device,
     emit,
     iterations_text,
@@ -71,7 +72,7 @@ class Solving:
         "cpu"
     )
     memory_limit: Annotated[
-        str, option("BYTES", "Refuse trees that need more, such as 500MB.", True)
+        str, option("BYTES", "Refuse trees that need more, such as 500MB.", callback=check_memory)
     ] = "8GiB"
 
 
@@ -114,14 +115,15 @@ def preflop_command(
 
     subgame preflop --stack 10 --bets 'a; remove c'
     """
-    from subgame.solve.lines import follow_to_decision
-    from subgame.solve.preflop import SEATS, preflop_game
-
     check_form(csv, json)
     check_least("iterations", solving.iterations)
     check_device(solving.device, None)
     if tree.flop is None and solving.device != "cpu":
         raise SubgameError("--device is for betting on the flop, which --flop gives.")
+
+    from subgame.solve.lines import follow_to_decision
+    from subgame.solve.preflop import SEATS, preflop_game
+
     game = preflop_game(tree.stack, tree.bets, tree.flop or "none", small_blind=tree.small_blind)
     if follow_to_decision(game, line).betting.street > 0:
         raise SubgameError("--line must end before the flop.")

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.text import Text
-
 from subgame.cli.common import iterations_text, stderr
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 
@@ -102,6 +100,8 @@ class Meter:
 
     def say(self, line: str) -> None:
         """A line on stderr, above the bar if there is one."""
+        from rich.text import Text
+
         self.console.print(Text(line, style="dim"), soft_wrap=True)
 
     def _fields(self) -> dict[str, Any]:

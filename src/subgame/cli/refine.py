@@ -18,6 +18,7 @@ from subgame.cli.common import (
     check_device,
     check_least,
     check_player,
+    check_spot,
     complete_game,
     emit,
     load_game,
@@ -222,6 +223,8 @@ def refine_command(
         raise SubgameError(
             f"The file {spot} contains a strategy, so --blueprint cannot be given with it."
         )
+    else:
+        check_spot(spot)
     gadgets = techniques.gadgets()
     check_player(player)
     for gadget in gadgets:
@@ -327,7 +330,8 @@ def _check_holdem(gadgets: Sequence[Gadget], schedule: str | None) -> None:
 
 def _read_spot(spot: Path, given: Given, memory_limit: str) -> Strategy:
     """A solution that ``subgame endgame --out`` saved, or another strategy for the same spot."""
-    from subgame.solve.endgame import SAVED, load
+    from subgame.games.holdem.spots import SAVED
+    from subgame.solve.endgame import load
     from subgame.tree.files import read_tensors
 
     said = read_tensors(spot, SAVED)[0]

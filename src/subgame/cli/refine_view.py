@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
-    Facts,
     change_text,
     next_steps,
     number_text,
@@ -25,6 +24,7 @@ from subgame.cli.common import (
     seconds_text,
     table,
 )
+from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.errors import SubgameError
 from subgame.refine.report import kept_text

@@ -13,6 +13,7 @@ import typer
 from subgame.cli.common import (
     DEVICE_HELP,
     announce,
+    check_spot,
     complete_device,
     emit,
     opt,
@@ -129,6 +130,8 @@ def report_command(*, file: FileArgument = None, spot: Spot, reporting: Reportin
 
 
 def _cards(file: Path, how: Reporting) -> None:
+    check_spot(file)
+
     from subgame.solve.endgame import Endgame
 
     with Meter("the report"):
@@ -146,11 +149,7 @@ def _cards(file: Path, how: Reporting) -> None:
 
 
 def _flops(spot: Spot, how: Reporting) -> None:
-    from concurrent.futures import ProcessPoolExecutor
-    from contextlib import nullcontext
-
     from subgame.solve.flops import flops
-    from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
 
     if spot.board is not None:
         raise SubgameError("A report takes its flops from --flops, so --board cannot be given.")
@@ -162,6 +161,12 @@ def _flops(spot: Spot, how: Reporting) -> None:
     first = game(chosen[0].name)
     pot = float(first.start().pot)
     target = 100 * parse_target(how.target, pot) / pot
+
+    from concurrent.futures import ProcessPoolExecutor
+    from contextlib import nullcontext
+
+    from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
+
     lines = [*LINES, how.line] if how.line else list(LINES)
     done = check_log(how.log, chosen, game, target, lines)
     with Meter("the report") as meter:

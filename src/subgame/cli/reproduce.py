@@ -75,6 +75,7 @@ def reproduce_command(
         raise did_you_mean("reproduction", key, KEYS)
     _check_folder(out)
     chosen = dict(_named(each) for each in setting or ())
+    KEYS[key].options(quick, seed, budget, keep, chosen)
     if not quick and budget is None and "second" not in KEYS[key].takes:
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:

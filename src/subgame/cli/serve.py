@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from subgame.cli.common import check_least, option, stdout
+from subgame.cli.common import check_least, check_memory, option, stdout
 from subgame.errors import SubgameError
 
 MISSING = (
@@ -37,7 +37,7 @@ def serve_command(
         int | None, option("N", "Number of jobs that run at the same time.", "half the cores")
     ] = None,
     memory_limit: Annotated[
-        str, option("BYTES", "The most memory that one job may use.", True)
+        str, option("BYTES", "The most memory that one job may use.", callback=check_memory)
     ] = "8GiB",
     seconds: Annotated[
         float | None, option("S", "The longest time that one job may run.", "6 hours")
@@ -59,10 +59,7 @@ def serve_command(
 
     subgame serve --port 9000 --data ~/spots --no-browser
     """
-    from subgame.memory import parse_bytes
-
     check_least("workers", workers)
-    parse_bytes(memory_limit)
     if seconds is not None and not seconds > 0:
         raise SubgameError(f"--seconds must be a number above 0, not {seconds}.")
     if not 0 <= port < 2**16:

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from subgame.cli.common import (
-    Facts,
     GameArgument,
     check_device,
     emit,
@@ -30,6 +29,7 @@ from subgame.cli.common import (
     stdout,
     table,
 )
+from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.cli.options import Place, Plotted, SeedOption, Stop, check_exact, grouped
 from subgame.cli.progress import Meter, compile_game, warm_up

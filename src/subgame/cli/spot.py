@@ -15,7 +15,6 @@ from subgame.errors import SubgameError, read_text
 if TYPE_CHECKING:
     from subgame.games.holdem.chips import Chips
     from subgame.games.holdem.game import Holdem
-    from subgame.games.holdem.ranges import Range
     from subgame.solve.locks import Lock
 
 T = TypeVar("T")
@@ -117,9 +116,11 @@ class Spot:
 
     def locks(self) -> tuple[Lock, ...]:
         """The locks that the options give."""
+        if not self.lock:
+            return ()
         from subgame.solve.locks import read_locks
 
-        return tuple(_read("--lock", read_locks, self.lock or []))
+        return tuple(_read("--lock", read_locks, self.lock))
 
     def filled(self) -> Self:
         """With what a file of another program says where no option is given."""
@@ -146,13 +147,16 @@ class Spot:
                 _read(f"--{verb}-line", BetSizes.parse, f"{verb} {line}", "postflop")
         return BetSizes.parse(text, "postflop")
 
-    def _range(self, seat: str) -> Range:
+    def _range(self, seat: str) -> str:
+        """The text of a range, which can be read."""
         from subgame.games.holdem import Range
 
         text = getattr(self, seat)
         if text is not None and text.startswith("@"):
             text = read_text(text[1:], "a range")
-        return _read(f"--{seat}", Range.parse, "random" if text is None else text)
+        text = "random" if text is None else text
+        _read(f"--{seat}", Range.check, text)
+        return str(text)
 
 
 @lru_cache(maxsize=256)

@@ -103,6 +103,9 @@ def train_command(
         )
     check_saved("--out", out)
     hidden = _layers(learning.layers)
+    began = time.perf_counter()
+    rules = load_game(game)
+    refuse_holdem(rules)
 
     import subgame as sg
     from subgame.refine.depth.leaf_network import Training, torch
@@ -110,10 +113,6 @@ def train_command(
     training = Training(**vars(learning) | {"layers": hidden, "seed": seed})
     data = sg.Rollouts(rollouts, seed)
     torch()
-
-    began = time.perf_counter()
-    rules = load_game(game)
-    refuse_holdem(rules)
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
         rough = given.read(rules, tree)

@@ -1,11 +1,13 @@
-"""The names of devices."""
+"""The names of devices, and of the ways to store numbers on them."""
 
 from __future__ import annotations
 
-from subgame.errors import SubgameError
+from subgame.errors import SubgameError, did_you_mean
 
 CPU = "cpu"
 DEVICES = ("cpu", "cuda", "torch")
+STORAGES = ("float32", "int16", "bfloat16")
+"""How regrets and averages of hold'em may be stored; the last one not on the CPU."""
 
 
 def no_device(name: str) -> SubgameError:
@@ -23,3 +25,9 @@ def check_device(device: str | None) -> str:
     if name != CPU and kind not in DEVICES:
         raise no_device(name)
     return name
+
+
+def check_storage(storage: str) -> None:
+    """Raise an error if there is no such storage."""
+    if storage not in STORAGES:
+        raise did_you_mean("storage", storage, STORAGES)

@@ -18,23 +18,18 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games import conformance as conformance
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.coin_toss import CoinToss, CoinTossTwo
-from subgame.games.goofspiel import Goofspiel
-from subgame.games.kuhn import Kuhn
-from subgame.games.leduc import Leduc, LeducRanks
-from subgame.games.liars_dice import LiarsDice
-from subgame.games.random_game import RandomGame
-from subgame.games.rock_paper_scissors import RockPaperScissors, RockPaperScissorsPlus
 from subgame.games.sources import InFile, elsewhere, in_file, read_file, told
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+    from subgame.games import conformance as conformance
 
 __all__ = [
     "CHANCE",
@@ -92,6 +87,13 @@ class _Found(NamedTuple):
 
 
 _registered: dict[str, _Entry] = {}
+
+
+def __getattr__(name: str) -> Any:
+    """The modules of the package, which are imported when they are used."""
+    if find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return import_module(f"{__name__}.{name}")
 
 
 def register(name: str, factory: Factory | str, summary: str = "") -> None:
@@ -290,59 +292,70 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
     return checked
 
 
-_HOLDEM, _NO_LIMIT = "subgame.games.holdem.spots", "subgame.games.no_limit"
 for _name, _factory, _summary in (
-    ("coin-toss", CoinToss, "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
-    ("coin-toss-two", CoinTossTwo, "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4"),
-    ("goofspiel", Goofspiel, "Bid cards for prizes, only who won is shown"),
-    ("holdem", f"{_HOLDEM}:spot", "A hold'em spot: the rest of a hand from a board on"),
-    ("hunl", f"{_HOLDEM}:hunl", "Heads-up no-limit Texas hold'em from the first blind"),
-    ("kuhn", Kuhn, "Three-card poker with one bet"),
-    ("leduc", Leduc, "Six-card poker with two betting rounds"),
-    ("leduc-ranks", LeducRanks, "Leduc without suits, which never matter: 288 infosets"),
-    ("liars-dice", LiarsDice, "Bid on all dice or call the bidder a liar"),
+    ("coin-toss", "coin_toss:CoinToss", "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
+    (
+        "coin-toss-two",
+        "coin_toss:CoinTossTwo",
+        "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4",
+    ),
+    ("goofspiel", "goofspiel:Goofspiel", "Bid cards for prizes, only who won is shown"),
+    ("holdem", "holdem.spots:spot", "A hold'em spot: the rest of a hand from a board on"),
+    ("hunl", "holdem.spots:hunl", "Heads-up no-limit Texas hold'em from the first blind"),
+    ("kuhn", "kuhn:Kuhn", "Three-card poker with one bet"),
+    ("leduc", "leduc:Leduc", "Six-card poker with two betting rounds"),
+    ("leduc-ranks", "leduc:LeducRanks", "Leduc without suits, which never matter: 288 infosets"),
+    ("liars-dice", "liars_dice:LiarsDice", "Bid on all dice or call the bidder a liar"),
     (
         "no-limit-kuhn",
-        f"{_NO_LIMIT}:NoLimitKuhn",
+        "no_limit:NoLimitKuhn",
         "Kuhn with bets of any size; Ganzfried & Sandholm 2013",
     ),
     (
         "no-limit-leduc",
-        f"{_NO_LIMIT}:NoLimitLeduc",
+        "no_limit:NoLimitLeduc",
         "Leduc with bets of any size; Ganzfried & Sandholm 2013",
     ),
     (
         "nlfh",
-        f"{_HOLDEM}:nlfh",
+        "holdem.spots:nlfh",
         "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G",
     ),
     (
         "nlth",
-        f"{_HOLDEM}:nlth",
+        "holdem.spots:nlth",
         "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G",
     ),
     (
         "nlfh-small",
-        "subgame.games.holdem.named:nlfh_small",
+        "holdem.named:nlfh_small",
         "Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours",
     ),
     (
         "nlfh-small-alt",
-        "subgame.games.holdem.named:nlfh_small_alt",
+        "holdem.named:nlfh_small_alt",
         "The same with two bets before the flop and one on it",
     ),
     (
         "nlfh-large",
-        "subgame.games.holdem.named:nlfh_large",
+        "holdem.named:nlfh_large",
         "Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours",
     ),
     (
         "nlth-no-limp",
-        "subgame.games.holdem.named:nlth_no_limp",
+        "holdem.named:nlth_no_limp",
         "Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours",
     ),
-    ("random", RandomGame, "A small random game, the same for the same seed"),
-    ("rps", RockPaperScissors, "Rock-paper-scissors in turn, the first move hidden"),
-    ("rps-plus", RockPaperScissorsPlus, "The same, Scissors count double; Brown et al. 2018"),
+    ("random", "random_game:RandomGame", "A small random game, the same for the same seed"),
+    (
+        "rps",
+        "rock_paper_scissors:RockPaperScissors",
+        "Rock-paper-scissors in turn, the first move hidden",
+    ),
+    (
+        "rps-plus",
+        "rock_paper_scissors:RockPaperScissorsPlus",
+        "The same, Scissors count double; Brown et al. 2018",
+    ),
 ):
-    register(_name, _factory, _summary)
+    register(_name, f"subgame.games.{_factory}", _summary)

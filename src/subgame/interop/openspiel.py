@@ -15,14 +15,15 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.base import CHANCE, TERMINAL, Game, State, StateReader
-from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import histories_of
-from subgame.tree.sequence.walk import Histories
-from subgame.tree.strategy import Strategy
+
+if TYPE_CHECKING:
+    from subgame.tree.public_tree import PublicTree
+    from subgame.tree.sequence.walk import Histories
+    from subgame.tree.strategy import Strategy
 
 __all__ = [
     "EQUIVALENT",
@@ -318,6 +319,8 @@ def policy(strategy: Strategy) -> Any:
 
 def strategy(tree: PublicTree, policy: Any) -> Strategy:
     """A policy of OpenSpiel (C++ or Python) as a strategy over `tree`."""
+    from subgame.tree.strategy import Strategy
+
     table = {}
     for p, i, state in _states(tree):
         found = dict(policy.action_probabilities(state))
@@ -328,6 +331,8 @@ def strategy(tree: PublicTree, policy: Any) -> Strategy:
 
 
 def _histories(tree: PublicTree) -> Histories:
+    from subgame.tree.sequence.tree import histories_of
+
     histories = histories_of(tree)
     if histories is None:
         raise SubgameError(f"{tree!r} is not a whole game, so OpenSpiel has no policy for it.")

@@ -22,7 +22,6 @@ from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.papers.report import Found, Progress, Report, command
-from subgame.solve.solver import whole_solves
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -79,23 +78,10 @@ class Reproduction:
         What a long run has found so far goes to the file `keep`, from which it is resumed.
         `chosen` are values for some of its `choices`.
         """
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
-        options: dict[str, Any] = self._choice(chosen or {})
-        if budget is not None:
-            if not self.budgeted or quick:
-                raise SubgameError(
-                    f"{'A quick run' if self.budgeted else self.key} has no budget; a full run of "
-                    f"{' or '.join(k for k, r in KEYS.items() if r.budgeted)} has."
-                )
-            if not 0 < budget < float("inf"):
-                wants = f"must be a number of seconds above 0, not {budget:g}."
-                raise ArgumentError("budget", wants)
-            options["budget"] = budget
-        if keep is not None:
-            if not (self.budgeted or self.resumable):
-                raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
-            options["keep"] = keep
+        options = self.options(quick, seed, budget, keep, chosen)
+
+        from subgame.solve.solver import whole_solves
+
         began = time.perf_counter()
         name = self.module or self.key.replace("-", "_")
         module = import_module(f"subgame.papers.{name}")  # imported only now, because it is slow
@@ -114,6 +100,34 @@ class Reproduction:
             notes=module.NOTES,
             seconds=time.perf_counter() - began,
         )
+
+    def options(
+        self,
+        quick: bool = False,
+        seed: int = 0,
+        budget: float | None = None,
+        keep: Path | None = None,
+        chosen: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The options of the experiment's function; an error if one cannot be given."""
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise ArgumentError("seed", f"must be a whole number of at least 0, not {seed}.")
+        options: dict[str, Any] = self._choice(chosen or {})
+        if budget is not None:
+            if not self.budgeted or quick:
+                raise SubgameError(
+                    f"{'A quick run' if self.budgeted else self.key} has no budget; a full run of "
+                    f"{' or '.join(k for k, r in KEYS.items() if r.budgeted)} has."
+                )
+            if not 0 < budget < float("inf"):
+                wants = f"must be a number of seconds above 0, not {budget:g}."
+                raise ArgumentError("budget", wants)
+            options["budget"] = budget
+        if keep is not None:
+            if not (self.budgeted or self.resumable):
+                raise SubgameError(f"{self.key} cannot be resumed; run it again without --keep.")
+            options["keep"] = keep
+        return options
 
     def _choice(self, chosen: Mapping[str, str]) -> dict[str, Any]:
         """The values that were chosen, each of its kind."""

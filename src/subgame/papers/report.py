@@ -5,7 +5,6 @@ And what reproductions share: the command that repeats one, where it runs, and i
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import platform
@@ -17,7 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
 from subgame.show.html import block, table, text
@@ -282,6 +280,8 @@ def commit() -> str:
 
 def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     """Where the figures come from: the system, its processors and the versions."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {
         "platform": platform.platform(),
         "processor": _processor(),
@@ -290,8 +290,8 @@ def machine(versions: Sequence[str] = VERSIONS) -> dict[str, str]:
     }
     for name in versions:
         try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+            found[name] = version(name)
+        except PackageNotFoundError:
             found[name] = "not installed"
     return found
 
@@ -330,6 +330,8 @@ def device(quick: bool) -> str:
     """Where whole flop hold'em is solved: a GPU; a quick run with a small deck needs none."""
     if quick:
         return "cpu"
+    from subgame.engines.torch.runtime import load_torch
+
     if not load_torch().cuda.is_available():
         raise SubgameError(
             "Whole flop hold'em is solved on a GPU, but PyTorch finds none here; --quick does the "

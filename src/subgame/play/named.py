@@ -8,18 +8,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subgame import agent_names
+from subgame.agent_names import BEST, BLUEPRINT, PROGRAM, SUFFIX, UNIFORM, check_agent
 from subgame.blueprints.stored import FORMAT, StoredBlueprint
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import SubgameError
 from subgame.games import load
 from subgame.games.actions import KINDS
 from subgame.games.base import Game
@@ -39,16 +40,9 @@ from subgame.tree.files import read_tensors
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import SAVED, Strategy
 
-SUFFIX = ".safetensors"
-BEST, BLUEPRINT = "best-response", "blueprint"
-PROGRAM = "acpc:"
-SIMPLE: dict[str, Callable[[], Agent]] = {
-    "uniform": Uniform,
-    **{kind: partial(Always, kind) for kind in KINDS},
-}
-"""Agents that need nothing but their name."""
-SEARCHING: dict[str, type[NestedAgent]] = {"nested": NestedAgent, "limited": LimitedAgent}
-"""Agents that solve while they play, from a blueprint; ``nested:resolve`` names the technique."""
+SEARCHING: dict[str, type[NestedAgent]] = dict(
+    zip(agent_names.SEARCHING, (NestedAgent, LimitedAgent), strict=True)
+)
 ITERATIONS, SECONDS = 1000, 120.0
 """Of the solve that makes a blueprint, whichever comes first."""
 
@@ -89,34 +83,32 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
     """The agent of a name; None for a best response, which needs its opponent first."""
     if isinstance(agent, Agent):
         return agent
-    kind, _, technique = agent.partition(":")
+    kind, _, technique = check_agent(agent).partition(":")
     if agent == BEST:
         return None
-    if agent in SIMPLE:
-        return SIMPLE[agent]()
+    if agent == UNIFORM:
+        return Uniform()
+    if agent in KINDS:
+        return Always(agent)
     if agent.endswith(SUFFIX):
         return stored_agent(game, agent)
     if agent.startswith(PROGRAM):
         return started(game, agent)
-    if agent == BLUEPRINT or kind in SEARCHING:
-        whole = whole_blueprint(game, options.blueprint)
+    whole = whole_blueprint(game, options.blueprint)
     if agent == BLUEPRINT:
         if whole is not None:
             return BlueprintAgent(game, whole)
         return _playing(game, blueprint_of(game, options.blueprint), BLUEPRINT)
-    if kind in SEARCHING:
-        told: dict[str, Any] = {"technique": technique} if technique else {}
-        told |= {name: getattr(options, name) for name in ("seconds", "iterations", "threshold")}
-        made: SearchAgent
-        if whole is not None:
-            assert isinstance(game, Holdem)
-            made = HoldemAgent(game, whole, limited=FLOP if kind == "limited" else None, **told)
-        else:
-            made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
-        made.name = agent
-        return made
-    known = [*SIMPLE, BEST, BLUEPRINT, *SEARCHING, f"FILE{SUFFIX}", f"{PROGRAM}COMMAND"]
-    raise did_you_mean("agent", agent, known)
+    told: dict[str, Any] = {"technique": technique} if technique else {}
+    told |= {name: getattr(options, name) for name in ("seconds", "iterations", "threshold")}
+    made: SearchAgent
+    if whole is not None:
+        assert isinstance(game, Holdem)
+        made = HoldemAgent(game, whole, limited=FLOP if kind == "limited" else None, **told)
+    else:
+        made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
+    made.name = agent
+    return made
 
 
 def load_agent(game: Game | str, agent: str = "nested", **options: Any) -> Agent:

@@ -6,24 +6,24 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from subgame.errors import SubgameError, brief
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number
 from subgame.games.holdem.ranges import Range, class_at
 from subgame.games.holdem.rules import Betting
+from subgame.lazy import np
 from subgame.solve.lines import SEATS, Walk, action_name, line_text, share_of_pot
 from subgame.solve.tables import Table
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from subgame.solve.browse import Explorer
     from subgame.tree.ranges.tree import RangeTree
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,10 +299,17 @@ def _weighted(weights: Floats, values: Floats) -> float:
 
 def hands_in(deck: Deck, only: str) -> NDArray[np.bool_]:
     """[hand] whether a hand is in the text of a hand, class or range; all if it is empty."""
+    check_hands(deck, only)
     if not only.strip():
         return np.ones(deck.num_hands, dtype=np.bool_)
+    return np.asarray(Range.parse(only, deck).weights > 0)
+
+
+def check_hands(deck: Deck, only: str) -> None:
+    """Raise an error if `hands_in` cannot read the text."""
     try:
-        return np.asarray(Range.parse(only, deck).weights > 0)
+        if only.strip():
+            Range.check(only, deck)
     except SubgameError as error:
         raise SubgameError(
             f"Hands are named as a hand (AhKh), a class (AKs) or a range: {error.sentence}"

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.devices import STORAGES, check_storage
 from subgame.engines.factory import engine
-from subgame.errors import brief, did_you_mean, unreadable
+from subgame.errors import brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number, read_chips
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.ranges import Range
-from subgame.games.holdem.spots import endgame
+from subgame.games.holdem.spots import SAVED, endgame
 from subgame.show.html import Value, beside, block, table
 from subgame.solve.browse import Explorer, calm_tree, merging, possible
 from subgame.solve.decisions import Decision
@@ -57,9 +58,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES, "bfloat16": 2.0}
+BYTES = dict(zip(STORAGES, (4.0, 2 + 4 / LANES, 2.0), strict=True))
 """Bytes of one regret or average, by storage."""
-SAVED = "a hold'em spot saved by endgame --out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,8 +276,7 @@ def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
     """An estimate of the bytes that a solve needs: the tree, regrets and averages, the strategy."""
-    if storage not in BYTES:
-        raise did_you_mean("storage", storage, BYTES)
+    check_storage(storage)
     arrays = 3 if parse(schedule).predictive else 2
     each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage
     return tree.nbytes + int(each * (tree.stored(0) + tree.stored(1)))

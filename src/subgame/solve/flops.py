@@ -19,11 +19,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from subgame.errors import SubgameError, check_regular
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.isomorphism import canonical_boards
+from subgame.lazy import np
 
 STRAIGHT = 4
 """Ranks between the highest and the lowest of three cards that make a straight possible."""

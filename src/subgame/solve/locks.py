@@ -21,19 +21,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
+from subgame.lazy import np
 from subgame.solve.lines import Walk, follow_line, follow_to_decision, line_text
-from subgame.tree.compile import compile
-from subgame.tree.ranges.locked import Locked
-from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from subgame.tree.ranges.locked import Locked
+    from subgame.tree.ranges.tree import Merge, RangeTree
 
 Frequencies = Mapping[str, Mapping[str, float]]
 """Hands, written as a range -> action -> probability."""
@@ -163,12 +164,17 @@ def locked_spot(
     game: Holdem, locks: Iterable[Lock], memory_limit: str | float | None = "8GiB"
 ) -> RangeTree:
     """A spot compiled with locks; what they do not tell apart is merged by suit symmetry."""
+    from subgame.tree.compile import compile
+    from subgame.tree.ranges.tree import range_tree
+
     locks = list(locks)
     tree = compile(game, memory_limit=memory_limit, merge=merging(game, locks))
     return locked(range_tree(tree), locks)
 
 
 def _joined(found: dict[int, NDArray[Any]]) -> Locked | None:
+    from subgame.tree.ranges.locked import Locked
+
     if not found:
         return None
     cells, probs = np.concatenate([found[key] for key in sorted(found)], axis=1)

@@ -17,18 +17,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from subgame.engines.arrays import regret_matching
 from subgame.errors import ArgumentError, brief
 from subgame.games.holdem.cards import DECK
+from subgame.lazy import np
 from subgame.solve.decisions import class_names, class_of
 from subgame.solve.tables import Table
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
 RUNOUTS = 1_712_304
 """Boards that are left for two hands."""
 TARGET = 1e-5
@@ -121,6 +122,9 @@ def push_fold(
         raise ArgumentError("small_blind", f"must be 0 to 1 big blinds, not {small_blind}.")
     if not 0 <= ante < stack:
         raise ArgumentError("ante", f"must be at least 0 and below the stack, not {ante}.")
+
+    from subgame.engines.arrays import regret_matching
+
     game = _Game.of(stack, small_blind, ante)
     count = len(class_names(DECK))
     plays = [np.full(count, 0.5), np.full(count, 0.5)]

@@ -9,14 +9,15 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError, check_regular, unreadable
-from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import SequenceTree
+from subgame.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from subgame.tree.public_tree import PublicTree
 
 HEADER = 100_000_000
 """Bytes of the largest header, as in the safetensors library."""
@@ -38,6 +39,8 @@ def check_made_for(
     path: str | Path, header: Mapping[str, str], tree: PublicTree, kind: str
 ) -> None:
     """Raise an error if a file is of another kind or for another tree; it says how they differ."""
+    from subgame.tree.sequence.tree import SequenceTree
+
     own = describe(tree, kind)
     if header.get("format") != kind:
         raise SubgameError(

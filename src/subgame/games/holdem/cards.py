@@ -20,14 +20,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
 from subgame.games.holdem.pointing import fault
+from subgame.lazy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"

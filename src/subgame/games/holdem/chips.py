@@ -8,8 +8,6 @@ from functools import lru_cache
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from subgame.errors import SubgameError
 
 MOST_CHIPS = 10**12
@@ -67,7 +65,7 @@ def read_chips(given: Any, what: str) -> Chips:
             amount = Fraction(str(given).replace(",", "").replace("_", ""))
         else:
             amount = Fraction(given) if isinstance(given, int | Fraction) else exact(given)
-        whole = isinstance(given, str | Decimal | Real | np.integer) and not isinstance(given, bool)
+        whole = isinstance(given, str | Decimal | Real) and not isinstance(given, bool)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         whole = False
     if not whole:

@@ -20,14 +20,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, RANKS, SUITS, Deck
+from subgame.lazy import np
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
 
 NUM_CLASSES = 7462
 """The number of different strengths of five cards."""
@@ -52,7 +54,7 @@ _SUIT_START = 0x3333 << SUIT_SHIFT  # each suit's nibble starts at 3, so that fi
 _SUIT_FULL = 0x8888 << SUIT_SHIFT
 SUIT_BITS = len(RANKS)
 _WHEEL = [0, 1, 2, 3, 12]
-_CATEGORIES = np.array([0, 0, 0, 1, 2, 3, 6, 0, 7])  # by half the sum of squared group sizes
+_CATEGORIES = (0, 0, 0, 1, 2, 3, 6, 0, 7)  # by half the sum of squared group sizes
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,7 @@ def _strengths(many: Ints, *, flush: bool) -> Ints:
     base = len(RANKS)
     groups = (many * base + np.arange(base)) * (many > 0)
     count, rank = np.divmod(-np.sort(-groups, axis=1)[:, :5], base)
-    category = _CATEGORIES[(count * count).sum(1) // 2] + 5 * flush
+    category = np.array(_CATEGORIES)[(count * count).sum(1) // 2] + 5 * flush
     decide = rank @ base ** np.arange(4, -1, -1)
     wheel = (many[:, _WHEEL] == 1).all(1)
     straight = wheel | ((count[:, 0] == 1) & (rank[:, 0] - rank[:, 4] == 4))

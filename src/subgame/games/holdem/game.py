@@ -19,10 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from random import Random
-from typing import Any, Self
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Self
 
 from subgame.errors import SubgameError
 from subgame.frozen import Frozen
@@ -36,8 +33,12 @@ from subgame.games.holdem.isomorphism import (
 )
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
+from subgame.lazy import np
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
 
 BOARD_CARDS = (0, 3, 4, 5)
 """How many cards lie on the board on each of `STREETS`."""

@@ -21,14 +21,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, Deck
+from subgame.lazy import np
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
 
 _CARD_BITS = 6
 _CHUNK = 1 << 16

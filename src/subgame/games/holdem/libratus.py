@@ -17,17 +17,20 @@ converts them to our order.
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError, read_text
 from subgame.games.holdem.bets import BetSizes
 from subgame.games.holdem.cards import DECK, RANKS
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.spots import endgame
+from subgame.lazy import np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 STACK = 20000
 BIG_BLIND = 100
@@ -36,9 +39,12 @@ KEYS = ("-round", "-board", "-pot", "-reach")
 WANTED = "a Libratus endgame: a text file with the lines -round, -board, -pot and -reach"
 ROUNDS = {2: "flop", 3: "turn", 4: "river"}
 
-_CARDS = DECK.parse("".join(rank + suit for rank in RANKS for suit in SUITS))
-HANDS: npt.NDArray[np.int64] = DECK.hand_index(*np.array(list(itertools.combinations(_CARDS, 2))).T)
-"""Our index of each hand in the order of the files: [hand]."""
+
+@lru_cache(maxsize=1)
+def hands() -> npt.NDArray[np.int64]:
+    """Our index of each hand in the order of the files: [hand]."""
+    cards = DECK.parse("".join(rank + suit for rank in RANKS for suit in SUITS))
+    return DECK.hand_index(*np.array(list(itertools.combinations(cards, 2))).T)
 
 
 def read(path: str | PathLike[str], bets: BetSizes | str = "postflop: 0.5x 1x a") -> Holdem:
@@ -105,7 +111,7 @@ def _reach(path: str | PathLike[str], number: int, text: str) -> npt.NDArray[np.
             reason = f"'{word}', number {i + 1:,} of -reach, is not a probability"
             raise _fault(path, number, reason)
     ours = np.empty((2, DECK.num_hands))
-    ours[:, HANDS] = theirs.reshape(2, -1)
+    ours[:, hands()] = theirs.reshape(2, -1)
     return ours
 
 

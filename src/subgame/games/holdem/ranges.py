@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NoReturn
-
-import numpy as np
-import numpy.typing as npt
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.pointing import fault
+from subgame.lazy import np
 from subgame.show.frames import data_frame
 from subgame.show.grid import HELD, Square, grid
 from subgame.show.html import block
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Hands = Callable[[], npt.NDArray[np.int64]]
 
 _ITEM = re.compile(r"\[[^\]]*\]?|[^\s,;\[]+")
 _GROUP = re.compile(r"\[(?P<end>/?)\s*(?P<percent>\d{1,3}(\.\d*)?|\.\d+)\s*%?\s*\]")
@@ -92,25 +95,19 @@ class Range:
     @classmethod
     def parse(cls, text: str, deck: Deck = DECK) -> Range:
         """The range that a text describes (see the class)."""
+        parts, numbers = _parts(text, deck)
+        if numbers:
+            return cls(np.array(numbers), deck)
         weights = np.zeros(deck.num_hands)
-        items = list(_ITEM.finditer(text))
-        if not items:
-            raise SubgameError(
-                "The range is empty; write 'random' for all hands, or e.g. 'AA,KQs'."
-            )
-        if len(items) > _NUMBERS and all(_WEIGHT.fullmatch(item[0]) for item in items):
-            return cls(np.array([float(item[0]) for item in items]), deck)
-        group: _Item | None = None
-        for found in items:
-            item = _Item(text, found[0], found.start(), deck)
-            if found[0].startswith("["):
-                group = item.open_or_close(group)
-                continue
-            hands, weight = item.read()
-            weights[hands] = weight if group is None else weight * group.percent
-        if group is not None:
-            group.unclosed()
+        for hands, weight in parts:
+            weights[hands()] = weight
         return cls(weights, deck)
+
+    @classmethod
+    def check(cls, text: str, deck: Deck = DECK) -> None:
+        """Raise the error that `parse` raises; without NumPy, unless the text is only numbers."""
+        if _parts(text, deck)[1]:
+            cls.parse(text, deck)
 
     @property
     def combos(self) -> float:
@@ -159,6 +156,27 @@ class Range:
         return hash((self.deck, (self.weights + 0.0).tobytes()))
 
 
+def _parts(text: str, deck: Deck) -> tuple[list[tuple[Hands, float]], list[float]]:
+    """What the items of a range's text say, in order: hands and their weight; or only numbers."""
+    items = list(_ITEM.finditer(text))
+    if not items:
+        raise SubgameError("The range is empty; write 'random' for all hands, or e.g. 'AA,KQs'.")
+    if len(items) > _NUMBERS and all(_WEIGHT.fullmatch(item[0]) for item in items):
+        return [], [float(item[0]) for item in items]
+    parts: list[tuple[Hands, float]] = []
+    group: _Item | None = None
+    for found in items:
+        item = _Item(text, found[0], found.start(), deck)
+        if found[0].startswith("["):
+            group = item.open_or_close(group)
+            continue
+        hands, weight = item.read()
+        parts.append((hands, weight if group is None else weight * group.percent))
+    if group is not None:
+        group.unclosed()
+    return parts, []
+
+
 @dataclass(frozen=True)
 class _Item:
     """One item of a range's text, and where it starts."""
@@ -168,22 +186,22 @@ class _Item:
     start: int
     deck: Deck
 
-    def read(self) -> tuple[npt.NDArray[np.int64], float]:
-        """The item's hands and their weight."""
+    def read(self) -> tuple[Hands, float]:
+        """What makes the array of the item's hands, and their weight."""
         body, colon, weight_text = self.token.partition(":")
         weight = self._weight(weight_text, len(body) + 1) if colon else 1.0
         if body.lower() in _EVERYTHING:
-            return np.arange(self.deck.num_hands), weight
+            return lambda: np.arange(self.deck.num_hands), weight
         if not body:
             self._fail(0, self.token, "a weight must follow hands, as in AA:0.5")
         if body.endswith("+"):
-            return self._join(self._upwards(body[:-1])), weight
+            return partial(self._join, self._upwards(body[:-1])), weight
         first, dash, last = body.partition("-")
         if dash:
-            return self._join(self._between(first, last)), weight
+            return partial(self._join, self._between(first, last)), weight
         if len(body) == 4:
-            return np.array([self._hand(body)]), weight
-        return self._join([self._class(body, 0)]), weight
+            return partial(self.deck.hand_index, *self._hand(body)), weight
+        return partial(self._join, [self._class(body, 0)]), weight
 
     # Groups such as [50]AA,KK[/50].
 
@@ -219,7 +237,7 @@ class _Item:
             self._fail(at, text, "a weight must be a number between 0 and 1")
         return float(text)
 
-    def _hand(self, body: str) -> int:
+    def _hand(self, body: str) -> list[int]:
         cards: list[int] = []
         for at in (0, 2):
             rank, suit = self._rank(body[at], at), self.deck.suits.find(body[at + 1].lower())
@@ -228,7 +246,7 @@ class _Item:
             cards.append(rank * self.deck.num_suits + suit)
         if cards[0] == cards[1]:
             self._fail(0, body, "a hand cannot hold one card twice")
-        return int(self.deck.hand_index(*cards))
+        return cards
 
     def _rank(self, char: str, at: int) -> int:
         rank = self.deck.ranks.find(char.upper())

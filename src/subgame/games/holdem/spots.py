@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import STREETS, BetSizes
@@ -15,9 +13,15 @@ from subgame.games.holdem.chips import Chips, read_chips
 from subgame.games.holdem.game import BOARD_CARDS, SEATS, Holdem
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NoLimit
+from subgame.lazy import np
 
-Weights = Range | str | npt.ArrayLike
-"""A range, its text, or a number for each hand."""
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Weights = Range | str | npt.ArrayLike
+    """A range, its text, or a number for each hand."""
+
+SAVED = "a hold'em spot saved by endgame --out"
 
 NLFH_BETS = "preflop: 0.5x 1x / cap 1; flop: 0.5x 1x / cap 2"
 """190 actions on the flop over all betting sequences."""
