@@ -231,7 +231,7 @@ function Difference({ job, against, here, picked, pick }) {
 
 function Combos({ here, found, picked, shades }) {
   const one = picked && found[picked];
-  const chosen = one ? found[picked].hands : here.hands.map((_, k) => k).sort((a, b) => here.chance[b] - here.chance[a]).slice(0, 40);
+  const chosen = one ? found[picked].hands : here.hands.map((_, k) => k).sort((a, b) => here.chance[b] - here.chance[a] || (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0)).slice(0, 40);
   const values = here.values, each = one && values && here.actions.length <= 6;
   return html`<div class="combos"><h2 class="third">${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="Hands"><table><thead><tr><th>hand</th><th>strategy</th><th class="num">reach</th><th class="num">EV</th><th class="num">equity</th>${each ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}</tr></thead>
