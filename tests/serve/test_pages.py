@@ -252,6 +252,9 @@ def test_an_agent_that_solves_while_it_plays(
             assert view["thinking"]["preparing"] or view["thinking"]["most"] == tables.THINKS
         view = play(client, view, "b")
         assert "the agent plays" in view["last"]["reveal"][0]["why"]
+        while view["counting"]:
+            view = client.get(f"/api/tables/{view['id']}").json()
+        assert abs(view["result"]["aivat"]["mean"]) < 2
         refused = client.post("/api/tables", json={"game": "nlfh", "opponent": "nested"})
         assert "the agents are uniform" in refused.json()["message"]
 

@@ -171,7 +171,7 @@ def refine(body: Refine, request: Request) -> Row:
     from subgame.refine.gadgets import TECHNIQUES
     from subgame.solve.schedule import parse
 
-    store, queue, _ = parts(request)
+    store, queue, settings = parts(request)
     if body.technique not in TECHNIQUES:
         raise did_you_mean("technique", body.technique[:40], TECHNIQUES)
     if body.schedule is not None and body.schedule != "lp":
@@ -182,7 +182,7 @@ def refine(body: Refine, request: Request) -> Row:
         "kind": "refine",
         "of": row["id"],
         "technique": body.technique,
-        "at": body.at.strip() or _public_state(store, row, body.line.strip()),
+        "at": body.at.strip() or _public_state(store.folder(row["id"]), settings, body.line.strip()),
         "schedule": body.schedule,
         **{key: value for key, value in limits.items() if value is not None},
     }
@@ -265,14 +265,14 @@ def rows(id: str, request: Request) -> Any:
     return _read(parts(request)[0], id, RESULT).get("rows", [])
 
 
-def _public_state(store: Store, row: Row, line: str) -> str:
+def _public_state(folder: Path, settings: Settings, line: str) -> str:
     """The name of the public state after a line of a spot; empty without a line."""
     from subgame.serve.solutions import opened
     from subgame.solve.lines import follow_line
 
     if not line:
         return ""
-    game = opened(store.folder(row["id"]) / STRATEGY, row["task"]["memory_limit"]).solved.tree.holdem
+    game = opened(folder / STRATEGY, settings.memory_limit).solved.tree.holdem
     walk = follow_line(game, line)
     if walk.betting.is_over or walk.needs_cards:
         raise SubgameError(f"Nobody acts after '{line}', so no subgame begins there.")

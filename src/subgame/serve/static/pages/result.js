@@ -29,7 +29,7 @@ export function Result({ id }) {
     ${job.kind === "report" ? html`<${Report} job=${job} />` : null}
     ${job.result?.spot ? html`<${Explorer} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
-    ${job.result?.spot ? html`<${RefineBox} job=${job} />` : null}
+    ${!spot ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
   </section>`;
 }
 
