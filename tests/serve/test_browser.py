@@ -253,8 +253,8 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
     "path",
     [
         "/solve",
-        "/reference",
-        pytest.param("/play", marks=pytest.mark.slow),
+        "/play",
+        pytest.param("/reference", marks=pytest.mark.slow),
         pytest.param("/games", marks=pytest.mark.slow),
         pytest.param("/games/coin-toss", marks=pytest.mark.slow),
         pytest.param("/jobs", marks=pytest.mark.slow),

@@ -218,8 +218,9 @@ def test_a_lock_is_queued_or_refused_beside_its_field(solved: Solved) -> None:
 def test_what_follows_a_line_is_refined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is shown of the root infosets, gifts too, is what the package finds."""
     monkeypatch.setattr(worker, "limit_memory", lambda most: None)
-    store, how = Store(tmp_path), {"technique": "reach-maxmargin", "iterations": 20}
-    spot = {**TURN, "rake": 0, "rake_cap": None, "added": [], "removed": []}
+    store = Store(tmp_path)
+    how: dict[str, Any] = {"technique": "reach-maxmargin", "iterations": 20}
+    spot = {**TURN, "rake": 0, "rake_cap": None}
     first = put(store, kind="endgame", spot=spot, schedule="dcfr", storage="float32", iterations=9)
     worker.run(tmp_path, first)
     with serving(tmp_path, workers=0) as client:
@@ -235,7 +236,7 @@ def test_what_follows_a_line_is_refined(tmp_path: Path, monkeypatch: pytest.Monk
     for row, wanted in zip(told["rows"], found, strict=True):
         assert row["gift"] == pytest.approx(wanted["gift"])
         assert row["alternative"] == pytest.approx(wanted["cbv"] + wanted["gift"])
-    assert max(row["gift"] for row in told["rows"]) > 1
+    assert max(row["gift"] for row in told["rows"]) > 0.1
 
 
 def test_the_fields_make_the_game_of_the_text() -> None:

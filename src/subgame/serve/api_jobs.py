@@ -182,7 +182,8 @@ def refine(body: Refine, request: Request) -> Row:
         "kind": "refine",
         "of": row["id"],
         "technique": body.technique,
-        "at": body.at.strip() or _public_state(store.folder(row["id"]), settings, body.line.strip()),
+        "at": body.at.strip()
+        or _public_state(store.folder(row["id"]), settings, body.line.strip()),
         "schedule": body.schedule,
         **{key: value for key, value in limits.items() if value is not None},
     }

@@ -33,7 +33,7 @@ export function Reference() {
   for (const [path, methods] of Object.entries(found.value.paths)) for (const [method, told] of Object.entries(methods)) (tags[told.tags?.[0] || "other"] ||= []).push({ method, path, told });
   return html`<section class="page narrow reference"><h1>API</h1>
     <p class="lead">All that the pages do is done by these requests, and a script may make them, too. Bodies and answers are JSON; an error has a <code>message</code> and, by <code>fields</code>, what is wrong with each. <a href="/openapi.json">openapi.json</a> says the same for programs.</p>
-    <pre class="box"><code>curl ${location.origin}/api/games
+    <pre class="box" tabindex="0" role="region" aria-label="Example"><code>curl ${location.origin}/api/games
 curl ${location.origin}/api/games/solve -H "content-type: application/json" -d '{"game": "kuhn"}'</code></pre>
     ${Object.entries(tags).map(([tag, rows]) => html`<section key=${tag}><h2>${tag[0].toUpperCase() + tag.slice(1)}</h2><ul class="operations">${rows.map((row) => html`<${Operation} key=${row.method + row.path} ...${row} all=${all} />`)}</ul></section>`)}
   </section>`;
