@@ -18,6 +18,9 @@ from serving import RIVER, serving
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from subgame.serve.jobs import FullError
+from subgame.serve.settings import Settings
+
 UNKNOWN = "0123456789ab"
 
 
@@ -266,10 +269,20 @@ def test_a_body_longer_than_it_says_is_cut_off(client: TestClient) -> None:
 
 
 def test_ten_thousand_jobs_are_not_queued(tmp_path: Path) -> None:
-    with serving(tmp_path, workers=0, queue=3) as client:
-        found = [client.post("/api/spots/solve", json=spot()).status_code for _ in range(5)]
-        assert found == [201, 201, 201, 429, 429]
-        assert "3 jobs wait" in client.post("/api/spots/solve", json=spot()).json()["message"]
+    """As many wait as may wait; the others are refused, and leave nothing behind."""
+    with serving(tmp_path, workers=0) as client:
+        queue: Any = client.app.app.state.jobs  # type: ignore[attr-defined]
+        refused = 0
+        for _ in range(10_000):
+            try:
+                queue.submit({"kind": "game", "game": "kuhn"}, "x")
+            except FullError:
+                refused += 1
+        assert refused == 10_000 - Settings(tmp_path).queue
+        assert len([*(tmp_path / "jobs").iterdir()]) == Settings(tmp_path).queue
+        answer = client.post("/api/spots/solve", json=spot())
+        assert answer.status_code == 429
+        assert "100 jobs wait" in answer.json()["message"]
 
 
 def test_scripts_in_a_game_stay_text(client: TestClient) -> None:

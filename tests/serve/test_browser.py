@@ -171,6 +171,11 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
     browser.resize(390, 800, phone=True)
     page.check()
     browser.resize(1280, 900)
+    browser.click("Change the set-up")
+    browser.until("document.getElementById('split')?.checked")
+    wanted = {"board": "Qs Jh 2h 8d", "river_ib": "1x", "rake": "5", "s0": "200", "ip": "KQ,QJ"}
+    given = "Object.fromEntries(new URLSearchParams(location.search))"
+    assert wanted.items() <= browser.run(given).items()
     browser.open(address.partition("?")[0] + "?hand=AA")
     browser.click("Lock hands here")
     browser.fill("share-c", "30")
@@ -249,6 +254,7 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
     [
         "/solve",
         "/play",
+        pytest.param("/reference", marks=pytest.mark.slow),
         pytest.param("/games", marks=pytest.mark.slow),
         pytest.param("/games/coin-toss", marks=pytest.mark.slow),
         pytest.param("/jobs", marks=pytest.mark.slow),

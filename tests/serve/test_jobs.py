@@ -158,6 +158,7 @@ FLOP = RIVER | {
 }
 
 
+@pytest.mark.slow
 def test_a_report_over_flops_goes_on_where_it_was_interrupted(
     tmp_path: Path, inside: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,7 +71,9 @@ def test_a_public_state_has_the_values_of_best_responses(client: TestClient) -> 
     assert len(told["nodes"]) == tree.num_nodes == told["public_states"]
 
 
-@pytest.mark.parametrize("technique", ["resolve", "maxmargin"])
+@pytest.mark.parametrize(
+    "technique", ["maxmargin", pytest.param("resolve", marks=pytest.mark.slow)]
+)
 def test_a_gadget_is_watched_as_the_package_solves_it(client: TestClient, technique: str) -> None:
     asked = {"game": "leduc", "strategy": "uniform", "technique": technique, "player": 0}
     told = client.get("/api/gadget", params=asked | {"at": "after round 1"}).json()
@@ -252,6 +254,9 @@ def test_an_agent_that_solves_while_it_plays(
             assert view["thinking"]["preparing"] or view["thinking"]["most"] == tables.THINKS
         view = play(client, view, "b")
         assert "the agent plays" in view["last"]["reveal"][0]["why"]
+        while view["counting"]:
+            view = client.get(f"/api/tables/{view['id']}").json()
+        assert abs(view["result"]["aivat"]["mean"]) < 2
         refused = client.post("/api/tables", json={"game": "nlfh", "opponent": "nested"})
         assert "the agents are uniform" in refused.json()["message"]
 

@@ -215,6 +215,30 @@ def test_a_lock_is_queued_or_refused_beside_its_field(solved: Solved) -> None:
 
 
 # Set-up --------------------------------------------------------------------------------------
+def test_what_follows_a_line_is_refined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown of the root infosets, gifts too, is what the package finds."""
+    monkeypatch.setattr(worker, "limit_memory", lambda most: None)
+    store = Store(tmp_path)
+    how: dict[str, Any] = {"technique": "reach-maxmargin", "iterations": 20}
+    spot = {**TURN, "rake": 0, "rake_cap": None}
+    first = put(store, kind="endgame", spot=spot, schedule="dcfr", storage="float32", iterations=9)
+    worker.run(tmp_path, first)
+    with serving(tmp_path, workers=0) as client:
+        asked = {"of": first, "line": "r50 c / 3c", **how}
+        job = client.post("/api/refine", json=asked).json()
+        refused = client.post("/api/refine", json=asked | {"line": "r50 c"}).json()
+    assert refused["message"].startswith("Nobody acts after 'r50 c'")
+    assert job["name"] == "x: reach-maxmargin after r50 c / 3c"
+    worker.run(tmp_path, job["id"])
+    told = json.loads((tmp_path / "jobs" / job["id"] / "result.json").read_text())
+    solution = worker.read_strategy(tmp_path, first, {"memory_limit": "1GiB"})[0]
+    found = sg.refine(solution.tree, solution, at="Qs Jh 2h 8d 3c | r50c/", **how).rows()
+    for row, wanted in zip(told["rows"], found, strict=True):
+        assert row["gift"] == pytest.approx(wanted["gift"])
+        assert row["alternative"] == pytest.approx(wanted["cbv"] + wanted["gift"])
+    assert max(row["gift"] for row in told["rows"]) > 0.1
+
+
 def test_the_fields_make_the_game_of_the_text() -> None:
     text = (
         "turn: 0.5x / raise a; oop river: 1x / donk 0.25x / raise none; "

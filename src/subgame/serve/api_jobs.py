@@ -58,7 +58,10 @@ class Refine(Model):
 
     of: str
     technique: str
-    at: str = Field(default="", max_length=200)
+    at: str = Field(default="", max_length=200, description="A frontier of the game.")
+    line: str = Field(
+        default="", max_length=400, description="In spots: what follows this line is refined."
+    )
     iterations: int | None = Field(default=None, ge=1, le=10_000_000)
     seconds: float | None = Field(default=None, gt=0, le=86_400)
     schedule: str | None = Field(default=None, max_length=20)
@@ -168,7 +171,7 @@ def refine(body: Refine, request: Request) -> Row:
     from subgame.refine.gadgets import TECHNIQUES
     from subgame.solve.schedule import parse
 
-    store, queue, _ = parts(request)
+    store, queue, settings = parts(request)
     if body.technique not in TECHNIQUES:
         raise did_you_mean("technique", body.technique[:40], TECHNIQUES)
     if body.schedule is not None and body.schedule != "lp":
@@ -179,11 +182,13 @@ def refine(body: Refine, request: Request) -> Row:
         "kind": "refine",
         "of": row["id"],
         "technique": body.technique,
-        "at": body.at.strip(),
+        "at": body.at.strip()
+        or _public_state(store.folder(row["id"]), settings, body.line.strip()),
         "schedule": body.schedule,
         **{key: value for key, value in limits.items() if value is not None},
     }
-    name = checked_name(body.name) if body.name.strip() else f"{row['name']}: {body.technique}"[:80]
+    usual = f"{row['name']}: {body.technique}" + (f" after {body.line}" if body.line else "")
+    name = checked_name(body.name) if body.name.strip() else usual[:80]
     return queue.submit(task, name)
 
 
@@ -259,6 +264,20 @@ def download(id: str, request: Request) -> FileResponse:
 def rows(id: str, request: Request) -> Any:
     """The root infosets of a refinement: alternative payoffs, gifts and margins."""
     return _read(parts(request)[0], id, RESULT).get("rows", [])
+
+
+def _public_state(folder: Path, settings: Settings, line: str) -> str:
+    """The name of the public state after a line of a spot; empty without a line."""
+    from subgame.serve.solutions import opened
+    from subgame.solve.lines import follow_line
+
+    if not line:
+        return ""
+    game = opened(folder / STRATEGY, settings.memory_limit).solved.tree.holdem
+    walk = follow_line(game, line)
+    if walk.betting.is_over or walk.needs_cards:
+        raise SubgameError(f"Nobody acts after '{line}', so no subgame begins there.")
+    return game.public_name(walk.board, walk.betting)
 
 
 def finished(store: Store, id: str) -> Row:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.games.holdem.game import Holdem
     from subgame.games.holdem.rules import Betting
-    from subgame.play.aivat import Aivat
+    from subgame.play.aivat import Aivat, ValueFunction
     from subgame.tree.strategy import Strategy
 
 SIMPLE = ("uniform", "call", "raise", "fold")
@@ -82,6 +82,7 @@ class Live:
         self.asked: tuple[str, tuple[str, ...]] | None = None
         self.error, self.counting = "", False
         self.luck: Aivat | None = None
+        self.values: ValueFunction | None = None
         self.thread: threading.Thread | None = None
         self.begin()
 
@@ -104,12 +105,15 @@ class Live:
 
     def _play(self, before: threading.Thread | None) -> None:
         from subgame.play.match import play_hand
+        from subgame.refine.live.ranges import start_of
 
         if before is not None:
             before.join()  # it may still ask the agent for its strategy
         row = self.row
         try:
-            self.witness = self.witness or Witness(self.make(), self.game)
+            if self.witness is None:
+                every = hasattr(self.game, "deck") or row["opponent"] in SEARCHING
+                self.witness = Witness(self.make(), start_of(self.game) if every else None)
             hand = play_hand(self.game, (self.seat, self.witness), len(row["hands"]), row["seed"])
         except _LeftError:
             return
@@ -124,21 +128,27 @@ class Live:
                 step.pop("range", None)  # only that of the last hand is kept
             row["hands"].append(hand.record() | {"reveal": self.witness.told})
             row["current"], row["state"], self.asked = [], "over", None
-            self.counting = row["opponent"] not in SEARCHING
+            self.counting = True
             self.tables.store.put("tables", row)
             self.lock.notify_all()
-        if self.counting:
-            self._count(self.witness.inner)
+        self._count(self.witness)
 
-    def _count(self, agent: Agent) -> None:
-        """What the hands are worth by AIVAT, if the opponent knows its strategy."""
+    def _count(self, witness: Witness) -> None:
+        """What the hands are worth by AIVAT, if the opponent knows its strategy.
+
+        One that solves while it plays is held to what it said in the hand.
+        """
         from subgame.play.aivat import Aivat, is_known, value_function
         from subgame.play.match import Hand
 
+        agent, searching = witness.inner, self.row["opponent"] in SEARCHING
         with suppress(SubgameError, MemoryError):
-            if self.luck is None and is_known(self.game, agent):
-                self.luck = Aivat(self.game, agent, value_function(self.game, agent))
-            for record in self.row["hands"]:
+            self.values = self.values or value_function(self.game, agent)
+            if searching:
+                self.luck = Aivat(self.game, witness.recalled, self.values)
+            elif self.luck is None and is_known(self.game, agent):
+                self.luck = Aivat(self.game, agent, self.values)
+            for record in self.row["hands"][-1:] if searching else self.row["hands"]:
                 if self.luck is not None and "aivat" not in record:
                     record["aivat"] = -self.luck.estimate(Hand.of(record), 1)
         with self.lock:

@@ -1,45 +1,73 @@
-"""What an opponent knew and did in a hand, and in hold'em its range at each decision."""
+"""What an opponent knew and did in a hand, and what it would have done with every other hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from subgame.play.agent import Agent, Event, Policy
 
 if TYPE_CHECKING:
-    from subgame.games.base import Game
+    from numpy.typing import NDArray
 
-SEPARATOR = " | "
-"""Between hand, board and betting in the name of an infoset of hold'em."""
+    from subgame.refine.live.ranges import ReachedRanges
+    from subgame.refine.live.reached import Reached
+
 DIGITS = 4
+
+
+class Recalled(Agent):
+    """What an agent said in one hand that it would do at each infoset of its decisions.
+
+    AIVAT asks this, because an agent that solves while it plays would solve once more.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.said: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+
+    def keep(self, infosets: Sequence[str], policy: Policy) -> None:
+        """Remember a policy."""
+        for infoset, row in zip(infosets, policy.probabilities, strict=True):
+            self.said[infoset] = policy.actions, row
+
+    def policy(self, infosets: Sequence[str], legal: Sequence[str]) -> Policy | None:
+        if not infosets or any(infoset not in self.said for infoset in infosets):
+            return None
+        rows = [self.said[infoset][1] for infoset in infosets]
+        return Policy(self.said[infosets[0]][0], np.stack(rows))
+
+    def act(self, infoset: str, legal: Sequence[str]) -> str:
+        actions, row = self.said[infoset]
+        return actions[int(row.argmax())]
 
 
 class Witness(Agent):
     """The opponent, with a record that is shown after the hand."""
 
-    def __init__(self, inner: Agent, game: Game) -> None:
-        from subgame.games.holdem.game import Holdem
-
-        self.inner, self.name = inner, inner.name
+    def __init__(self, inner: Agent, start: Reached | None) -> None:
+        """`start` is where play begins, if the opponent is asked for all that it may hold."""
+        self.inner, self.name, self.start = inner, inner.name, start
         self.told: list[dict[str, Any]] = []
-        self.ranges = Ranges(game) if isinstance(game, Holdem) else None
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
         self.inner.begin(seat, seed)
-        self.told = []
-        if self.ranges is not None:
-            self.ranges.begin(seat)
+        self.told, self.recalled, self.reached = [], Recalled(self.name), self.start
+        self.asked: dict[str, NDArray[np.float64]] = {}
 
     def observe(self, event: Event) -> None:
         self.inner.observe(event)
+        if self.reached is not None:
+            self.reached = self.reached.after(event.action, self.asked.get(event.action))
+            self.asked = {}
 
     def act(self, infoset: str, legal: Sequence[str]) -> str:
         policy = self.inner.policy((infoset,), legal)
-        every = None
-        if policy is not None and self.ranges is not None:
-            every = self.ranges.asked(self.inner, infoset, legal)
+        if policy is not None and self.reached is not None:
+            self._ask(self.reached, legal)
         action = self.inner.act(infoset, legal)
         told: dict[str, Any] = {
             "infoset": infoset,
@@ -47,64 +75,50 @@ class Witness(Agent):
             "policy": _row(policy),
             "why": self.inner.explain(),
         }
-        if every is not None and self.ranges is not None:
-            told["range"] = self.ranges.taken(every, infoset, action)
+        if self.asked and self.reached is not None and hasattr(self.reached, "betting"):
+            told["range"] = _range(cast("ReachedRanges", self.reached), self.seat, self.asked)
         self.told.append(told)
         return action
 
+    def _ask(self, here: Reached, legal: Sequence[str]) -> None:
+        """What the agent does with each of the infosets that it may have here: action -> [s]."""
+        held, names = np.flatnonzero(here.reach[self.seat]), here.names(self.seat)
+        infosets = [names[s] for s in held.tolist()]
+        policy = self.inner.policy(infosets, legal)
+        if policy is None:
+            return
+        self.recalled.keep(infosets, policy)
+        for action, share in zip(policy.actions, policy.probabilities.T, strict=True):
+            self.asked[action] = np.zeros(len(names))
+            self.asked[action][held] = share
 
-class Ranges:
-    """The hands that an agent may hold, as its own strategy leaves them."""
 
-    def __init__(self, game: Any) -> None:
-        self.game, self.deck = game, game.deck
+def _range(
+    here: ReachedRanges, seat: int, asked: Mapping[str, NDArray[np.float64]]
+) -> dict[str, Any]:
+    """The range at a decision of hold'em by class of hands, with what is done."""
+    from subgame.serve.solutions import action_kind
+    from subgame.solve.decisions import class_names, class_of
+    from subgame.solve.lines import action_name
 
-    def begin(self, seat: int) -> None:
-        """A new hand."""
-        self.reach = self.game.weights()[seat].copy()
-
-    def asked(self, agent: Agent, infoset: str, legal: Sequence[str]) -> tuple[Any, Policy] | None:
-        """The hands that are possible here, and what the agent does with each."""
-        import numpy as np
-
-        _, board, betting = infoset.split(SEPARATOR)
-        free = self.deck.compatible(self.deck.parse(board) if board else ())
-        held = np.flatnonzero(self.reach * free > 0)
-        names = [
-            SEPARATOR.join((self.deck.hand_name(hand), board, betting)) for hand in held.tolist()
-        ]
-        policy = agent.policy(names, legal)
-        return None if policy is None else (held, policy)
-
-    def taken(self, every: tuple[Any, Policy], infoset: str, action: str) -> dict[str, Any]:
-        """The range before an action by class of hands, with what is done; then it is narrowed."""
-        import numpy as np
-
-        from subgame.serve.solutions import action_kind
-        from subgame.solve.decisions import class_names, class_of
-        from subgame.solve.lines import action_name
-
-        held, policy = every
-        of, names = class_of(self.deck)[held], class_names(self.deck)
-        weight = np.bincount(of, self.reach[held], len(names))
-        count = np.bincount(class_of(self.deck), minlength=len(names))
-        mixes = [
-            np.bincount(of, self.reach[held] * policy.probabilities[:, k], len(names))
-            for k in range(len(policy.actions))
-        ]
-        shown = {
-            names[c]: [round(float(weight[c] / count[c]), DIGITS)]
-            + [round(float(mix[c] / weight[c]), DIGITS) for mix in mixes]
-            for c in np.flatnonzero(weight).tolist()
+    deck, reach = here.game.deck, here.reach[seat]
+    of, names = class_of(deck), class_names(deck)
+    weight, count = np.bincount(of, reach, len(names)), np.bincount(of, minlength=len(names))
+    mixes = [np.bincount(of, reach * share, len(names)) for share in asked.values()]
+    shown = {
+        names[c]: [round(float(weight[c] / count[c]), DIGITS)]
+        + [round(float(mix[c] / weight[c]), DIGITS) for mix in mixes]
+        for c in np.flatnonzero(weight).tolist()
+    }
+    actions = [
+        {
+            "id": each,
+            "name": action_name(here.betting, each),
+            "kind": action_kind(here.betting, each),
         }
-        if action in policy.actions:
-            self.reach[held] *= policy.probabilities[:, policy.actions.index(action)]
-        betting = self.game.start().play(infoset.split(SEPARATOR)[2])
-        actions = [
-            {"id": each, "name": action_name(betting, each), "kind": action_kind(betting, each)}
-            for each in policy.actions
-        ]
-        return {"actions": actions, "classes": shown}
+        for each in asked
+    ]
+    return {"actions": actions, "classes": shown}
 
 
 def _row(policy: Policy | None) -> list[list[Any]] | None:

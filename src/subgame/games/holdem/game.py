@@ -100,7 +100,7 @@ class Holdem(Frozen, Game):
     def _check_lines(self) -> None:
         """Raise an error unless every line that is added or removed can be.
 
-        Where play starts in the middle of a hand, added lines that leave it before do not matter.
+        Where play starts in the middle of a hand, lines that leave it before do not matter.
         """
         past = str(self.start())
         for line in self.bets.added:
@@ -110,7 +110,9 @@ class Holdem(Frozen, Game):
                 raise SubgameError(f"The line '{line}' cannot be added: {error}") from None
         whole = replace(self.bets, removed=())
         for line in self.bets.removed:
-            *before, last = moves(line) or ("",)
+            if not line.startswith(past):
+                continue
+            *before, last = moves(line.removeprefix(past)) or ("",)
             here, found = self.start(), self.start().actions(whole)
             for action in before:
                 here, found = (here.child(action), found) if action in found else (here, ())

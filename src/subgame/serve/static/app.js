@@ -21,7 +21,7 @@ const PAGES = [["games", "Games"], ["solve", "Solve"], ["play", "Play"]];
 // The other pages are read when they are asked for, or a moment after the first one is there.
 const FILES = {
   Solve: () => import("./pages/solve.js"), Result: () => import("./pages/result.js"),
-  Play: () => import("./pages/play.js"), Table: () => import("./pages/play.js"), Jobs: () => import("./pages/jobs.js"),
+  Play: () => import("./pages/play.js"), Table: () => import("./pages/play.js"), Jobs: () => import("./pages/jobs.js"), Reference: () => import("./pages/reference.js"),
 };
 const there = {};
 const read = (name) => FILES[name]().then((file) => { there[name] = file[name]; });
@@ -37,12 +37,13 @@ function Page({ section, rest }) {
   if (section === "solve") return id ? html`<${Later} name="Result" key=${id} id=${id} />` : html`<${Later} name="Solve" key="solve" />`;
   if (section === "play") return id ? html`<${Later} name="Table" key=${id} id=${id} />` : html`<${Later} name="Play" key="play" />`;
   if (section === "jobs") return html`<${Later} name="Jobs" key="jobs" />`;
+  if (section === "reference") return html`<${Later} name="Reference" key="reference" />`;
   return html`<${Games} game=${id} />`;
 }
 
 function App() {
   const [section = "games", ...rest] = route.value.path.split("/").filter(Boolean);
-  document.title = `${(PAGES.find(([key]) => key === section) || ["", "Jobs"])[1]} · subgame`;
+  document.title = `${(PAGES.find(([key]) => key === section) || ["", section === "jobs" ? "Jobs" : "API"])[1]} · subgame`;
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
@@ -55,7 +56,7 @@ function App() {
     </header>
     ${connected.value === false && started.value ? html`<p class="offline" role="status">The server does not answer. Trying again.</p>` : null}
     <main id="main" tabindex="-1"><${Page} section=${section} rest=${rest} /></main>
-    <footer>Everything is computed on this machine. <a href="/openapi.json">API</a></footer>`;
+    <footer>Everything is computed on this machine. <a href="/reference">API</a></footer>`;
 }
 
 const started = signal(false);

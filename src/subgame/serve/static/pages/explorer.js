@@ -226,12 +226,12 @@ function Difference({ job, against, here, picked, pick }) {
   return html`<div><h2 class="third compared"><label for="diff">Difference in</label> <select id="diff" class="inline" value=${shown} onChange=${(e) => go(withQuery({ diff: e.target.value }), { replace: true })}>${[...found.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}</select></h2>
     <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`Difference in ${shown}, by class of hands`} />
     <p class="hint">${shown === "ev" ? "In chips" : "In percentage points"}: orange is more in this solution, blue is less.</p>
-    <table class="plain"><tbody>${found.summary.map((row) => html`<tr key=${row.player}><td>${row.player.toUpperCase()} EV</td><td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td><td class="num">${row.lost === undefined ? "" : `loses ${number(row.lost, 2)} by the other`}</td></tr>`)}</tbody></table></div>`;
+    <table class="plain"><tbody>${found.summary.map((row) => html`<tr key=${row.player}><td>${row.player.toUpperCase()} EV</td><td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td><td class="num">${row.lost === undefined ? "" : `${number(row["ev two"] - row.lost, 2)} if only ${row.player.toUpperCase()} plays as before`}</td></tr>`)}</tbody></table></div>`;
 }
 
 function Combos({ here, found, picked, shades }) {
   const one = picked && found[picked];
-  const chosen = one ? found[picked].hands : here.hands.map((_, k) => k).sort((a, b) => here.chance[b] - here.chance[a]).slice(0, 40);
+  const chosen = one ? found[picked].hands : here.hands.map((_, k) => k).sort((a, b) => here.chance[b] - here.chance[a] || (here.values ? here.values.hand_ev[b] - here.values.hand_ev[a] : 0)).slice(0, 40);
   const values = here.values, each = one && values && here.actions.length <= 6;
   return html`<div class="combos"><h2 class="third">${one ? picked : picked ? `${picked} is not in the range` : "Likeliest hands"}</h2>
     <div class="scroll" tabindex="0" role="region" aria-label="Hands"><table><thead><tr><th>hand</th><th>strategy</th><th class="num">reach</th><th class="num">EV</th><th class="num">equity</th>${each ? here.actions.map((action) => html`<th class="num" key=${action.id}>EV ${action.name}</th>`) : null}</tr></thead>

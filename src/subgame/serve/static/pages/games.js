@@ -3,7 +3,7 @@ import { html, api, asked, go, route, withQuery, number, percent, whole, Problem
 import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Story } from "./story.js";
-import { Watch, TECHNIQUES } from "./watch.js";
+import { Watch, Techniques } from "./watch.js";
 import { Tree } from "../lib/tree.js";
 import { Curve } from "../lib/curve.js";
 
@@ -18,7 +18,7 @@ function Opening() {
 
 function Catalogue() {
   const list = useMemo(() => asked(api("/games")), []).value;
-  const text = useSignal(""), name = useSignal(""), errors = useSignal({}), problem = useSignal(null);
+  const text = useSignal(""), name = useSignal(""), other = useSignal(""), errors = useSignal({}), problem = useSignal(null);
   const read = async (event) => {
     const file = event.target.files[0];
     if (!file) return;
@@ -35,11 +35,13 @@ function Catalogue() {
   };
   return html`<section class="page" aria-labelledby="games-title">
     <h2 id="games-title">Games</h2>
-    <p class="lead">Walk the public tree of any game, look at strategies and best responses, and solve it.</p>
+    <p class="lead">Walk the public tree of a game, look at strategies and best responses, solve it, and watch gadgets. Hold'em is walked on the page <a href="/solve">Solve</a>.</p>
     ${list.state === "waiting" ? html`<${Wait}>Loading the games<//>` : list.state === "failed" ? html`<${Problem} error=${list.error} />` : html`
-      <ul class="games">${list.value.map((each) => html`<li key=${each.name}>
+      ${[["Games to walk, solve and play", (each) => !each.holdem], ["Hold'em, to play", (each) => each.holdem]].map(([title, fits]) => html`<h3 class="third" key=${title}>${title}</h3>
+      <ul class="games">${list.value.filter(fits).map((each) => html`<li key=${each.name}>
         <a href=${each.holdem ? `/play?game=${each.name}` : `/games/${encodeURIComponent(each.name)}`}><b>${each.uploaded ? each.summary : each.name}</b>
-        <span>${each.uploaded ? "uploaded" : each.summary}</span>${each.holdem ? html`<em>to play</em>` : null}</a></li>`)}</ul>`}
+        <span>${each.uploaded ? "uploaded" : each.summary}</span></a></li>`)}</ul>`)}`}
+    <form class="row-form" onSubmit=${(event) => { event.preventDefault(); if (other.value.trim()) go(`/games/${encodeURIComponent(other.value.trim())}`); }} novalidate><${Field} id="other" label="With parameters of your own" hint=${list.value ? `For instance ${list.value.filter((each) => !each.holdem && Object.keys(each.parameters).length).slice(0, 2).map((each) => `${each.name}(${Object.entries(each.parameters).slice(0, 2).map(([key, value]) => `${key}=${value}`).join(", ")})`).join(" or ")}.` : ""}><input id="other" value=${other.value} placeholder="goofspiel(cards=3)" spellcheck="false" onInput=${(e) => { other.value = e.target.value; }} /><//><button disabled=${!other.value.trim()}>Open</button></form>
     <details class="box"><summary>Add a game in Gambit's format (.efg)</summary>
       <form onSubmit=${add} novalidate>
         <${Problem} error=${problem.value} />
@@ -59,7 +61,7 @@ function OneGame({ game }) {
   if (found.value.state === "ready") kept.value = found.value.value;
   const tree = kept.value;
   if (found.value.state === "failed") return html`<section class="page"><h1>${game}</h1><${Problem} error=${found.value.error} /><p><a href="/games">All games</a></p></section>`;
-  if (!tree) return html`<section class="page"><h1>${game}</h1><${Wait}>Compiling the game. The first time, kernels are compiled, too.<//></section>`;
+  if (!tree) return html`<section class="page"><h1>${game}</h1><${Wait}>Compiling the game<//></section>`;
   const here = tree.nodes.find((node) => node.id === tree.at);
   return html`<section class="page">
     <p class="crumb"><a href="/games">Games</a></p>
@@ -127,7 +129,7 @@ function SolveBox({ game, tree }) {
     </form>
     ${solution ? html`<form onSubmit=${refine} class="row-form" novalidate>
       <${Field} id="technique" label="Refine this solution by"><select id="technique" value=${technique.value} onChange=${(e) => { technique.value = e.target.value; }}>
-        ${TECHNIQUES.map((name) => html`<option>${name}</option>`)}</select><//>
+        ${Techniques()}</select><//>
       <${Field} id="frontier" label="in the subgames"><input id="frontier" list="frontiers" value=${at.value} placeholder="after round 1" onInput=${(e) => { at.value = e.target.value; }} /><//>
       <datalist id="frontiers">${tree.frontiers.map((name) => html`<option value=${name} />`)}</datalist>
       <button>Refine</button></form>` : null}

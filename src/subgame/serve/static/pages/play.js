@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
 import { Grid, colours, css } from "../lib/grid.js";
 
-const ABOUT = { blueprint: "a solved strategy of the whole game", nested: "solves what follows while it plays", limited: "solves to a depth limit while it plays", uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
+const ABOUT = { blueprint: "a solved strategy of the whole game", nested: "solves what follows again while it plays, safely", limited: "solves a few moves ahead while it plays", uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
 
 export function Play() {
   const query = route.value.query;
@@ -84,16 +84,21 @@ function Score({ result }) {
   if (!result.hands) return html`<p class="score" role="status">No hand played yet.</p>`;
   const mean = ({ mean: of, interval95: wide }) => html`<b>${number(of, 1)}${wide === null ? "" : ` ± ${number(wide, 1)}`}</b> ${result.unit}`;
   return html`<div class="score figures" role="status"><div class="figure"><b class=${result.chips >= 0 ? "good" : "bad"}>${result.chips > 0 ? "+" : ""}${number(result.chips, result.chips % 1 ? 1 : 0)}</b><span>chips in ${whole(result.hands)} ${result.hands === 1 ? "hand" : "hands"}</span></div>
-    <div class="figure">${mean(result)}<span>a hand${result.interval95 === null ? "" : ", 95% interval"}</span></div>
-    ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>a hand by AIVAT: with most of the luck taken out</span></div>` : null}</div>`;
+    <div class="figure">${mean(result)}<span>on average${result.interval95 === null ? "" : ", 95% interval"}</span></div>
+    ${result.aivat ? html`<div class="figure">${mean(result.aivat)}<span>by AIVAT, with most of the luck taken out</span></div>` : null}</div>`;
 }
 
 function Actions({ now, act, busy }) {
   const bets = now.holdem || now.bets || {};
-  const total = useSignal("");
-  const send = (event) => { event.preventDefault(); act(`r${String(total.value).trim()}`); };
+  const total = useSignal(""), wrong = useSignal("");
+  const send = (event) => {
+    event.preventDefault();
+    const chips = Number(total.value);
+    wrong.value = chips >= bets.least && chips <= bets.most ? "" : `A bet here is a total from ${whole(bets.least)} to ${whole(bets.most)} chips.`;
+    if (!wrong.value) act(`r${String(total.value).trim()}`);
+  };
   return html`<div class="actions" role="group" aria-label="Your actions">${now.legal.map((each, k) => html`<button type="button" key=${each.id} disabled=${busy} onClick=${() => act(each.id)}><kbd>${k + 1}</kbd> ${each.name}</button>`)}</div>
-    ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}"><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
+    ${bets.least ? html`<form class="row-form bet-form" onSubmit=${send} novalidate><${Field} id="bet" label="Any other bet: a total of ${whole(bets.least)} to ${whole(bets.most)}" error=${wrong.value}><span class="bet-row"><input type="range" aria-label="Bet" min=${bets.least} max=${bets.most} value=${total.value || bets.least} onInput=${(e) => { total.value = e.target.value; }} /><input id="bet" inputmode="numeric" value=${total.value} aria-invalid=${wrong.value ? "true" : undefined} aria-describedby=${wrong.value ? "bet-error" : undefined} onInput=${(e) => { total.value = e.target.value; }} /></span><//><button disabled=${busy || !total.value}>Bet</button></form>` : null}`;
 }
 
 const Thinking = ({ now }) => html`<${Wait}>${now.thinking.preparing ? `${now.opponent_name} prepares: a blueprint is solved first` : `${now.opponent_name} thinks`}, ${number(now.thinking.seconds, 0)} s<//>
@@ -119,11 +124,11 @@ function Reveal({ now }) {
   const at = steps[chosen.value]?.range ? chosen.value : ranged.at(-1)?.[1];
   const said = (step, id) => step.range?.actions.find((action) => action.id === id)?.name || id;
   return html`<section class="box reveal"><h2>What ${now.opponent_name} had in mind</h2>
-  ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td><code>${step.infoset}</code></td>
+  ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td>${now.holdem ? html`<${Knew} infoset=${step.infoset} />` : html`<code>${step.infoset}</code>`}</td>
     <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${said(step, step.action)}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
   ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
     <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><${Range} told=${steps[at].range} />` : null}
-  <p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>
+  ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
   ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}</section>`;
 }
 
@@ -132,6 +137,9 @@ function place(infoset) {
   const [, board, betting] = infoset.split(" | ");
   return `${["preflop", "", "", "flop", "turn", "river"][cards(board).length]} ${betting.trim().split("/").at(-1)}`.trim();
 }
+
+// A hand, and the board where the agent acted.
+const Knew = ({ infoset }) => html`<${Cards} text=${infoset.split(" | ")[0]} small /> ${cards(infoset.split(" | ")[1]).length ? html`<span class="soft">on</span> <${Cards} text=${infoset.split(" | ")[1]} small />` : html`<span class="soft">preflop</span>`}`;
 
 // The hands that the opponent could have, by class: how many are left, and their actions.
 function Range({ told }) {

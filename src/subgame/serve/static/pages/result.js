@@ -7,6 +7,7 @@ import { Cards, classOf, cards } from "../lib/cards.js";
 import { Curve } from "../lib/curve.js";
 import { Explorer, SEATS } from "./explorer.js";
 import { Report } from "./report.js";
+import { setUp } from "./solve.js";
 
 export function Result({ id }) {
   const problem = useSignal(null);
@@ -28,7 +29,7 @@ export function Result({ id }) {
     ${job.kind === "report" ? html`<${Report} job=${job} />` : null}
     ${job.result?.spot ? html`<${Explorer} job=${job} />` : null}
     ${job.result?.technique ? html`<${Margins} job=${job} />` : null}
-    ${job.result?.spot ? html`<${RefineBox} job=${job} />` : null}
+    ${!spot ? null : Number(spot.rake) || job.result.locks?.length ? html`<p class="hint">A spot with ${Number(spot.rake) ? "a rake" : "locks"} cannot be refined by subgame solving, which needs a zero-sum game in which both players may choose everywhere.</p>` : html`<${RefineBox} job=${job} />`}
   </section>`;
 }
 
@@ -53,6 +54,7 @@ function Controls({ job, problem }) {
     ${running || job.state === "queued" ? html`<button type="button" onClick=${() => act("cancel")}>Cancel</button>` : null}
     ${job.kind === "report" && job.iteration ? html`<a class="button" href="/api/jobs/${job.id}/report.csv" download>Save as CSV</a>` : null}
     ${job.result?.spot || job.kind === "report" ? html`<button type="button" onClick=${rename}>Rename</button>` : null}
+    ${job.task?.spot ? html`<a class="button" href=${setUp(job)}>Change the set-up</a>` : null}
     ${job.result?.spot ? html`<a class="button" href="/api/jobs/${job.id}/file" download>Save to a file</a><a class="button" href="/play?game=job:${job.id}&opponent=job:${job.id}">Play it</a>` : null}
   </div>`;
 }
@@ -85,40 +87,52 @@ function Run({ job }) {
 function RefineBox({ job }) {
   const list = useMemo(() => asked(api("/techniques")), []).value.value || [];
   const technique = useSignal("maxmargin"), limit = useSignal("10"), error = useSignal(null), wrong = useSignal("");
+  const line = route.value.query.get("line") || "", below = useSignal(false);
   const mine = Object.values(jobs.value).filter((each) => each.of === job.id && each.kind === "refine").sort((a, b) => b.made - a.made);
   const start = async (event) => {
     event.preventDefault();
     if (!(Number(limit.value) > 0)) { wrong.value = "The time must be a number above 0."; return; }
-    try { wrong.value = ""; const made = await api("/refine", { of: job.id, technique: technique.value, seconds: Number(limit.value) }); go(`/solve/${made.id}`); } catch (failed) { error.value = failed; }
+    try { wrong.value = ""; const made = await api("/refine", { of: job.id, technique: technique.value, seconds: Number(limit.value), line: below.value ? line : "" }); go(withQuery({ line }, { path: `/solve/${made.id}`, query: "" })); } catch (failed) { error.value = failed; }
   };
   const chosen = list.find((each) => each.name === technique.value);
-  return html`<section class="box refine"><h2>Solve it again, from this solution</h2>
+  return html`<section class="box refine"><h2>Refine by subgame solving</h2>
+    <p class="soft">With this solution as the blueprint, the spot or what follows a line is solved again behind a gadget.</p>
     <form class="row-form" onSubmit=${start} novalidate>
       <${Field} id="technique" label="Technique"><select id="technique" value=${technique.value} onChange=${(e) => { technique.value = e.target.value; }}>${list.map((each) => html`<option key=${each.name} value=${each.name}>${each.name}${each.safe ? " (safe)" : ""}</option>`)}</select><//>
+      <${Field} id="refine-where" label="Subgame"><select id="refine-where" value=${below.value && line ? "line" : ""} onChange=${(e) => { below.value = e.target.value === "line"; }}><option value="">the whole spot</option>${line ? html`<option value="line">after ${line}</option>` : null}</select><//>
       <${Field} id="refine-seconds" label="Seconds" error=${wrong.value}><input id="refine-seconds" inputmode="decimal" value=${limit.value} onInput=${(e) => { limit.value = e.target.value; }} /><//>
       <button class="primary">Refine</button></form>
-    <p class="hint">${chosen?.promise}</p><${Problem} error=${error.value} />
+    <p class="hint">${chosen?.promise}${line ? "" : " Walk to a decision above to refine only what follows it."}</p><${Problem} error=${error.value} />
     ${mine.length ? html`<table class="plain"><thead><tr><th>refinement</th><th></th><th class="num">before</th><th class="num">after</th><th class="num">smallest margin</th></tr></thead><tbody>${mine.map((each) => html`<tr key=${each.id}><td><a href="/solve/${each.id}">${each.name}</a></td><td><${Badge} state=${each.state} /></td><td class="num">${each.result ? number(each.result.before) : ""}</td><td class="num">${each.result ? number(each.result.after) : ""}</td><td class="num">${each.result ? number(each.result.margin) : ""}</td></tr>`)}</tbody></table>` : null}
   </section>`;
 }
 
+const SHOWN = [
+  ["margin", "margins", "How much less the opponent gets than the alternative payoff."],
+  ["gift", "gifts", "What the opponent gave up on the way here, so that it may be given back."],
+  ["alternative", "alternative payoffs", "What the opponent is held to: the value before, and the gift."],
+  ["value", "values now", "What a best response gets now."],
+];
+
 function Margins({ job }) {
   const rows = useMemo(() => asked(api(`/jobs/${job.id}/rows`)), [job.id, job.state]).value.value;
   const player = Number(route.value.query.get("player") || 0), shown = useSignal(60);
+  const what = SHOWN.some(([key]) => key === route.value.query.get("margins")) ? route.value.query.get("margins") : "margin";
   const found = job.result;
   const mine = useMemo(() => (rows || []).filter((row) => row.player === player && row.reach > 0).sort((a, b) => a.margin - b.margin), [rows, player]);
   const cells = useMemo(() => {
     const sums = {};
-    for (const row of mine) { if (row.infoset.length === 4) { const cell = (sums[classOf(row.infoset)] ||= { n: 0, sum: 0 }); cell.n += 1; cell.sum += row.margin; } }
+    for (const row of mine) { if (row.infoset.length === 4) { const cell = (sums[classOf(row.infoset)] ||= { n: 0, sum: 0 }); cell.n += 1; cell.sum += row[what]; } }
     const top = Math.max(...Object.values(sums).map((cell) => Math.abs(cell.sum / cell.n)), 1e-9);
     return Object.fromEntries(Object.entries(sums).map(([name, cell]) => [name, { parts: [[ramp(0.5 + cell.sum / cell.n / top / 2), 1]], height: 1, text: number(cell.sum / cell.n, top < 1 ? 2 : 1) }]));
-  }, [mine]);
+  }, [mine, what]);
   if (!rows) return null;
   const better = found.after <= found.before;
   return html`<section class="box margins"><h2>Margins of ${found.technique}</h2>
-    <p>A best response won <b class="num">${number(found.before)}</b> before and wins <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now. ${found.promise} ${found.kept}</p>
-    <div class="tabs" role="group" aria-label="Refined player">${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}</div>
-    <div class="explore-body"><div><${Grid} cells=${cells} label="Margins by class of the opponent's hands" /><p class="hint">The opponent's hands, by margin: how much less the opponent gets than before. Orange is more, blue is less.</p></div>
+    <p>A best response won <b class="num">${number(found.before)}</b> chips a hand before and wins <b class="num ${better ? "good" : "bad"}">${number(found.after)}</b> now. ${found.promise} ${found.kept}</p>
+    <div class="tabs" role="group" aria-label="Refined player">${SEATS.map((seat, p) => html`<button type="button" key=${seat} aria-pressed=${player === p} onClick=${() => go(withQuery({ player: p || null }), { replace: true })}>${seat} refined</button>`)}
+      <label for="margins-shown" class="choices">The grid shows <select id="margins-shown" class="inline" value=${what} onChange=${(e) => go(withQuery({ margins: e.target.value === "margin" ? null : e.target.value }), { replace: true })}>${SHOWN.map(([key, name]) => html`<option key=${key} value=${key}>${name}</option>`)}</select></label></div>
+    <div class="explore-body"><div><${Grid} cells=${cells} label=${`The opponent's hands by class: ${what}`} /><p class="hint">The opponent's hands. ${SHOWN.find(([key]) => key === what)[2]} Orange is more, blue is less.</p></div>
     <div class="scroll" tabindex="0" role="region" aria-label="Root infosets"><table><thead><tr><th>hand</th><th class="num">before (CBV)</th><th class="num">gift</th><th class="num">alternative</th><th class="num">now</th><th class="num">margin</th></tr></thead>
       <tbody>${mine.slice(0, shown.value).map((row) => html`<tr key=${row.infoset}><td>${row.infoset.length === 4 ? html`<${Cards} text=${row.infoset} small />` : row.infoset}</td><td class="num">${number(row.cbv, 2)}</td><td class="num">${number(row.gift, 2)}</td><td class="num">${number(row.alternative, 2)}</td><td class="num">${number(row.value, 2)}</td><td class="num ${row.margin < -1e-6 ? "bad" : ""}">${number(row.margin, 3)}</td></tr>`)}</tbody></table>
       ${mine.length > shown.value ? html`<button type="button" class="ghost" onClick=${() => { shown.value += 200; }}>Show more of ${whole(mine.length)}</button>` : null}</div></div></section>`;

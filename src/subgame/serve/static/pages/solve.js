@@ -21,6 +21,21 @@ const FIELD = { min_bet: "min", "stacks.0": "s0", "stacks.1": "s1", all_in: "all
   ...Object.fromEntries(STREETS.flatMap((street) => Object.entries(KINDS).flatMap(([key, kind]) => [[`${street}.${kind}`, `${street}_${key}`], [`ip_streets.${street}.${kind}`, `${street}_i${key}`]]))) };
 const MORE = ["force", "addall", "added", "removed", "rake", "rakecap", "dead"];
 
+// The address of the set-up of a job's spot.
+export function setUp({ task }) {
+  const { spot } = task, share = (value) => value === null || value === undefined ? "" : String(Number((100 * value).toFixed(6)));
+  const split = Object.keys(spot.ip_streets || {}).length > 0;
+  const value = {
+    board: spot.board, pot: spot.pot, s0: spot.stacks[0], s1: spot.stacks[1], min: spot.min_bet, oop: spot.oop, ip: spot.ip, cap: spot.cap ?? "", split: split ? "1" : "",
+    allin: share(spot.all_in), force: share(spot.force_all_in), addall: share(spot.add_all_in), added: spot.added.join("; "), removed: spot.removed.join("; "),
+    rake: spot.rake ? share(spot.rake) : "", rakecap: spot.rake_cap ?? "", dead: spot.dead, flops: task.flops || "", target: task.target ?? "", seconds: task.seconds ?? "", schedule: task.schedule || DEFAULTS.schedule, storage: task.storage || DEFAULTS.storage,
+    ...Object.fromEntries([["", spot.streets], ["i", spot.ip_streets || {}]].flatMap(([who, streets]) => Object.entries(streets).flatMap(([street, sizes]) => Object.entries(KINDS).map(([key, kind]) => [`${street}_${who}${key}`, sizes[kind] ?? ""])))),
+  };
+  const query = new URLSearchParams();
+  for (const [key, usual] of Object.entries(DEFAULTS)) if (key in value && String(value[key]) !== usual) query.set(key, String(value[key]) || " ");
+  return `/solve?${query}`;
+}
+
 export function Solve() {
   const query = route.value.query;
   const value = Object.fromEntries(Object.entries(DEFAULTS).map(([key, usual]) => [key, query.get(key) ?? usual]));

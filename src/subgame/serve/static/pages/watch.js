@@ -4,11 +4,14 @@ import { useMemo } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { Curve } from "../lib/curve.js";
 
-export const TECHNIQUES = ["unsafe", "resolve", "maxmargin", "reach-resolve", "reach-maxmargin", "estimate-resolve", "distributional"];
+const techniques = asked(api("/techniques"));
+// Options of a list of techniques; those that are safe are marked.
+export const Techniques = () => (techniques.value.value || []).map((each) => html`<option key=${each.name} value=${each.name}>${each.name}${each.safe ? " (safe)" : ""}</option>`);
 const ENTRY = {
   leave: "At each root infoset the opponent enters the subgame or takes the alternative payoff. Where entering pays more, it enters more often.",
   choose: "The opponent picks one root infoset and pays its alternative to enter: the one where the refined player loses most. So the smallest margin grows.",
   blueprint: "The opponent enters as in the blueprint, whatever entering pays. That is why nothing is guaranteed.",
+  custom: "The opponent enters with the blueprint's range, made wider, so that no infoset is left out.",
   random: "The alternative payoff is a random number: the more entering pays, the likelier it is that the opponent enters.",
 };
 
@@ -20,7 +23,7 @@ export function Watch({ game, tree }) {
   const told = found.value;
   return html`<section class="box watch"><h2>Watch a gadget</h2>
     <p class="soft">A technique solves a subgame behind a gadget, which decides how the opponent enters it. This is what it does with the strategy above as the blueprint.</p>
-    <div class="row-form"><${Field} id="watch-technique" label="Technique"><select id="watch-technique" value=${technique || ""} onChange=${(e) => set({ watch: e.target.value })}><option value="">choose one</option>${TECHNIQUES.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select><//>
+    <div class="row-form"><${Field} id="watch-technique" label="Technique"><select id="watch-technique" value=${technique || ""} onChange=${(e) => set({ watch: e.target.value })}><option value="">choose one</option>${Techniques()}</select><//>
       <${Field} id="watch-at" label="Subgames at"><input id="watch-at" list="watch-frontiers" value=${at} onChange=${(e) => set({ frontier: e.target.value, subgame: null })} /><//>
       <datalist id="watch-frontiers">${[...tree.frontiers, "depth 1", "depth 2", "after chance"].map((name) => html`<option key=${name} value=${name} />`)}</datalist>
       ${told ? html`<${Field} id="watch-subgame" label="Subgame"><select id="watch-subgame" value=${told.subgame} onChange=${(e) => set({ subgame: e.target.value })}>${told.subgames.map((name) => html`<option key=${name} value=${name}>${name || "start"}</option>`)}</select><//>` : null}
