@@ -106,7 +106,9 @@ class Behaviour(Blocks):
         return matched(self.engine, self.player, self._average).blocks
 
     def numpy(self) -> Stored:
-        return to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+        found = to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+        lock = self.engine.tree.locks[self.player]
+        return found if lock is None else lock.put(found)
 
 
 def on_street(regrets: Regrets, s: int) -> StreetNumbers:
@@ -154,6 +156,8 @@ def matched(
                 block.put(units, found)
             else:
                 block[:, units] = found
+    if p in engine.held:
+        engine.held[p].put(out.blocks)
     return out
 
 
