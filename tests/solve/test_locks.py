@@ -78,7 +78,7 @@ def chance_in_place(game: Holdem, lock: Lock) -> Any:
         ("bet 20", {"random": MIX}, "cpu", 0.002),
         ("bet 20", {"AK,QJ": {"f": 1.0}, "T9": {"c": 0.5, "r60": 0.5}}, "cpu", 0.002),
         ("", {"AA": {"c": 1.0}, "KQ": {"r20": 0.25, "r60": 0.75}}, "cpu", 0.002),
-        ("bet 20", {"AK,QJ": {"f": 1.0}, "T9": {"c": 0.5, "r60": 0.5}}, "torch", 0.02),
+        ("bet 20", {"AK,QJ": {"f": 1.0}, "T9": {"c": 0.5, "r60": 0.5}}, "torch", 0.1),
     ],
 )
 def test_the_value_is_that_of_the_game_with_chance(

@@ -298,8 +298,8 @@ class Job:
         wanted = solving.target if limited else TARGET
         chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
         Limits(solving.iterations, solving.seconds, chips)
-        if locks and (solving.device != "cpu" or solving.storage != "float32"):
-            raise SubgameError("Locks need --device cpu and --storage float32.")
+        if locks and solving.storage != "float32":
+            raise SubgameError("Locks need --storage float32.")
         return cls(game, looking, solving, chips, locks)
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
