@@ -57,7 +57,7 @@ def test_locks(cli: Cli, tmp_path: Path) -> None:
     assert again["root"] == found["root"]
     free = cli(*SPOT, *bets, *FEW, "--json").json()
     assert free["root"]["KsQd"] != found["root"]["KsQd"]
-    assert "device cpu" in cli(*SPOT, *locks, "--storage", "int16").err
+    assert "storage float32" in cli(*SPOT, *locks, "--storage", "int16").err
 
 
 def test_a_file_of_another_program(cli: Cli, tmp_path: Path) -> None:

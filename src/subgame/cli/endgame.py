@@ -310,8 +310,8 @@ class Job:
         limited = any(value is not None for value in solving.limits.values())
         wanted = solving.target if limited else TARGET
         chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
-        if locks and (solving.device != "cpu" or solving.storage != "float32"):
-            raise SubgameError("Locks need --device cpu and --storage float32.")
+        if locks and solving.storage != "float32":
+            raise SubgameError("Locks need --storage float32.")
         return cls(game, looking, solving, chips, locks)
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:

@@ -39,10 +39,10 @@ def engine(
         raise SubgameError(
             f"Only hold'em trees can have the storage {storage}; this tree must have float32."
         )
-    if tree.has_locks and (name != CPU or storage != "float32"):
+    if tree.has_locks and storage != "float32":
         raise SubgameError(
-            f"{tree.game} has locked decisions, which can be solved only on the device cpu with "
-            f"the storage float32, not on {name} with {storage}."
+            f"{tree.game} has locked decisions, which can be solved only with the storage float32, "
+            f"not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
     found = tree.engines.get(key)

@@ -240,7 +240,8 @@ def _follow(
     tree: RangeTree, strategy: Strategy, threads: int | None = None, device: str | None = None
 ) -> Pair:
     """[h] both players' counterfactual values at the root under the strategy, in net chips."""
-    run, probs = engine(tree, threads, device), strategy.probs
+    run = engine(tree, threads, device)
+    probs = [run.weights(p, strategy.probs[p]) for p in (0, 1)]  # to the device once
     first = run.values(0, probs[0], run.plan(1, probs[1])).roots[0]
     return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]
 

@@ -28,6 +28,7 @@ from subgame.engines.torch.blocks import (
 )
 from subgame.engines.torch.buckets import BucketOps, Shares, counted, seat
 from subgame.engines.torch.cuda_graph import RecordedGraph
+from subgame.engines.torch.held import HeldHands
 from subgame.engines.torch.layout import Level, betting
 from subgame.engines.torch.memory import MemoryEstimate, Needs, Placement
 from subgame.engines.torch.offload import OffloadedBlock, Offloader
@@ -84,6 +85,8 @@ class RangeBatch(EngineBase, Traversals):
         self.tree, self.limit, self.resolution = tree, limit, RESOLUTION[needs.storage]
         self._spare: Regrets | None = None
         self._recorded: RecordedGraph | None = None
+        self.held: dict[int, HeldHands] = {}
+        """By player, where hands are locked."""
         self.shares: dict[tuple[int, int], Shares] = {}
         """By street and player, where hands share buckets."""
         if buckets is not None:
@@ -249,6 +252,9 @@ class RangeBatch(EngineBase, Traversals):
 
         Where hands share buckets, they are weighed as the last `prepare` said.
         """
+        for player, held in self.held.items():
+            if mode == Mode.LEARN:
+                held.hold(mine if player == p else theirs)
         keeps = mode != Mode.BEST and mine.average is not None
         own = self._inside(p, reach[p]) if keeps else None
         other = self._inside(1 - p, reach[1 - p])
@@ -328,7 +334,7 @@ class RangeBatch(EngineBase, Traversals):
         return Response(found.cpu().numpy())
 
     def respond(self, p: int, opponent_plan: Plan) -> Response:
-        """Player `p`'s counterfactual best response, in float64."""
+        """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
         return Response(
             self.evaluate(p, None, opponent_plan.sigma, opponent_plan.reach).cpu().numpy()
         )
@@ -336,13 +342,17 @@ class RangeBatch(EngineBase, Traversals):
     def evaluate(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Tensor:
         """[root, infoset] what player `p` gets by `sigma`, or at best, on the device in float64.
 
-        `reach` is the opponent's at the roots.
+        `reach` is the opponent's at the roots. At best, locked hands play as they must.
         """
+        mode = Mode.BEST if sigma is None else Mode.EVALUATE
         mine = None if sigma is None else self.blocks(p, sigma)
+        if mine is None and p in self.held:
+            mode, mine = Mode.WITHIN, self.blank(p, "float32")
+            self.held[p].put(mine.blocks)
         still = self.rates(np.ones((1, 3)), 1)[0].to(self.torch.float64)
         job = Sweep(
             p,
-            Mode.BEST if mine is None else Mode.EVALUATE,
+            mode,
             Regrets(mine, None, None),
             Regrets(self.blocks(1 - p, theirs), None, None),
             still,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from subgame.engines.contract import Regrets
 from subgame.engines.torch import offload
 from subgame.engines.torch import storage as keeping
-from subgame.engines.torch.layout import Betting, Level, stretches
+from subgame.engines.torch.layout import Betting, Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block
 from subgame.engines.torch.torch_ops import TINY, StreetNumbers
@@ -106,7 +106,9 @@ class Behaviour(Blocks):
         return matched(self.engine, self.player, self._average).blocks
 
     def numpy(self) -> Stored:
-        return to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+        found = to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+        lock = self.engine.tree.locks[self.player]
+        return found if lock is None else lock.put(found)
 
 
 def on_street(regrets: Regrets, s: int) -> StreetNumbers:
@@ -122,12 +124,15 @@ def on_street(regrets: Regrets, s: int) -> StreetNumbers:
 # Regret matching -----------------------------------------------------------------------------
 def match(bet: Betting, weights: Tensor) -> Tensor:
     """[action, u, h] probabilities: positive weights in proportion, all alike where none is."""
-    out = weights.clamp(min=0)
-    for node in bet.infosets:
-        edges = slice(node.first - bet.roots, node.first - bet.roots + node.actions)
-        total = out[edges].sum(0)
-        shares = out[edges] / total.clamp(min=TINY)
-        out[edges] = load_torch().where(total > TINY, shares, 1 / node.actions)
+    torch, out = load_torch(), weights.clamp(min=0)
+    for actions in {node.actions for node in bet.infosets}:
+        first = [node.first - bet.roots for node in bet.infosets if node.actions == actions]
+        edges = torch.tensor(first, device=out.device)[:, None]
+        edges = edges + torch.arange(actions, device=out.device)
+        some = out[edges]
+        total = some.sum(1, keepdim=True)
+        shares = some.div_(total.clamp(min=TINY))
+        out[edges] = torch.where(total > TINY, shares, 1 / actions)
     return out
 
 
@@ -151,6 +156,8 @@ def matched(
                 block.put(units, found)
             else:
                 block[:, units] = found
+    if p in engine.held:
+        engine.held[p].put(out.blocks)
     return out
 
 
@@ -164,21 +171,45 @@ def _pieces(block: Block) -> list[slice]:
 
 
 # The layout of `Strategy` --------------------------------------------------------------------
+class _Piece(NamedTuple):
+    """Neighbouring boards of a street, whose numbers `Strategy` has one after another.
+
+    It keeps them as ``[tile, action, LANES]``, all tiles of a board before those of the next.
+    """
+
+    units: slice
+    stored: slice
+    real: Tensor  # [u, h] whether it is a hand, not padding
+    tiles: Tensor  # [u, tile] whether it has hands
+
+    def tiled(self, some: Tensor) -> Tensor:
+        """[u, tile, action, LANES] a view of ``[action, u, h]``."""
+        return some.unflatten(2, (-1, LANES)).permute(1, 2, 0, 3)
+
+
+def _moved(level: Level, p: int, device: Any, within: slice) -> Iterator[_Piece]:
+    """Player `p`'s boards of a street, at most `MOVED` numbers at a time."""
+    torch, hands, edges = load_torch(), level.hands[p], level.bets[p].edges
+    step = max(1, MOVED // max(1, edges * hands.wide))
+    sizes = _sizes(level, p)
+    for at in range(within.start, within.stop if edges else 0, step):
+        units = slice(at, min(at + step, within.stop))
+        start = int(hands.store[at])
+        held = torch.from_numpy(hands.held[units]).to(device)
+        real = torch.arange(hands.wide, device=device) < held[:, None]
+        stop = start + int(sizes[units].sum())
+        yield _Piece(units, slice(start, stop), real, real[:, ::LANES])
+
+
 def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool = False) -> Stored:
     """Blocks in the layout of `Strategy`; as probabilities, where they are `matching`."""
     out = np.zeros(stored(engine.levels, p), dtype=np.float32)
     for level, block in zip(engine.levels, blocks, strict=True):
-        edges = level.bets[p].edges
-        for units, start, tiles, held in stretches(level, p, MOVED):
-            shape = (len(held), tiles, edges, LANES)
-            some = keeping.peek(block, units)[..., : tiles * LANES]
+        for piece in _moved(level, p, engine.device, slice(0, level.units)):
+            some = keeping.peek(block, piece.units).to(engine.device)
             some = match(level.bets[p], some) if matching else some
-            some = some.unflatten(2, (tiles, LANES)).permute(1, 2, 0, 3).contiguous()
-            into = out[start : start + math.prod(shape)].reshape(shape)
-            load_torch().from_numpy(into).copy_(some)
-            padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
-            if padding.any():
-                into[:, -1].transpose(0, 2, 1)[padding] = 0
+            found = piece.tiled(some.masked_fill(~piece.real, 0))[piece.tiles]
+            load_torch().from_numpy(out[piece.stored]).copy_(found.flatten())
     plain = engine.unmerged
     return plain.gather(p, out) if plain else out
 
@@ -195,15 +226,11 @@ def street_from_numpy(
     within = within or slice(0, level.units)
     edges, wide = level.bets[p].edges, level.hands[p].wide
     made = torch.zeros((edges, within.stop - within.start, wide), device=engine.device)
-    for units, start, tiles, held in stretches(level, p, MOVED, within):
-        shape = (len(held), tiles, edges, LANES)
-        some = np.array(values[start : start + math.prod(shape)], np.float32).reshape(shape)
-        padding = (tiles - 1) * LANES + np.arange(LANES) >= held[:, None]
-        if padding.any():
-            some[:, -1].transpose(0, 2, 1)[padding] = 0
-        put = torch.from_numpy(some).to(engine.device).permute(2, 0, 1, 3)
-        here = slice(units.start - within.start, units.stop - within.start)
-        made[:, here, : tiles * LANES] = put.flatten(2)
+    for piece in _moved(level, p, engine.device, within):
+        some = made[:, piece.units.start - within.start : piece.units.stop - within.start]
+        given = torch.from_numpy(np.array(values[piece.stored], np.float32)).to(engine.device)
+        piece.tiled(some)[piece.tiles] = given.view(-1, edges, LANES)
+        some.masked_fill_(~piece.real, 0)
     return made
 
 

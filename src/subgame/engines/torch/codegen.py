@@ -296,7 +296,7 @@ class Script:
                     self.read(ahead, average, ends=True)
             node = self.bet.infosets[i]
             rows = range(node.first, node.first + node.actions)
-            if mode != Mode.BEST:
+            if mode not in (Mode.BEST, Mode.WITHIN):
                 self.match(node)
             for row in rows:
                 if average:
@@ -309,6 +309,10 @@ class Script:
                 self.put(f"m{i} = v{node.first}")
                 for row in rows[1:]:
                     self.put(f"m{i} = tl.maximum(m{i}, v{row})")
+            if mode == Mode.WITHIN:  # the weights are the probabilities of locked hands, or 0
+                given = " + ".join(f"w{row}" for row in rows)
+                mean = " + ".join(f"w{row} * v{row}" for row in rows)
+                self.put(f"m{i} = tl.where({given} > 0, {mean}, m{i})")
             self.put(f"v{parent} += m{i}")
             self._update(i, mode)
 

@@ -8,14 +8,13 @@ from `BoardArrays`; `engine` moves them to the device.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.ranges.betting_tree import LANES, Street
+from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.hand_order import BATCH, BoardArrays
 from subgame.tree.ranges.tree import RangeTree
 
@@ -419,33 +418,3 @@ def _ranges(begin: Ints, size: Ints) -> Ints:
     """``begin .. begin + size - 1`` of each, one after another."""
     shift: Ints = np.repeat(begin - (np.cumsum(size) - size), size)
     return shift + np.arange(len(shift))
-
-
-class Stretch(NamedTuple):
-    """Neighbouring boards whose numbers the CPU engine keeps as ``[unit, tile, action, LANES]``."""
-
-    units: slice
-    start: int  # in the CPU engine's numbers
-    tiles: int
-    held: Ints  # [u] hands; the last tile is padded
-
-
-def stretches(level: Level, p: int, most: int, within: slice | None = None) -> Iterator[Stretch]:
-    """Player `p`'s boards of a street, cut where tiles change in number or after `most` numbers.
-
-    All of them, or those `within` some.
-    """
-    hands, edges = level.hands[p], level.bets[p].edges
-    tiles = -(-hands.held // LANES)
-    if edges == 0:
-        return
-    first, last = (within.start, within.stop) if within else (0, level.units)
-    changes = first + np.flatnonzero(np.diff(tiles[first:last])) + 1
-    for begin, end in itertools.pairwise([first, *changes.tolist(), last]):
-        many = int(tiles[begin])
-        if many == 0:
-            continue
-        step = max(1, most // (edges * many * LANES))
-        for at in range(begin, end, step):
-            some = slice(at, min(at + step, end))
-            yield Stretch(some, int(hands.store[at]), many, hands.held[some])

@@ -21,6 +21,7 @@ from subgame.engines.contract import Numbers
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.batch import SCRATCH, Plan, RangeBatch, room
 from subgame.engines.torch.buckets import check_tree, counted
+from subgame.engines.torch.held import HeldHands
 from subgame.engines.torch.layout import Level, frames, lay_out
 from subgame.engines.torch.memory import Needs, Placement
 from subgame.engines.torch.runtime import has_triton, load_torch, pick_device
@@ -106,6 +107,14 @@ class TorchRangeEngine(RangeBatch):
             buckets=buckets,
         )
         self.unmerged = unmerged
+        if tree.has_locks and (self.boards or buckets is not None or storage != "float32"):
+            raise SubgameError(
+                f"{tree.game} has locked decisions, which need the storage float32 and all of it "
+                "on the device, without buckets."
+            )
+        self.held = {
+            p: HeldHands(lock, levels, p, where) for p, lock in enumerate(tree.locks) if lock
+        }
         self._many = levels[0].units > 1
         self._order: list[tuple[Tensor, Tensor]] = []
         """Per player: the tree's root infoset of each hand, and the hand of each root infoset."""

@@ -231,6 +231,9 @@ class TorchOps:
                 best = (sigma[rows] * value[rows]).sum(0)
             else:
                 best = value[rows].amax(0)
+            if mode == Mode.WITHIN:  # the weights are the probabilities of locked hands, or 0
+                given = storage.load(numbers.weights, edges, shown.dtype)
+                best = self.torch.where(given.sum(0) > 0, (given * value[rows]).sum(0), best)
             value[node.parent] += best
             if mode == Mode.LEARN:
                 least, free = rates[9] * value[rows].sum(0), 1 - node.actions * rates[9]

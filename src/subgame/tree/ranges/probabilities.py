@@ -24,6 +24,33 @@ HUGE = 1e37
 """Sums of weights above this may overflow float32."""
 
 
+class Decisions(NamedTuple):
+    """The player's decisions on a street, those with the most actions first."""
+
+    first: Ints  # [d] the first action of each
+    longer: list[int]  # [k] how many have more than k actions
+    of: Ints  # [action] its decision
+
+    @classmethod
+    def on(cls, street: Street, p: int) -> Decisions:
+        """Those of player `p`."""
+        first = np.asarray(street.first[p], np.int64) - len(street.roots)
+        count = np.array([len(names) for names in street.actions[p]], np.int64)
+        order = np.argsort(-count, kind="stable")
+        of = np.empty(int(count.sum()), np.int64)
+        for d, i in enumerate(order):
+            of[first[i] : first[i] + count[i]] = d
+        longer = [int((count > k).sum()) for k in range(int(count.max(initial=0)))]
+        return cls(first[order], longer, of)
+
+    def totals(self, given: NDArray[Any]) -> NDArray[Any]:
+        """[tile, d, lane] the sums of ``[tile, action, lane]`` over each decision's actions."""
+        out = given.take(self.first, axis=1)
+        for k, many in enumerate(self.longer[1:], 1):
+            out[:, :many] += given.take(self.first[:many] + k, axis=1)
+        return out
+
+
 class Chunk(NamedTuple):
     """Some tiles of one street."""
 
@@ -31,8 +58,7 @@ class Chunk(NamedTuple):
     """Where they are in the player's array."""
     actions: int
     """Number of actions at all the player's decisions on the street."""
-    decisions: list[slice]
-    """The actions of each decision among them."""
+    decisions: Decisions
     padded: Ints
     """[k] the tiles with padding."""
     padding: NDArray[np.bool_]
@@ -49,11 +75,7 @@ def chunks(streets: list[Street], boards: BoardArrays, p: int) -> Iterator[Chunk
         held = np.full(int(tiles.sum()), LANES)  # [tile] lanes that are hands
         some = tiles > 0
         held[np.cumsum(tiles)[some] - 1] = (hands - (tiles - 1) * LANES)[some]
-        firsts = [first - len(street.roots) for first in street.first[p]]
-        decisions = [
-            slice(first, first + len(names))
-            for first, names in zip(firsts, street.actions[p], strict=True)
-        ]
+        decisions = Decisions.on(street, p)
         step = max(1, CHUNK // max(1, actions * LANES))
         for at in range(0, len(held) if actions else 0, step):
             here = held[at : at + step]
@@ -74,13 +96,13 @@ def normalise(
     for chunk in chunks(streets, boards, p):
         given = weights[chunk.where].reshape(-1, chunk.actions, LANES)
         made = out[chunk.where].reshape(-1, chunk.actions, LANES)
-        for cut in chunk.decisions:
-            total = given[:, cut].sum(1, keepdims=True)
-            none = total <= 0
-            total[none] = 1
-            np.divide(given[:, cut], total, out=made[:, cut], casting="same_kind")
-            if none.any():
-                made[:, cut] += none / np.float32(cut.stop - cut.start)
+        total = chunk.decisions.totals(given)
+        none = total <= 0
+        total[none] = 1
+        of = chunk.decisions.of
+        np.divide(given, total.take(of, axis=1), out=made, casting="same_kind")
+        if none.any():
+            made += none.take(of, axis=1) / np.bincount(of)[of].astype(np.float32)[:, None]
         made[chunk.padded] *= ~chunk.padding[:, None]
     return out
 
@@ -90,8 +112,9 @@ def sums_error(streets: list[Street], boards: BoardArrays, p: int, probs: NDArra
     worst = 0.0
     for chunk in chunks(streets, boards, p):
         given = probs[chunk.where].reshape(-1, chunk.actions, LANES)
-        for cut in chunk.decisions:
-            total = given[:, cut].sum(1)
-            total[chunk.padded] = np.where(chunk.padding, 1, total[chunk.padded])
-            worst = max(worst, float(total.max()) - 1, 1 - float(total.min()))
+        total = chunk.decisions.totals(given)
+        total.transpose(0, 2, 1)[chunk.padded] = np.where(
+            chunk.padding[..., None], 1, total.transpose(0, 2, 1)[chunk.padded]
+        )
+        worst = max(worst, float(total.max()) - 1, 1 - float(total.min()))
     return worst
