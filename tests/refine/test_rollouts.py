@@ -81,7 +81,7 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
-        tables = list(solving._paid(l, seen))
+        tables = solving._paid(l, seen)
         assert len(tables) == CHOICES
         for choice, table in enumerate(tables):
             walk = Walk(blueprint, board, choice)

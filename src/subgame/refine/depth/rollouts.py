@@ -107,17 +107,19 @@ class _Below:
         self.folds = sum(not end.shown for end in ends)
         self._factors: dict[tuple[int, int], list[tuple[int, Singles]]] = {}
 
-    def reach(self, p: int, choice: int, board: tuple[int, ...], hands: Ints) -> Singles:
-        """[hand, z] a player's reach of the terminals on a board, by a continuation."""
-        if (p, choice) not in self._factors:
-            streets = np.unique(self.sides[p].street).tolist()
-            self._factors[p, choice] = [(s, self._factor(p, choice, s)) for s in streets]
-        out = None
-        for s, factor in self._factors[p, choice]:
+    def reach(self, p: int, choices: int, board: tuple[int, ...], hands: Ints) -> Singles:
+        """[k, hand, z] a player's reach of the terminals on a board, by continuation."""
+        if (p, choices) not in self._factors:
+            self._factors[p, choices] = [
+                (s, np.stack([self._factor(p, k, s) for k in range(choices)]))
+                for s in np.unique(self.sides[p].street).tolist()
+            ]
+        out = np.ones((1, 1, 1), np.float32)
+        for s, factor in self._factors[p, choices]:
             buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
-            here = factor[np.maximum(buckets, 0)]
-            out = here if out is None else np.multiply(out, here, out=out)
-        return np.ones((len(hands), len(self.stake)), np.float32) if out is None else out
+            here = factor.take(np.maximum(buckets, 0), axis=1)
+            out = np.multiply(out, here, out=here)
+        return out
 
     def _factor(self, p: int, choice: int, street: int) -> Singles:
         """[bucket, z] a player's reach of the terminals by the actions of one street."""
@@ -324,8 +326,7 @@ class _Solving:
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
             for l in range(len(self.below)):
-                for k, paid in enumerate(self._paid(l, seen)):
-                    total[k, l] += mine @ paid @ yours.T
+                total[:, l] += mine @ (self._paid(l, seen) @ yours.T)
             count += np.outer(mine.sum(1), yours.sum(1))
             boards += 1
         values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
@@ -351,21 +352,18 @@ class _Solving:
                 others = random.sample([c for c in left if c != card], final - len(board) - 1)
                 yield (*board, card, *others)
 
-    def _paid(self, leaf: int, seen: _Seen) -> Iterator[Singles]:
-        """[kind, kind] what the opponent wins on a board, by continuation."""
+    def _paid(self, leaf: int, seen: _Seen) -> Singles:
+        """[k, kind, kind] what the opponent wins on a board, by continuation."""
         o, p, (below, chips) = self.o, self.player, self.below[leaf]
         ranks = [seen.ranks[hands] for hands in seen.hands]
         ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
-            for _ in range(self.choices):
-                yield chips * ahead
-            return
-        ours, folds = below.reach(p, 0, seen.board, seen.hands[p]) * chips, below.folds
-        for k in range(self.choices):
-            theirs = below.reach(o, k, seen.board, seen.hands[o])
-            paid = (theirs[:, folds:] @ ours[:, folds:].T) * ahead
-            paid += theirs[:, :folds] @ ours[:, :folds].T
-            yield paid
+            return np.repeat(chips * ahead[None], self.choices, axis=0)
+        theirs = below.reach(o, self.choices, seen.board, seen.hands[o])
+        ours, folds = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips, below.folds
+        paid: Singles = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
+        paid += theirs[..., :folds] @ ours[:, :folds].T
+        return paid
 
     # What follows a leaf ---------------------------------------------------------------------
     def _below(self, leaf: Betting, mind: Betting) -> tuple[_Below | None, Singles]:
