@@ -23,7 +23,7 @@ from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
 from subgame.play.named import AgentOptions, named_agents
 from subgame.refine.depth.rollouts import StreetPlan, solve_street
-from subgame.refine.live.live import Live
+from subgame.refine.live.live import Clock, Live
 from subgame.refine.live.ranges import ReachedRanges
 
 
@@ -177,7 +177,7 @@ def test_a_single_valued_flop_is_solved_once_for_both_seats(
         for seat, moves in ((0, line), (1, [*line, (0, "c")])):
             after(copy.copy(agent), seat, moves)._rows()
         assert solved == wanted
-    after(agent, 0, line)
+    after(agent, 0, line).clock = Clock(None)
     here = agent._follow()[0]
     reach = here.reached.reach
     other = replace(here.reached, reach=(reach[0] ** 2 / 2, reach[1]))
