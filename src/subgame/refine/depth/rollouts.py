@@ -214,7 +214,7 @@ class RolloutLeaves:
         rows = reach.shape[0] * reach.shape[1]
         into = at[:, None] + width * np.arange(rows)[:, None]
         each = np.broadcast_to(reach.reshape(rows, -1), into.shape)
-        sums = np.bincount(into.ravel(), each.ravel(), rows * width)
+        sums = np.asarray(np.bincount(into.ravel(), each.ravel(), rows * width), np.float64)
         sums = sums.reshape(*reach.shape[:2], width)
         return sums[..., :size], sums[..., size:]
 
