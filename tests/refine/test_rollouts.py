@@ -79,6 +79,8 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in solving.street.leaves]
     assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
+    mind = blueprint.game.start().play("cc")
+    turned = _Solving(blueprint, solving.reached, mind, player=0, choices=1)
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
         tables = solving._paid(l, seen)
@@ -87,6 +89,9 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
             walk = Walk(blueprint, board, choice)
             wanted = [scale * walk.value(there, (int(hand), mine)) for hand in hands[0]]
             assert table[:, 0] == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+            if choice == 0:  # solved for player 0, the opponent is player 1
+                lost = turned._paid(l, seen)[0, 0]
+                assert -lost == pytest.approx(wanted, rel=1e-4, abs=1e-3)
 
 
 @pytest.mark.parametrize("choices", [1, 3])
