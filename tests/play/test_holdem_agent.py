@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +22,8 @@ from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
 from subgame.play.named import AgentOptions, named_agents
-from subgame.refine.live.live import Live
+from subgame.refine.depth.rollouts import StreetPlan, solve_street
+from subgame.refine.live.live import Clock, Live
 from subgame.refine.live.ranges import ReachedRanges
 
 
@@ -151,6 +155,34 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
     with pytest.raises(sg.SubgameError, match="StoredBlueprint"):
         HoldemAgent(game, HandMade(), limited="flop: 1x")
+
+
+def test_a_single_valued_flop_is_solved_once_for_both_seats(
+    game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one value of a state nobody chooses; with several, or other ranges, it is another."""
+    solved: list[int] = []
+
+    def counted(*args: Any) -> StreetPlan:
+        solved.append(args[3])
+        return solve_street(*args)
+
+    monkeypatch.setattr(holdem_agent, "solve_street", counted)
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs")]
+    for choices, wanted in ((1, [0]), (2, [0, 1])):
+        solved.clear()
+        agent = HoldemAgent(
+            game, stored, limited="flop: 1x / cap 1", choices=choices, iterations=3, seconds=None
+        )
+        for seat, moves in ((0, line), (1, [*line, (0, "c")])):
+            after(copy.copy(agent), seat, moves)._rows()
+        assert solved == wanted
+    after(agent, 0, line).clock = Clock(None)
+    here = agent._follow()[0]
+    reach = here.reached.reach
+    other = replace(here.reached, reach=(reach[0] ** 2 / 2, reach[1]))
+    agent._with_plan(here._replace(reached=other))
+    assert solved == [0, 1, 0]
 
 
 def test_agents_by_name(

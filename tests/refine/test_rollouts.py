@@ -11,6 +11,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
+from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
@@ -78,24 +79,44 @@ def test_a_board_pays_what_a_walk_over_every_action_pays(
     leaves = [("cc", 1.0), ("cr200c", 560 / 600), ("r200c", 560 / 600)]
     named = [str(leaf) for leaf in solving.street.leaves]
     assert named == ["cc/cc/", "cc/cr180c/", "cc/r180c/"]
+    mind = blueprint.game.start().play("cc")
+    turned = _Solving(blueprint, solving.reached, mind, player=0, choices=1)
     for l, (line, scale) in enumerate(leaves):
         there = blueprint.game.start().play("cc").play(line)
-        tables = list(solving._paid(l, solving.below[l], seen))
+        tables = solving._paid(l, seen)
         assert len(tables) == CHOICES
         for choice, table in enumerate(tables):
             walk = Walk(blueprint, board, choice)
             wanted = [scale * walk.value(there, (int(hand), mine)) for hand in hands[0]]
             assert table[:, 0] == pytest.approx(wanted, rel=1e-4, abs=1e-3)
+            if choice == 0:  # solved for player 0, the opponent is player 1
+                lost = turned._paid(l, seen)[0, 0]
+                assert -lost == pytest.approx(wanted, rel=1e-4, abs=1e-3)
 
 
-def test_leaves_are_zero_sum_but_for_cards_that_meet() -> None:
-    values = np.random.default_rng(0).normal(size=(1, 1, 2, 3)).astype(np.float32)
-    buckets = np.array([0, 1, 1]), np.array([2, 0, 1, 1])
-    leaves = RolloutLeaves(values, 0, buckets, np.ones((3, 4)))
-    mine, yours = np.array([0.2, 0.5, 1.0]), np.array([1.0, 0.1, 0.4, 0.3])
-    won, lost = leaves._won(0, 0, 0, yours), leaves._won(0, 0, 1, mine)
-    assert won[1] == pytest.approx(values[0, 0, 1] @ [0.1, 0.7, 1.0], abs=1e-6)
-    assert won @ mine == pytest.approx(-lost @ yours, abs=1e-6)
+@pytest.mark.parametrize("choices", [1, 3])
+@pytest.mark.parametrize("opponent", [0, 1])
+def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
+    opponent: int, choices: int
+) -> None:
+    """Beside sums over pairs of hands, one by one."""
+    deck, rng = Deck("9TJQKA", "cd"), np.random.default_rng(0)
+    hands = np.array([0, 3, 5, 17, 40]), np.array([3, 4, 5, 40, 41, 60, 65])
+    buckets = np.array([0, 1, 1, 0, 2]), np.array([1, 0, 2, 3, 3, 0, 1])
+    shape = choices, 2, 3 + opponent, 4 - opponent
+    values = rng.normal(size=shape).astype(np.float32)
+    leaves = RolloutLeaves(values, opponent, hands, buckets, deck)
+    for p in (0, 1):
+        many = 1 if p == opponent else choices
+        reach = rng.random((2, many, len(hands[1 - p])))
+        found = leaves.won(p, reach)
+        assert found.shape == (2, choices, len(hands[p]))
+        for (l, k, h), one in np.ndenumerate(found):
+            table = values[k, l] if p == opponent else -values[k, l].T
+            row = reach[l, k % many]
+            mean = row @ table[buckets[p][h], buckets[1 - p]]
+            meets = deck.disjoint[hands[p][h], hands[1 - p]]
+            assert one == pytest.approx(mean / row.sum() * (row @ meets), abs=1e-6)
 
 
 def test_a_street_is_solved(solving: _Solving) -> None:

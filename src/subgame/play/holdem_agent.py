@@ -43,7 +43,7 @@ BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 """The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
 to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
-"""Turn subgames that are kept."""
+"""Turn subgames that are kept, and streets that were solved to a depth limit."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 TECHNIQUE = "maxmargin"
@@ -135,6 +135,9 @@ class HoldemAgent(SearchAgent):
         self.mapping, self.threshold = mapping(HEARD), threshold
         self.start = Early(ReachedRanges.start(game), game.start())
         self.seen: dict[tuple[Move, ...], Early] = {}
+        self.plans: dict[
+            tuple[int | None, tuple[str, ...]], tuple[Sequence[Floats], StreetPlan]
+        ] = {}
         self.roots: dict[tuple[int, tuple[str, ...]], tuple[Live, Book]] = {}
         self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
         if seconds is not None:
@@ -174,8 +177,16 @@ class HoldemAgent(SearchAgent):
         assert isinstance(self.blueprint, StoredBlueprint)
         here = replace(reached, game=_with_bet(game, reached.betting, made))
         limits = self.search.limits(self.clock.left)
-        plan = solve_street(self.blueprint, here, early.mind, self.seat, limits, self.choices)
-        return early._replace(plan=plan)
+        both = self.choices == 1  # then the solution is the same for both players
+        at = str(here.board), *here.betting.history, *here.game.bets.added
+        key = None if both else self.seat, at
+        known = self.plans.get(key)
+        if known is None or not all(map(np.array_equal, known[0], here.reach)):
+            while len(self.plans) >= ROOTS:
+                self.plans.pop(next(iter(self.plans)))
+            plan = solve_street(self.blueprint, here, early.mind, self.seat, limits, self.choices)
+            known = self.plans[key] = here.reach, plan
+        return early._replace(plan=known[1])
 
     def _solves(self, reached: ReachedRanges) -> bool:
         return reached.player >= 0 and reached.betting.street >= self.street

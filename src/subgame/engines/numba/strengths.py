@@ -208,6 +208,11 @@ def quantiles(
 
 def nearest(rows: Bytes, centres: Ranks, unit: int) -> Ranks:
     """[point] the nearest centre of each row ``[point, d]``, whose numbers are `unit` centres'."""
-    out = np.empty(len(rows), np.int16)
-    _nearest(rows, np.ascontiguousarray(centres.T.astype(np.int32)), unit, out)
-    return out
+    _, first, same = np.unique(  # many hands are alike
+        np.ascontiguousarray(rows).view(f"u{rows.shape[1]}")[:, 0],
+        return_index=True,
+        return_inverse=True,
+    )
+    out = np.empty(len(first), np.int16)
+    _nearest(rows[first], np.ascontiguousarray(centres.T.astype(np.int32)), unit, out)
+    return out[same]

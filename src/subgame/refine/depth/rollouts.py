@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from random import Random
 from typing import NamedTuple, cast
 
@@ -22,6 +23,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.ranges import Range
@@ -80,13 +82,69 @@ class _Side(NamedTuple):
     levels: list[Ints]  # actions by how many come before them
 
 
-class _Below(NamedTuple):
-    """All that follows a leaf in the blueprint. Axis: z = terminal."""
+class _End(NamedTuple):
+    """A terminal: both players' last actions, plus one, and what player 0 wins."""
 
-    sides: tuple[_Side, _Side]
-    last: tuple[Ints, Ints]  # [z] each player's last action, plus one
-    stake: Singles  # [z] what player 0 wins, in real chips; at a showdown with the better hand
-    shown: NDArray[np.bool_]  # [z]
+    last: tuple[int, int]
+    stake: float
+    shown: bool
+
+
+class _Below:
+    """All that follows a decision of the blueprint. Axis: z = terminal, folds first.
+
+    A hand's reach of a terminal is a product of one factor a street, which its bucket there gives.
+    """
+
+    def __init__(self, blueprint: StoredBlueprint, first: int) -> None:
+        self.blueprint = blueprint
+        self.sides, ends = _walk(blueprint.tree, first)
+        ends.sort(key=lambda end: end.shown)
+        self.last = tuple(np.array([end.last[p] for end in ends]) for p in (0, 1))
+        """[player][z] each player's last action, plus one."""
+        self.stake = np.array([end.stake for end in ends])
+        """[z] what player 0 wins in the blueprint; at a showdown with the better hand."""
+        self.folds = sum(not end.shown for end in ends)
+        self._factors: dict[tuple[int, int], list[tuple[int, Singles]]] = {}
+
+    def reach(self, p: int, choices: int, board: tuple[int, ...], hands: Ints) -> Singles:
+        """[k, hand, z] a player's reach of the terminals on a board, by continuation."""
+        if (p, choices) not in self._factors:
+            self._factors[p, choices] = [
+                (s, np.stack([self._factor(p, k, s) for k in range(choices)]))
+                for s in np.unique(self.sides[p].street).tolist()
+            ]
+        out = np.ones((1, 1, 1), np.float32)
+        for s, factor in self._factors[p, choices]:
+            buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
+            here = factor.take(np.maximum(buckets, 0), axis=1)
+            out = np.multiply(out, here, out=here)
+        return out
+
+    def _factor(self, p: int, choice: int, street: int) -> Singles:
+        """[bucket, z] a player's reach of the terminals by the actions of one street."""
+        side = self.sides[p]
+        units = np.asarray(self.blueprint.probabilities[street])
+        sigma = np.ones((len(side.row), units.shape[1]), np.float32)
+        here = side.street == street
+        sigma[here] = units[side.row[here]]
+        if choice > 0:
+            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == choice
+            sigma[liked] *= FACTOR
+        sums = np.add.reduceat(sigma, side.first, axis=0)
+        width = np.diff(np.append(side.first, len(sigma)))
+        sigma /= np.repeat(np.maximum(sums, 1e-9), width, axis=0)
+        sigma[~here] = 1
+        out = np.ones((1 + len(sigma), units.shape[1]), np.float32)
+        for level in side.levels:
+            out[1 + level] = sigma[level] * out[side.parent[level]]
+        return np.ascontiguousarray(out[self.last[p]].T)
+
+
+@lru_cache(maxsize=32)
+def _below(blueprint: StoredBlueprint, first: int) -> _Below:
+    """What follows a decision; it is kept, since many flops come after few bettings."""
+    return _Below(blueprint, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +157,9 @@ class RolloutLeaves:
 
     values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
     opponent: int
+    hands: tuple[Ints, Ints]  # [hand] by player, which they are in the deck
     buckets: tuple[Ints, Ints]  # [hand] by player
-    meets: Floats  # [hand of the opponent, hand of ours] 1 where they share no card
+    deck: Deck
 
     def __len__(self) -> int:
         return len(self.values)
@@ -109,28 +168,55 @@ class RolloutLeaves:
         self, p: int, side: Side, other: Side, theirs: Floats, value: Floats, deals: float
     ) -> None:
         """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
-        count, chooses = len(self), p == self.opponent
-        for l in range(len(side.leaves)):
-            for k in range(count):
-                mine, yours = side.leaves[l], other.leaves[l]
-                if count == 1:  # nothing to choose
-                    pass
-                elif chooses:
-                    mine = side.actions + l * count + k
-                else:
-                    yours = other.actions + l * count + k
-                value[mine] += self._won(k, l, p, theirs[yours]) / deals
+        count, leaves, chooses = len(self), len(side.leaves), p == self.opponent
+        if chooses or count == 1:
+            reach = theirs[other.leaves][:, None]
+        else:
+            reach = theirs[other.actions :].reshape(leaves, count, -1)
+        won = self.won(p, reach) / deals
+        if chooses and count > 1:
+            value[side.actions :] += won.reshape(leaves * count, -1)
+        else:
+            for l, row in enumerate(side.leaves):
+                value[row] += won[l].sum(0)
 
-    def _won(self, k: int, leaf: int, p: int, reach: Floats) -> Floats:
-        """[hand] what player `p` wins at a leaf from the other player's reach [hand]."""
-        table, ours = self.values[k, leaf], p == self.opponent
-        size = table.shape[1 if ours else 0]
-        held = np.bincount(self.buckets[1 - p], reach, size) / max(reach.sum(), 1e-100)
+    def won(self, p: int, reach: Floats) -> Floats:
+        """[leaf, k, hand] what player `p` wins at the leaves.
+
+        `reach` is the other player's, [leaf, k, hand], or [leaf, 1, hand] for all continuations.
+        """
+        cards, buckets = self._sums(1 - p, reach)
+        total = buckets.sum(2, keepdims=True)
+        held = buckets / np.maximum(total, 1e-100)
         held = held.astype(np.float32)  # as the table, which is not converted then
-        won = table @ held if ours else -(held @ table)
-        met = self.meets @ reach if ours else reach @ self.meets
-        found: Floats = won[self.buckets[p]] * met
+        if p == self.opponent:
+            won = (self.values @ held.transpose(1, 0, 2)[..., None])[..., 0]
+        else:
+            won = -(held.transpose(1, 0, 2)[:, :, None] @ self.values)[:, :, 0]
+        low, high = self.deck.hands[self.hands[p]].T
+        met = total - cards[..., low] - cards[..., high]
+        mine, yours = self._same if p == 0 else self._same[::-1]
+        met[..., mine] += reach[..., yours]
+        found: Floats = won.transpose(1, 0, 2)[..., self.buckets[p]] * met
         return found
+
+    @cached_property
+    def _same(self) -> tuple[Ints, Ints]:
+        """The hands that both players may hold, in each one's numbers."""
+        _, one, two = np.intersect1d(*self.hands, assume_unique=True, return_indices=True)
+        return one, two
+
+    def _sums(self, p: int, reach: Floats) -> tuple[Floats, Floats]:
+        """[leaf, k, card] and [leaf, k, bucket] the sums of player `p`'s reach [leaf, k, hand]."""
+        size = self.deck.size
+        width = size + self.values.shape[2 if p == self.opponent else 3]
+        at = np.stack([*self.deck.hands[self.hands[p]].T, size + self.buckets[p]])
+        rows = reach.shape[0] * reach.shape[1]
+        into = at[:, None] + width * np.arange(rows)[:, None]
+        each = np.broadcast_to(reach.reshape(rows, -1), into.shape)
+        sums = np.asarray(np.bincount(into.ravel(), each.ravel(), rows * width), np.float64)
+        sums = sums.reshape(*reach.shape[:2], width)
+        return sums[..., :size], sums[..., size:]
 
 
 def _counted(buckets: Ints, kinds: Ints, free: NDArray[np.bool_]) -> Singles:
@@ -191,7 +277,6 @@ class _Solving:
         self.hands = self.tree.units[0].hands
         self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
         self.below = [self._below(state, mind) for state in self.street.leaves]
-        self.stakes = [float(state.at_stake) for state in self.street.leaves]
 
     def plan(self, limits: Limits) -> StreetPlan:
         """The solution within the limits."""
@@ -240,14 +325,13 @@ class _Solving:
                 _counted(bucket[p], kinds[p][1], free[self.hands[p]]) for p in (o, 1 - o)
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
-            for l, below in enumerate(self.below):
-                for k, paid in enumerate(self._paid(l, below, seen)):
-                    total[k, l] += mine @ paid @ yours.T
+            for l in range(len(self.below)):
+                total[:, l] += mine @ (self._paid(l, seen) @ yours.T)
             count += np.outer(mine.sum(1), yours.sum(1))
             boards += 1
-        meets = deck.disjoint[np.ix_(self.hands[o], self.hands[1 - o])].astype(np.float64)
         values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
-        return RolloutLeaves(values, o, (bucket[0], bucket[1]), meets), boards
+        hands = self.hands[0], self.hands[1]
+        return RolloutLeaves(values, o, hands, (bucket[0], bucket[1]), deck), boards
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
@@ -268,54 +352,34 @@ class _Solving:
                 others = random.sample([c for c in left if c != card], final - len(board) - 1)
                 yield (*board, card, *others)
 
-    def _paid(self, leaf: int, below: _Below | None, seen: _Seen) -> Iterator[Singles]:
-        """[kind, kind] what the opponent wins on a board, by continuation."""
-        o, p, board = self.o, self.player, seen.board
+    def _paid(self, leaf: int, seen: _Seen) -> Singles:
+        """[k, kind, kind] what the opponent wins on a board, by continuation."""
+        o, p, (below, chips) = self.o, self.player, self.below[leaf]
         ranks = [seen.ranks[hands] for hands in seen.hands]
         ahead = np.sign(ranks[o][:, None] - ranks[p]).astype(np.float32)
         if below is None:  # all-in, or nothing the blueprint knows: both check
-            for _ in range(self.choices):
-                yield self.stakes[leaf] * ahead
-            return
-        ours = self._reach(below.sides[p], board, seen.hands[p], 0)[below.last[p]]
-        shown, sign = below.shown, 1 if o == 0 else -1
-        for k in range(self.choices):
-            theirs = self._reach(below.sides[o], board, seen.hands[o], k)[below.last[o]]
-            won = theirs * below.stake[:, None]
-            folds = (sign * won[~shown]).T @ ours[~shown]
-            yield folds + (won[shown].T @ ours[shown]) * ahead
-
-    def _reach(self, side: _Side, board: tuple[int, ...], hands: Ints, choice: int) -> Singles:
-        """[1 + q, hand] a player's reach of its actions, by a continuation."""
-        sigma = np.empty((len(side.row), len(hands)), np.float32)
-        for s in np.unique(side.street).tolist():
-            here = side.street == s
-            buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
-            sigma[here] = np.asarray(self.blueprint.probabilities[s])[
-                np.ix_(side.row[here], np.maximum(buckets, 0))
-            ]
-        if choice > 0:
-            liked = np.minimum(np.maximum(side.code, FOLD), 1) + 2 == choice
-            sigma[liked] *= FACTOR
-        if len(side.first):
-            sums = np.add.reduceat(sigma, side.first, axis=0)
-            width = np.diff(np.append(side.first, len(sigma)))
-            sigma /= np.repeat(np.maximum(sums, 1e-9), width, axis=0)
-        out = np.ones((1 + len(sigma), len(hands)), np.float32)
-        for level in side.levels:
-            out[1 + level] = sigma[level] * out[side.parent[level]]
-        return out
+            return np.repeat(chips * ahead[None], self.choices, axis=0)
+        theirs = below.reach(o, self.choices, seen.board, seen.hands[o])
+        ours, folds = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips, below.folds
+        paid: Singles = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
+        paid += theirs[..., :folds] @ ours[:, :folds].T
+        return paid
 
     # What follows a leaf ---------------------------------------------------------------------
-    def _below(self, leaf: Betting, mind: Betting) -> _Below | None:
-        """What follows a leaf in the blueprint; None if all are all-in or it knows nothing."""
+    def _below(self, leaf: Betting, mind: Betting) -> tuple[_Below | None, Singles]:
+        """What follows a leaf in the blueprint, and [z] what the opponent wins there in real chips.
+
+        None if all are all-in or the blueprint knows nothing; then at a showdown.
+        """
         there = self._in_mind(leaf, mind)
         first = None if leaf.is_over or there is None else self.blueprint.find(there)
         if first is None or there is None:
-            return None
-        scale = float(leaf.pot) / float(there.pot)
-        most = float(min(leaf.rules.stacks))
-        return _walk(self.blueprint.tree, first, scale, most)
+            return None, np.array([leaf.at_stake], np.float32)
+        below, most = _below(self.blueprint, first), float(min(leaf.rules.stacks))
+        chips = np.clip(below.stake * (float(leaf.pot) / float(there.pot)), -most, most)
+        if self.o == 1:  # with the better hand a player wins what the other one would
+            chips[: below.folds] *= -1
+        return below, chips.astype(np.float32)
 
     def _in_mind(self, leaf: Betting, mind: Betting) -> Betting | None:
         """The blueprint's betting at a leaf, each action taken for the nearest that it knows."""
@@ -334,11 +398,11 @@ class _Solving:
         return None if mind.is_over or mind.street != leaf.street else mind
 
 
-def _walk(tree: BettingArrays, first: int, scale: float, most: float) -> _Below:
+def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_End]]:
     """All actions below a decision, by player, and all terminals."""
     found: tuple[list[tuple[int, int, int, int]], ...] = ([], [])
     starts: tuple[list[int], list[int]] = ([], [])
-    ends: list[tuple[int, int, float, bool]] = []
+    ends: list[_End] = []
     stack = [(first, (0, 0))]
     while stack:
         d, last = stack.pop()
@@ -349,19 +413,13 @@ def _walk(tree: BettingArrays, first: int, scale: float, most: float) -> _Below:
             found[p].append((s, int(tree.row[d]) + a, int(tree.code[e]), last[p]))
             now = begin + a + 1
             both = (now, last[1]) if p == 0 else (last[0], now)
-            child, stake = int(tree.child[e]), float(tree.stake[e]) * scale
+            child = int(tree.child[e])
             if child >= 0:
                 stack.append((child, both))
             else:
-                ends.append((*both, float(np.clip(stake, -most, most)), child == SHOWN))
+                ends.append(_End(both, float(tree.stake[e]), child == SHOWN))
     one, two = (_side(found[p], starts[p]) for p in (0, 1))
-    zero, last_one, stakes, shown = zip(*ends, strict=True)
-    return _Below(
-        (one, two),
-        (np.array(zero), np.array(last_one)),
-        np.array(stakes, np.float32),
-        np.array(shown, bool),
-    )
+    return (one, two), ends
 
 
 def _side(found: Sequence[tuple[int, int, int, int]], starts: Sequence[int]) -> _Side:

@@ -63,6 +63,14 @@ class Side:
                 for l, row in enumerate(self.leaves)
             ]
             self.rows += len(self.leaves) * choices
+        self.runs: list[tuple[int, int, int]] = []
+        """(first row, end, actions) of decisions in a row that have as many actions."""
+        for _, first, stop in self.decisions:
+            begin, end, width = self.runs[-1] if self.runs else (0, -1, 0)
+            if (end, width) == (first, stop - first):
+                self.runs[-1] = begin, stop, width
+            else:
+                self.runs.append((first, stop, stop - first))
         given = sorted({ending.rows[1 - p] for ending in street.endings})
         self.lanes = given
         """The opponent's rows that end the hand."""
@@ -235,9 +243,10 @@ class StreetEngine(EngineBase):
             kept = namespace(weights).where(weights > 0, rates[0], rates[1])
             weights = weights * kept + regrets.instant
         past = self.sides[p].roots
-        for _, first, stop in self.sides[p].decisions:
+        for first, stop, width in self.sides[p].runs:
             here = slice(first - past, stop - past)
-            out[here] = regret_matching(weights[here], 0)
+            some = weights[here].reshape((stop - first) // width, width, -1)
+            out[here] = regret_matching(some, 1).reshape(stop - first, -1)
         return out
 
     def descend(self, p: int, sigma: Array, reach: Array) -> Array:
