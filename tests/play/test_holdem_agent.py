@@ -218,7 +218,11 @@ def test_both_seats_share_the_first_solve(game: Holdem, monkeypatch: pytest.Monk
         out = []
         for seat in (1, 0):
             rows = after(agent, seat, acts[1 - seat]).live().rows()
-            here = agent.live().reached
+            live = agent.live()
+            here, solved = live.reached, live.solved
+            assert solved is not None
+            assert live.seat == solved.player == seat
+            assert solved.weight == pytest.approx(here.weight(1 - seat))
             out.append(rows.probabilities[here.reach[seat] * here.weight(seat) > 0])
         return out
 
