@@ -317,7 +317,8 @@ def compared(key: str, how: Settings, cells: Cells) -> Found:
             shown = {"label": f"{title}, paper", "x": list(range(len(paper))), "y": list(paper)}
             series.append({**shown, "line": "", "marker": "x"})
     names = [BLUEPRINT, *columns(key, how)[0].rows]
-    panels = [panel(key, "mbb/h", "", series, scale="semilog", names=names)]
+    title = key.removeprefix("brown2017-").replace("table", "Table ").replace("fig", "Figure ")
+    panels = [panel(title, "mbb/h", "", series, scale="semilog", names=names)]
     every = [cell for each in data.values() for cell in each.values()]
     more = {
         "iterations of blueprint and subgames": {c.game: STEPS[c.game] for c in columns(key, how)},

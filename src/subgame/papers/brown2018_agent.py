@@ -202,11 +202,7 @@ def _reported(contests: Any, pairs: dict[str, dict[int, Pair]], iterations: int)
         }
         shown.append(aivat)
     spread = [0.0 if each.observations < 2 else each.interval95 for each in shown]
-    curves = [
-        marks("mean", [each.mean for each in shown]),
-        marks("95 % interval", [e.mean - s for e, s in zip(shown, spread, strict=True)], "<"),
-        marks("and its other end", [e.mean + s for e, s in zip(shown, spread, strict=True)], ">"),
-    ]
+    curves = [marks("mean, 95 % interval", [each.mean for each in shown], spread=spread)]
     names = [contest.name for contest in contests]
-    drawn = panel("first agent", "mbb/h", "", curves, names=names)
+    drawn = panel("What the first agent wins", "mbb/h", "", curves, names=names)
     return Found(rows, {"contests": data, "panels": [drawn]}, {"iterations": iterations})

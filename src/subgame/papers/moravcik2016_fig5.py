@@ -232,7 +232,8 @@ def compared(how: Settings, lines: list[dict[str, Any]]) -> Found:
         means.append(float(margins.mean()))
         spreads.append(error)
     paper = [theirs for _, theirs, _ in TECHNIQUES.values()]
-    curves = [marks("ours", means), marks("paper", paper, "x")]
+    intervals = [each[2] for each in TECHNIQUES.values()]
+    curves = [marks("ours", means, spread=spreads), marks("paper", paper, "x", spread=intervals)]
     title = f"Margins of {len(lines):,} river subgames"
     shown = panel(title, "chips (a big blind is 100)", "", curves, names=list(TECHNIQUES))
     cost = sum(line[name]["seconds"] for line in lines for name in TECHNIQUES)

@@ -51,9 +51,19 @@ def series(label: str, values: Mapping[Any, Any], **style: Any) -> dict[str, Any
     return {"label": label, "x": list(values), "y": list(values.values()), **style}
 
 
-def marks(label: str, values: Sequence[Any], marker: str = "o", size: int = 7) -> dict[str, Any]:
-    """A mark for each of a panel's `names`."""
-    return series(label, dict(enumerate(values)), line="", marker=marker, size=size)
+def marks(
+    label: str,
+    values: Sequence[Any],
+    marker: str = "o",
+    size: int = 7,
+    spread: Sequence[float | None] | None = None,
+) -> dict[str, Any]:
+    """A mark for each of a panel's `names`, with an interval of so much on either side."""
+    found = series(label, dict(enumerate(values)), line="", marker=marker, size=size)
+    if spread is None:
+        return found
+    both = [(value, each or 0.0) for value, each in zip(values, spread, strict=True)]
+    return {**found, "low": [v - e for v, e in both], "high": [v + e for v, e in both]}
 
 
 def panel(
@@ -147,7 +157,8 @@ class Report:
 
         panels = self.data["panels"]
         lines = max(len(shown.get("names", ())) for shown in panels)
-        size = (6.8 * len(panels), max(4.6, 1.2 + 0.23 * lines))
+        size = (sum(map(_width, panels)), min(4.6, 1.8 + 0.4 * lines) if lines else 4.6)
+        size = (size[0], max(size[1], 1.2 + 0.23 * lines))
         made = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(made)
         axes = made.subplots(1, len(panels), squeeze=False)[0]
@@ -219,7 +230,9 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
     """One panel."""
     scale, listed = shown.get("scale", "linear"), "names" in shown
     drawn: list[Any] = []
-    for colour, line in zip(COLOURS * 4, shown["series"], strict=False):
+    stems = list(dict.fromkeys(_stem(line["label"]) for line in shown["series"]))
+    for line in shown["series"]:
+        colour = COLOURS[stems.index(_stem(line["label"])) % len(COLOURS)]
         covers = line["y"] in drawn  # the same curve again: dashed, so that both are seen
         drawn.append(line["y"])
         style = {
@@ -230,7 +243,9 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
             "label": line["label"],
         }
         ax.plot(*(line[axis] for axis in ("yx" if listed else "xy")), **style)
-        if "low" in line:
+        if "low" in line and listed:
+            ax.hlines(line["x"], line["low"], line["high"], color=colour, alpha=0.5, lw=3)
+        elif "low" in line:
             ax.fill_between(line["x"], line["low"], line["high"], color=colour, alpha=0.15, lw=0)
     for mark, dashes in zip(shown.get("lines", ()), (":", "--", "-.") * 4, strict=False):
         ax.axhline(mark["y"], color="0.35", linestyle=dashes, linewidth=1, label=mark["label"])
@@ -240,7 +255,7 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
         ax.set_yscale("log")
     if listed:
         ax.set_yticks(range(len(shown["names"])), shown["names"], fontsize="small")
-        ax.invert_yaxis()
+        ax.set_ylim(len(shown["names"]) - 0.5, -0.5)
         ax.margins(x=0.1)
     else:
         _count(ax, [x for line in shown["series"] for x in line["x"]])
@@ -250,6 +265,18 @@ def _draw(ax: Axes, shown: dict[str, Any]) -> None:
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     else:
         ax.legend(fontsize="small")
+
+
+def _stem(label: str) -> str:
+    """The paper's marks have the colours of ours."""
+    return label.removesuffix(", paper")
+
+
+def _width(shown: dict[str, Any]) -> float:
+    """Inches of a panel: what is listed beside its axes, names and a legend, needs room."""
+    names = shown.get("names", ())
+    beside = max(map(len, names), default=0) + max(len(line["label"]) for line in shown["series"])
+    return max(6.8, 4.2 + 0.075 * beside) if names else 6.8
 
 
 def _count(ax: Axes, numbers: Sequence[float]) -> None:
