@@ -46,6 +46,7 @@ NEW = {
     "solve/compare.py solve/decisions.py solve/flops.py solve/hand_classes.py solve/lines.py "
     "solve/locks.py solve/pages.py solve/pushfold.py solve/report.py solve/runouts.py "
     "solve/tables.py games/holdem/imports.py games/holdem/counts.py games/holdem/equity.py "
+    "solve/preflop.py solve/off_path.py cli/preflop.py engines/torch/held.py "
     "cli/compare.py cli/report.py cli/pushfold.py cli/spot.py tree/ranges/below.py "
     "tree/ranges/locked.py tree/ranges/find.py tree/ranges/names.py bench/flop_subsets.py "
     "bench/preflop_data.py solve/endgame.py:Endgame.lock solve/endgame.py:_stored_values "
@@ -59,13 +60,14 @@ NEW = {
     "interop/efg_scanner.py",
     "refusals, memory limits, nothing lost": "memory.py _interrupt.py errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
-    "tree/sequence/spot_checks.py *:check_memory solve/solver.py:_save "
+    "tree/sequence/spot_checks.py tree/sequence/size.py *:check_memory solve/solver.py:_save "
     "refine/refine.py:_safe_parts refine/refine.py:Refinement.is_worse "
     "refine/report.py:kept_text cli/refine_view.py:not_saved",
     "long runs: rounding, stalls, checks while solving": "engines/rounding.py "
     "solve/solver.py:Run.stalled solve/solver.py:Run.rough solve/solver.py:Run.can_check "
     "solve/solver.py:Run.place_for_check",
-    "loading and compiling kernels": "engines/numba/compiling.py",
+    "loading and compiling kernels": "engines/numba/compiling.py engines/numba/native.py "
+    "engines/numba/objects.py engines/numba/first_use.py lazy.py",
     "more gadgets": "refine/learners.py:Mixture refine/learners.py:doubt "
     "refine/gadgets.py:_Combined refine/gadgets.py:_combined refine/gadgets.py:Combined "
     "refine/gadgets.py:Adaptive refine/gadgets.py:Gadget.stages "
@@ -74,7 +76,8 @@ NEW = {
     "engines/numba/range_rows.py refine/decompose_ranges.py refine/last_street.py "
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
     "refine/nested/translate_ranges.py games/holdem/wider.py",
-    "tables of the 2017 paper": "papers/brown2017_tables.py",
+    "more experiments": "papers/brown2017_tables.py papers/brown2017_hours.py papers/cells.py "
+    "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py",
     "benchmark of the start": "bench/startup.py",
 }
 """Features that came after `BEFORE`, as patterns of files and of definitions in them."""
