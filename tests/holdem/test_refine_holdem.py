@@ -272,6 +272,7 @@ class _Entry:
                     self.run.cfr.pair[self.o].regret[q] = drawn[c, k]
         if isinstance(learner, Choice):
             learner.ahead[...] = self.run.engine.rates(discounts, t)[0, :4]
+            learner.sigma[...] = learner.strategy()
 
     def now(self, hands: list[str]) -> tuple[Any, Any]:
         """Regrets [choice, hand] (none of a random alternative), and what is played next."""

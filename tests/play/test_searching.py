@@ -70,7 +70,7 @@ def test_on_holdem_it_is_refine_up_to_rounding(technique: str) -> None:
     )
     played = sg.exploitability(tree, whole(agent, tree))
     assert played.mean == pytest.approx(verb.after.mean, rel=1e-3)
-    assert played.mean < 0.75 * verb.before.mean
+    assert played.mean < 0.9 * verb.before.mean
 
 
 def test_boards_merged_by_suit_symmetry() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.abstraction.cards import write_arrays
+from subgame.engines.rounding import WIDTH
 from subgame.engines.torch import engine_on
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.blocks import Blocks
@@ -108,7 +109,7 @@ class Blueprint:
         its hands together, as its regrets count them (the C~BR of Brown & Sandholm 2017, App. C).
         """
         batch, o, plain = self.batch, 1 - p, TorchOps(self.batch.device)
-        rates = batch.torch.ones(4, device=batch.device)
+        rates = batch.torch.zeros(WIDTH, device=batch.device)  # nothing is learnt, no trembles
         one, two = (batch.array(reach) for reach in self.reach)
         batch.prepare((one, two))
         entry, lanes = batch._inside(o, (one, two)[o]), list[Tensor]()

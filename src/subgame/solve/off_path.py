@@ -16,9 +16,9 @@ make such mistakes, so that every decision is learnt (Selten 1975; Farina, Kroer
     >>> for schedule in ("hs-dcfr", "hs-dcfr(tremble=0.001)"):
     ...     spot = sg.Endgame.of(sg.solve(tree, schedule, iterations=1000).strategy)
     ...     row = spot.off_path()[0]
-    ...     print(row["line"], row["player"], f"{row['loss_percent']:.1f} %")
-    check, bet 50 oop 17.2 %
-    check, bet 50 oop 0.3 %
+    ...     print(row["line"], row["player"], row["loss_percent"] > 10, row["loss_percent"] < 1)
+    check, bet 50 oop True False
+    check, bet 50 oop False True
 """
 
 from __future__ import annotations

@@ -65,10 +65,14 @@ def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: in
 
 
 @small
-def learnt(old: Any, gain: Any, positive: Any, negative: Any) -> Any:
-    """R + (fade R + gain), the new regret; the fade depends on the sign of R."""
-    fade = choose(old, splat(0.0, kind_of(gain)), positive, negative)
-    return old + (old * fade + gain)
+def learnt(old: Any, gain: Any, up: Any, down: Any, up_fade: Any, down_fade: Any) -> Any:
+    """base R + (fade R + gain), the new regret; base and fade depend on the sign of R.
+
+    A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it.
+    """
+    zero = splat(0.0, kind_of(gain))
+    base, fade = choose(old, zero, up, down), choose(old, zero, up_fade, down_fade)
+    return old * base + (old * fade + gain)
 
 
 @small
@@ -183,9 +187,8 @@ def learn(
     like = value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
-    # What is applied as a factor (base 0) is applied as an increment too: it loses nothing.
-    up_fade = splat(rates[4] - 1 + rates[6], like)
-    down_fade = splat(rates[5] - 1 + rates[7], like)
+    above, below = splat(rates[4], like), splat(rates[5], like)
+    up_fade, down_fade = splat(rates[6], like), splat(rates[7], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
     plain = not predicted and rates[9] == 0
@@ -201,9 +204,21 @@ def learn(
             c = load(value, to + 2 * LANES, like)
             mean = (u * share) * a + (v * share) * b
             mean = mean + (w * share) * c
-            note(weights, scale, e, learnt(x, a - mean, up_fade, down_fade), seed)
-            note(weights, scale, e + LANES, learnt(y, b - mean, up_fade, down_fade), seed)
-            note(weights, scale, e + 2 * LANES, learnt(z, c - mean, up_fade, down_fade), seed)
+            note(weights, scale, e, learnt(x, a - mean, above, below, up_fade, down_fade), seed)
+            note(
+                weights,
+                scale,
+                e + LANES,
+                learnt(y, b - mean, above, below, up_fade, down_fade),
+                seed,
+            )
+            note(
+                weights,
+                scale,
+                e + 2 * LANES,
+                learnt(z, c - mean, above, below, up_fade, down_fade),
+                seed,
+            )
             store(value, up, load(value, up, like) + mean)
             continue
         if n == 2 and plain:
@@ -212,8 +227,14 @@ def learn(
             share = one / (u + v)
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = (u * share) * a + (v * share) * b
-            note(weights, scale, e, learnt(x, a - mean, up_fade, down_fade), seed)
-            note(weights, scale, e + LANES, learnt(y, b - mean, up_fade, down_fade), seed)
+            note(weights, scale, e, learnt(x, a - mean, above, below, up_fade, down_fade), seed)
+            note(
+                weights,
+                scale,
+                e + LANES,
+                learnt(y, b - mean, above, below, up_fade, down_fade),
+                seed,
+            )
             store(value, up, load(value, up, like) + mean)
             continue
         mean = played(player, e, n, positive, negative, predicted, value, to)
@@ -225,7 +246,13 @@ def learn(
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
             x = recall(weights, scale, e + k * LANES, like)
-            note(weights, scale, e + k * LANES, learnt(x, gain, up_fade, down_fade), seed)
+            note(
+                weights,
+                scale,
+                e + k * LANES,
+                learnt(x, gain, above, below, up_fade, down_fade),
+                seed,
+            )
             if predicted:
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
