@@ -157,9 +157,8 @@ class Report:
 
         panels = self.data["panels"]
         lines = max(len(shown.get("names", ())) for shown in panels)
-        size = (sum(map(_width, panels)), min(4.6, 1.8 + 0.4 * lines) if lines else 4.6)
-        size = (size[0], max(size[1], 1.2 + 0.23 * lines))
-        made = Figure(figsize=size, layout="constrained")
+        high = max(min(4.6, 1.8 + 0.4 * lines), 1.2 + 0.23 * lines) if lines else 4.6
+        made = Figure(figsize=(sum(map(_width, panels)), high), layout="constrained")
         FigureCanvasAgg(made)
         axes = made.subplots(1, len(panels), squeeze=False)[0]
         for ax, shown in zip(axes, panels, strict=True):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.engines.numba.sampled import NumbaSweeps
+from subgame.engines.numba.sampled import NumbaSweeps, flat
 from subgame.engines.numba.sampled_kernels import Flat, Hands, add_fold, add_showdown, sweep
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
@@ -215,21 +215,7 @@ class BlueprintValues:
             "stake": np.array(stake),
         }
         cut = BettingArrays.restored({name: stored[name] for name in STORED})
-        base = [int(cut.first[np.searchsorted(cut.player, p)]) - 1 for p in (0, 1)]
         own = len(self.table) - 2 * size + (-1 - whole) * size
-        flat = Flat(
-            player=cut.player.astype(np.int64),
-            street=cut.street.astype(np.int64),
-            first=cut.first.astype(np.int64),
-            child=cut.child.astype(np.int64),
-            stake=cut.stake.astype(np.float32),
-            parent=cut.parent.astype(np.int64),
-            base=np.array(base),
-            cell=np.where(whole < 0, own, self.flat.cell[whole]).astype(np.int64),
-            counts=np.append(self.flat.counts, size),
-            fold_at=np.stack(cut.folds.sequences).astype(np.int64),
-            fold_stake=cut.folds.stake.astype(np.float32),
-            show_at=np.stack(cut.showdowns.sequences).astype(np.int64),
-            show_stake=cut.showdowns.stake.astype(np.float32),
-        )
-        return flat, (cut.sequences(0), cut.sequences(1))
+        cell = np.where(whole < 0, own, self.flat.cell[whole])
+        made = flat(cut, cell, np.append(self.flat.counts, size))
+        return made, (cut.sequences(0), cut.sequences(1))

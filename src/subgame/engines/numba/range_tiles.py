@@ -65,14 +65,16 @@ def add(numbers: Stored, scales: Stored, at: int, fade: Any, more: Any, seed: in
 
 
 @small
-def learnt(old: Any, gain: Any, up: Any, down: Any, up_fade: Any, down_fade: Any) -> Any:
-    """base R + (fade R + gain), the new regret; base and fade depend on the sign of R.
+def learn_from(player: PlayerNumbers, e: int, old: Any, gain: Any, rates: Rates) -> None:
+    """R <- base R + (fade R + gain): discounts by the sign of R, and the instantaneous regret.
 
     A base of 0 is needed where R is dropped: R - R + gain would leave the rounding of R in it.
     """
-    zero = splat(0.0, kind_of(gain))
-    base, fade = choose(old, zero, up, down), choose(old, zero, up_fade, down_fade)
-    return old * base + (old * fade + gain)
+    like = kind_of(gain)
+    zero, seed = splat(0.0, like), 4 * np.int64(rates[3]) + REGRET
+    base = choose(old, zero, splat(rates[4], like), splat(rates[5], like))
+    fade = choose(old, zero, splat(rates[6], like), splat(rates[7], like))
+    note(player.weights, player.scale, e, old * base + (old * fade + gain), seed)
 
 
 @small
@@ -187,8 +189,6 @@ def learn(
     like = value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
     positive, negative = splat(rates[0], like), splat(rates[1], like)
-    above, below = splat(rates[4], like), splat(rates[5], like)
-    up_fade, down_fade = splat(rates[6], like), splat(rates[7], like)
     at -= f.roots[sp // 2] * LANES
     predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
     plain = not predicted and rates[9] == 0
@@ -204,21 +204,9 @@ def learn(
             c = load(value, to + 2 * LANES, like)
             mean = (u * share) * a + (v * share) * b
             mean = mean + (w * share) * c
-            note(weights, scale, e, learnt(x, a - mean, above, below, up_fade, down_fade), seed)
-            note(
-                weights,
-                scale,
-                e + LANES,
-                learnt(y, b - mean, above, below, up_fade, down_fade),
-                seed,
-            )
-            note(
-                weights,
-                scale,
-                e + 2 * LANES,
-                learnt(z, c - mean, above, below, up_fade, down_fade),
-                seed,
-            )
+            learn_from(player, e, x, a - mean, rates)
+            learn_from(player, e + LANES, y, b - mean, rates)
+            learn_from(player, e + 2 * LANES, z, c - mean, rates)
             store(value, up, load(value, up, like) + mean)
             continue
         if n == 2 and plain:
@@ -227,14 +215,8 @@ def learn(
             share = one / (u + v)
             a, b = load(value, to, like), load(value, to + LANES, like)
             mean = (u * share) * a + (v * share) * b
-            note(weights, scale, e, learnt(x, a - mean, above, below, up_fade, down_fade), seed)
-            note(
-                weights,
-                scale,
-                e + LANES,
-                learnt(y, b - mean, above, below, up_fade, down_fade),
-                seed,
-            )
+            learn_from(player, e, x, a - mean, rates)
+            learn_from(player, e + LANES, y, b - mean, rates)
             store(value, up, load(value, up, like) + mean)
             continue
         mean = played(player, e, n, positive, negative, predicted, value, to)
@@ -246,13 +228,7 @@ def learn(
         for k in range(n):
             gain = load(value, to + k * LANES, like) - mean
             x = recall(weights, scale, e + k * LANES, like)
-            note(
-                weights,
-                scale,
-                e + k * LANES,
-                learnt(x, gain, above, below, up_fade, down_fade),
-                seed,
-            )
+            learn_from(player, e + k * LANES, x, gain, rates)
             if predicted:
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +40,9 @@ class NumbaSweeps(Sweeps):
         super().__init__(tree, counts, deck)
         watch()
         self.threads, self.pairs = threads, pairs
-        self.flat = _flat(tree, self.counts, self.start)
+        wide = np.array(self.counts, dtype=np.int64)
+        cell = np.array(self.start)[tree.street] + tree.row * wide[tree.street]
+        self.flat = flat(tree, cell, wide)
 
     def zeros(self) -> Floats:
         return np.zeros(self.start[-1], np.float32)
@@ -126,16 +127,9 @@ class NumbaSweeps(Sweeps):
         return Hands(self.deck.hands[order], tie, np.cumsum(new), bucket)
 
 
-def _flat(tree: BettingArrays, counts: tuple[int, ...], start: list[int]) -> Flat:
-    """The tree as kernels take it."""
-    wide = np.array(counts, dtype=np.int64)
+def flat(tree: BettingArrays, cell: NDArray[np.int64], counts: NDArray[np.int64]) -> Flat:
+    """The tree as kernels take it; `cell` [decision] is where its probabilities are stored."""
     base = [int(tree.first[np.searchsorted(tree.player, p)]) - 1 for p in (0, 1)]
-    ends: dict[str, Any] = {
-        "fold_at": np.stack(tree.folds.sequences).astype(np.int64),
-        "fold_stake": tree.folds.stake.astype(np.float32),
-        "show_at": np.stack(tree.showdowns.sequences).astype(np.int64),
-        "show_stake": tree.showdowns.stake.astype(np.float32),
-    }
     return Flat(
         player=tree.player.astype(np.int64),
         street=tree.street.astype(np.int64),
@@ -144,7 +138,10 @@ def _flat(tree: BettingArrays, counts: tuple[int, ...], start: list[int]) -> Fla
         stake=tree.stake.astype(np.float32),
         parent=tree.parent.astype(np.int64),
         base=np.array(base),
-        cell=np.array(start)[tree.street] + tree.row * wide[tree.street],
-        counts=wide,
-        **ends,
+        cell=cell.astype(np.int64),
+        counts=counts,
+        fold_at=np.stack(tree.folds.sequences).astype(np.int64),
+        fold_stake=tree.folds.stake.astype(np.float32),
+        show_at=np.stack(tree.showdowns.sequences).astype(np.int64),
+        show_stake=tree.showdowns.stake.astype(np.float32),
     )
