@@ -2,8 +2,8 @@
 
 ``python tests/feature_lines.py`` writes the table to ``docs/results/redesign.json`` and prints it.
 A line of code is one that holds a token: blank lines, comments and docstrings do not count. The
-sources of before are laid out by the formatter of today. Statements do not depend on the layout;
-imports are not counted among them.
+sources of before are laid out by the formatter of today, also where marks kept it from them.
+Statements do not depend on the layout; imports are not counted among them.
 
 Every file, or a definition in it, belongs to one feature. A feature that was there before is
 compared like with like; what came later is listed apart. The first pattern that fits decides.
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "subgame"
 RESULT = ROOT / "docs" / "results" / "redesign.json"
 BEFORE = "2749427"
-SKIPPED = r"#\s*fmt:\s*(skip|off)"
+SKIPPED = r"#\s*fmt:\s*(skip|off|on)"
 TREES = {"PublicTree", "RangeTree", "SequenceTree", "BoardTree"}
 
 NEW = {
@@ -262,7 +262,7 @@ IMPLEMENTATIONS = {
 
 
 def sources(commit: str, into: Path) -> tuple[Path, int]:
-    """The package at a commit, laid out by the formatter of today, and how often it was not."""
+    """The package at a commit, laid out by the formatter of today, and how many marks forbade it."""
     packed = subprocess.run(
         ["git", "archive", commit, "src/subgame"], cwd=ROOT, capture_output=True, check=True
     ).stdout
@@ -270,6 +270,8 @@ def sources(commit: str, into: Path) -> tuple[Path, int]:
         files.extractall(into, filter="data")
     package = into / "src" / "subgame"
     skipped = len(matches(package, SKIPPED))
+    for path in package.rglob("*.py"):
+        path.write_text(re.sub(rf" *{SKIPPED}", "", path.read_text("utf-8")), encoding="utf-8")
     config = str(ROOT / "pyproject.toml")
     command = [sys.executable, "-m", "ruff", "format", "--quiet", "--config", config, str(into)]
     subprocess.run(command, check=True)
