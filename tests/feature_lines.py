@@ -262,7 +262,7 @@ IMPLEMENTATIONS = {
 
 
 def sources(commit: str, into: Path) -> tuple[Path, int]:
-    """The package at a commit, laid out by the formatter of today, and how many marks forbade it."""
+    """The package at a commit, laid out by the formatter of today, and the marks against it."""
     packed = subprocess.run(
         ["git", "archive", commit, "src/subgame"], cwd=ROOT, capture_output=True, check=True
     ).stdout

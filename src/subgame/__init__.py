@@ -105,63 +105,47 @@ if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
-_MODULES = {
-    "games": "subgame.games",
-    "holdem": "subgame.holdem",
-    "gambit": "subgame.gambit",
-    "openspiel": "subgame.openspiel",
-    "solve": "subgame.solve",
-    "refine": "subgame.refine",
-    "play": "subgame.play",
-    "abstraction": "subgame.abstraction",
-    "notebook": "subgame.notebook",
-}
+_MODULES = "abstraction gambit games holdem notebook openspiel play refine solve"
 _NAMES = {
-    "subgame.errors": "MemoryLimitError SubgameError",
-    "subgame.games.base": "CHANCE Game State TERMINAL",
-    "subgame.play.agent": "Agent",
-    "subgame.play.running": "match",
-    "subgame.refine.decompose": "Compact cfr_d compact trunk_of",
-    "subgame.refine.depth.continuations": "Continuations all_pure biased",
-    "subgame.refine.depth.leaf_network": (
-        "LeafNetwork load_leaf_networks save_leaf_networks train_leaf_network"
-    ),
-    "subgame.refine.depth.leaves": "Rollouts exact",
-    "subgame.refine.depth.limit": "DepthLimited depth_limited",
-    "subgame.refine.depth.play": "LimitedPlay play_limited",
-    "subgame.refine.depth.solve": "LimitedSolution best_completion self_generated solve_limited",
-    "subgame.refine.gadgets": (
-        "Distributional Estimate Gadget GadgetInputs Maxmargin ReachEstimateDistributional "
-        "ReachMaxmargin ReachResolve Resolve Unsafe"
-    ),
-    "subgame.refine.nested.mappings": "ActionMapping",
-    "subgame.refine.nested.nest": "Nested nest",
-    "subgame.refine.nested.translation": "translate",
-    "subgame.refine.refine": "Refinement blueprint",
-    "subgame.refine.subgame": "Subgame combine cut",
-    "subgame.solve.endgame": "Endgame",
-    "subgame.solve.evaluate": (
-        "BestResponse Exploitability best_response expected_value exploitability head_to_head"
-    ),
-    "subgame.solve.lp": "solve_lp",
-    "subgame.solve.results": "Point Result Step",
-    "subgame.solve.schedule": (
-        "CFR CFRBR CFRPlus DCFR HSDCFR LCFR MCCFR PCFRPlus PDCFRPlus Schedule"
-    ),
-    "subgame.tree.compile": "compile",
-    "subgame.tree.public_tree": "PublicTree",
-    "subgame.tree.strategy": "Strategy",
+    "errors": "MemoryLimitError SubgameError",
+    "games.base": "CHANCE Game State TERMINAL",
+    "play.agent": "Agent",
+    "play.running": "match",
+    "refine.decompose": "Compact cfr_d compact trunk_of",
+    "refine.depth.continuations": "Continuations all_pure biased",
+    "refine.depth.leaf_network": "LeafNetwork load_leaf_networks save_leaf_networks "
+    "train_leaf_network",
+    "refine.depth.leaves": "Rollouts exact",
+    "refine.depth.limit": "DepthLimited depth_limited",
+    "refine.depth.play": "LimitedPlay play_limited",
+    "refine.depth.solve": "LimitedSolution best_completion self_generated solve_limited",
+    "refine.gadgets": "Distributional Estimate Gadget GadgetInputs Maxmargin "
+    "ReachEstimateDistributional ReachMaxmargin ReachResolve Resolve Unsafe",
+    "refine.nested.mappings": "ActionMapping",
+    "refine.nested.nest": "Nested nest",
+    "refine.nested.translation": "translate",
+    "refine.refine": "Refinement blueprint",
+    "refine.subgame": "Subgame combine cut",
+    "solve.endgame": "Endgame",
+    "solve.evaluate": "BestResponse Exploitability best_response expected_value exploitability "
+    "head_to_head",
+    "solve.lp": "solve_lp",
+    "solve.results": "Point Result Step",
+    "solve.schedule": "CFR CFRBR CFRPlus DCFR HSDCFR LCFR MCCFR PCFRPlus PDCFRPlus Schedule",
+    "tree.compile": "compile",
+    "tree.public_tree": "PublicTree",
+    "tree.strategy": "Strategy",
 }
-"""What is imported when it is first used, so that ``import subgame`` takes milliseconds: modules by
-their names here, and the names of each module. The imports above say the same to type checkers."""
+"""What is imported when it is first used, so that ``import subgame`` takes milliseconds: modules,
+and the names of each module. The imports above say the same to type checkers."""
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value: Any = import_module(_MODULES[name])
+    if name in _MODULES.split():
+        value: Any = import_module(f"subgame.{name}")
     elif name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+        value = getattr(import_module(f"subgame.{_HOME[name]}"), name)
     else:
         raise AttributeError(f"module 'subgame' has no attribute '{name}'")
     globals()[name] = value
@@ -169,7 +153,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_HOME})
+    return sorted({*globals(), *_MODULES.split(), *_HOME})
 
 
 __all__ = [

@@ -81,11 +81,6 @@ class _Entry(NamedTuple):
     summary: str
 
 
-class _Found(NamedTuple):
-    factory: Factory
-    summary: str
-
-
 _registered: dict[str, _Entry] = {}
 
 
@@ -130,7 +125,7 @@ def load(name: str, **parameters: Any) -> Game:
     key = _canonical(name)
     if key not in _registered and key not in _plugins():
         raise did_you_mean("game", name, names())
-    factory = _find(key).factory
+    factory, _ = _find(key)
     return _a_game(key, factory(**_checked(key, factory, inside)))
 
 
@@ -180,9 +175,8 @@ def catalogue() -> list[Row]:
     rows = []
     for name in names():
         try:
-            entry = _find(name)
-            accepted, _ = _accepted(entry.factory)
-            rows.append(Row(name, entry.summary, accepted))
+            factory, summary = _find(name)
+            rows.append(Row(name, summary, _accepted(factory)[0]))
         except SubgameError as error:
             rows.append(Row(name, str(error), {}))
     return rows
@@ -199,13 +193,14 @@ def _plugins() -> dict[str, EntryPoint]:
     return {_canonical(point.name): point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 
-def _find(key: str) -> _Found:
+def _find(key: str) -> tuple[Factory, str]:
+    """What makes a game, and its summary."""
     if key in _registered:
         factory, summary = _registered[key]
         if isinstance(factory, str):
             module, _, name = factory.partition(":")
             factory = getattr(import_module(module), name)
-        return _Found(factory, summary)
+        return factory, summary
     point = _plugins()[key]
     try:
         factory = point.load()
@@ -219,7 +214,7 @@ def _find(key: str) -> _Found:
             f"The game '{key}' comes from the plugin '{point.value}', which is neither a Game "
             f"subclass nor a function that makes one."
         )
-    return _Found(factory, _first_line(factory))
+    return factory, _first_line(factory)
 
 
 def _first_line(factory: Factory | str) -> str:
@@ -292,70 +287,27 @@ def _checked(name: str, factory: Factory, given: Mapping[str, Any]) -> dict[str,
     return checked
 
 
-for _name, _factory, _summary in (
-    ("coin-toss", "coin_toss:CoinToss", "Sell a coin or play it; Brown & Sandholm 2017, Fig. 1"),
-    (
-        "coin-toss-two",
-        "coin_toss:CoinTossTwo",
-        "Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4",
-    ),
-    ("goofspiel", "goofspiel:Goofspiel", "Bid cards for prizes, only who won is shown"),
-    ("holdem", "holdem.spots:spot", "A hold'em spot: the rest of a hand from a board on"),
-    ("hunl", "holdem.spots:hunl", "Heads-up no-limit Texas hold'em from the first blind"),
-    ("kuhn", "kuhn:Kuhn", "Three-card poker with one bet"),
-    ("leduc", "leduc:Leduc", "Six-card poker with two betting rounds"),
-    ("leduc-ranks", "leduc:LeducRanks", "Leduc without suits, which never matter: 288 infosets"),
-    ("liars-dice", "liars_dice:LiarsDice", "Bid on all dice or call the bidder a liar"),
-    (
-        "no-limit-kuhn",
-        "no_limit:NoLimitKuhn",
-        "Kuhn with bets of any size; Ganzfried & Sandholm 2013",
-    ),
-    (
-        "no-limit-leduc",
-        "no_limit:NoLimitLeduc",
-        "Leduc with bets of any size; Ganzfried & Sandholm 2013",
-    ),
-    (
-        "nlfh",
-        "holdem.spots:nlfh",
-        "No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G",
-    ),
-    (
-        "nlth",
-        "holdem.spots:nlth",
-        "No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G",
-    ),
-    (
-        "nlfh-small",
-        "holdem.named:nlfh_small",
-        "Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours",
-    ),
-    (
-        "nlfh-small-alt",
-        "holdem.named:nlfh_small_alt",
-        "The same with two bets before the flop and one on it",
-    ),
-    (
-        "nlfh-large",
-        "holdem.named:nlfh_large",
-        "Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours",
-    ),
-    (
-        "nlth-no-limp",
-        "holdem.named:nlth_no_limp",
-        "Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours",
-    ),
-    ("random", "random_game:RandomGame", "A small random game, the same for the same seed"),
-    (
-        "rps",
-        "rock_paper_scissors:RockPaperScissors",
-        "Rock-paper-scissors in turn, the first move hidden",
-    ),
-    (
-        "rps-plus",
-        "rock_paper_scissors:RockPaperScissorsPlus",
-        "The same, Scissors count double; Brown et al. 2018",
-    ),
-):
+for _row in """
+coin-toss coin_toss:CoinToss Sell a coin or play it; Brown & Sandholm 2017, Fig. 1
+coin-toss-two coin_toss:CoinTossTwo Coin Toss with two subgames; Brown & Sandholm 2017, Fig. 4
+goofspiel goofspiel:Goofspiel Bid cards for prizes, only who won is shown
+holdem holdem.spots:spot A hold'em spot: the rest of a hand from a board on
+hunl holdem.spots:hunl Heads-up no-limit Texas hold'em from the first blind
+kuhn kuhn:Kuhn Three-card poker with one bet
+leduc leduc:Leduc Six-card poker with two betting rounds
+leduc-ranks leduc:LeducRanks Leduc without suits, which never matter: 288 infosets
+liars-dice liars_dice:LiarsDice Bid on all dice or call the bidder a liar
+no-limit-kuhn no_limit:NoLimitKuhn Kuhn with bets of any size; Ganzfried & Sandholm 2013
+no-limit-leduc no_limit:NoLimitLeduc Leduc with bets of any size; Ganzfried & Sandholm 2013
+nlfh holdem.spots:nlfh No-limit flop hold'em, two betting rounds; Brown & Sandholm 2017, App. G
+nlth holdem.spots:nlth No-limit turn hold'em, three betting rounds; Brown & Sandholm 2017, App. G
+nlfh-small holdem.named:nlfh_small Small flop hold'em; Brown & Sandholm 2017, Table 3, sizes ours
+nlfh-small-alt holdem.named:nlfh_small_alt The same with two bets before the flop and one on it
+nlfh-large holdem.named:nlfh_large Large flop hold'em; Brown & Sandholm 2017, Table 4, sizes ours
+nlth-no-limp holdem.named:nlth_no_limp Turn hold'em; Brown & Sandholm 2017, Table 5, sizes ours
+random random_game:RandomGame A small random game, the same for the same seed
+rps rock_paper_scissors:RockPaperScissors Rock-paper-scissors in turn, the first move hidden
+rps-plus rock_paper_scissors:RockPaperScissorsPlus The same, Scissors count twice; Brown et al. 2018
+""".strip().splitlines():
+    _name, _factory, _summary = _row.split(maxsplit=2)
     register(_name, f"subgame.games.{_factory}", _summary)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from subgame.errors import SubgameError
 from subgame.games.holdem.bets import (
@@ -42,8 +43,9 @@ class Parser:
     streets: str  # that sizes without a street apply to
     named: dict[Place, tuple[int, StreetSizes]] = field(default_factory=dict)
     """The sizes of each place, and for how many places they were given."""
-    options: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in _LINES})
+    options: dict[str, Any] = field(default_factory=dict)
+    """The fields of `BetSizes` that are numbers, by their names in the text."""
+    lines: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self) -> BetSizes:
         """The sizes that the text describes."""
@@ -61,27 +63,14 @@ class Parser:
                 self._line(clause)
             else:
                 self._sizes_alone(clause)
-        both = [
-            [self.named.get((p, street), (0, StreetSizes()))[1] for street in STREETS]
+        oop, ip = (
+            tuple(self.named.get((p, street), (0, StreetSizes()))[1] for street in STREETS)
             for p in (0, 1)
-        ]
-        given, cap = self.options, self.options.get("cap")
-        preflop, flop, turn, river = both[0]
-        return BetSizes(
-            preflop,
-            flop,
-            turn,
-            river,
-            cap=None if cap is None else int(cap),
-            all_in=given.get("all-in", 1.0),
-            chip=given.get("chip"),
-            ip=None if both[0] == both[1] else tuple(both[1]),
-            force_all_in=given.get("force-all-in", 0.0),
-            add_all_in=given.get("add-all-in", 0.0),
-            merge=given.get("merge", 0.0),
-            added=tuple(self.lines["add"]),
-            removed=tuple(self.lines["remove"]),
         )
+        given: dict[str, Any] = dict(zip(STREETS, oop, strict=True))
+        given |= {name.replace("-", "_"): value for name, value in self.options.items()}
+        added, removed = (tuple(self.lines[name]) for name in _LINES)
+        return BetSizes(ip=None if oop == ip else ip, added=added, removed=removed, **given)
 
     def _street_clause(self, clause: list[Token]) -> None:
         names, *rest = _split(clause, ":")
@@ -149,7 +138,7 @@ class Parser:
             if head[0] == "cap":
                 if cap is not None:
                     self._fail(head, "a cap was already given")
-                cap = int(self._number(part, whole=True))
+                cap = self._number(part, whole=True)
             elif head[0] == "donk":
                 if donks is not None:
                     self._fail(head, "donk bets were already given")
@@ -220,7 +209,7 @@ class Parser:
         if name == "chip" and value <= 0:
             self._fail(clause[1], "the smallest chip must be above 0")
 
-    def _number(self, part: list[Token], *, whole: bool) -> float:
+    def _number(self, part: list[Token], *, whole: bool) -> Any:
         given = part[1][0] if len(part) > 1 else ""
         plain = given.removesuffix("%") if part[0][0] in _SHARES else given
         if not re.fullmatch(r"\d{1,9}" if whole else NUMBER, plain):
@@ -228,7 +217,7 @@ class Parser:
             self._fail(part[1] if len(part) > 1 else part[0], f"{kind} must follow '{part[0][0]}'")
         if len(part) > 2:
             self._fail(part[2], f"'{part[0][0]}' takes one number")
-        return share(given)
+        return int(given) if whole else share(given)
 
     def _fail(self, token: Token, reason: str) -> NoReturn:
         raise fault("bet sizes", self.text, token[1], token[0], reason)
