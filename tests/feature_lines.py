@@ -36,7 +36,9 @@ NEW = {
     "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
     "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
     "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
-    "agent_names.py *:sample_chance refine/depth/rollouts.py",
+    "agent_names.py *:sample_chance refine/depth/rollouts.py *:is_public *:allows "
+    "games/base.py:Game.unit games/holdem/game.py:Holdem.unit "
+    "games/holdem/game.py:Holdem._next_hand games/holdem/game.py:Holdem._cumulative",
     "the workbench in a browser": "serve/* cli/serve.py",
     "trained blueprints on sampled boards": "blueprints/* engines/sampled.py "
     "engines/numba/sampled*.py engines/torch/sampled.py engines/*/strengths.py "
@@ -52,22 +54,47 @@ NEW = {
     "bench/preflop_data.py solve/endgame.py:Endgame.lock solve/endgame.py:_stored_values "
     "cli/endgame_view.py:values_text cli/endgame_view.py:hand_values "
     "cli/endgame_options.py:Looking games/holdem/bets.py:BetSizes.amended "
-    "games/holdem/game.py:Holdem._check_lines",
+    "games/holdem/game.py:Holdem._check_lines games/holdem/game.py:Holdem.gone "
+    "games/holdem/ranges.py:class_at cli/common.py:check_form "
+    "cli/endgame.py:parse_tremble cli/endgame.py:TREMBLING cli/endgame.py:Solving.with_trembles "
+    "cli/endgame.py:_state_of cli/endgame_view.py:Shown._ghosts cli/endgame_view.py:ghosts_text "
+    "cli/endgame_view.py:GHOSTS",
+    "bets and ranges as players write them": "games/holdem/bets.py:_GEOMETRIC "
+    "games/holdem/bets.py:_MOVES games/holdem/bets.py:USUAL games/holdem/bets.py:share "
+    "games/holdem/bets.py:BetSizes.since games/holdem/bets.py:BetSizes.hint "
+    "games/holdem/bets.py:moves games/holdem/bets.py:_next_moves games/holdem/bets.py:_merged "
+    "games/holdem/bets_text.py:Parser._line games/holdem/bets_text.py:_LINES "
+    "games/holdem/ranges.py:_GROUP games/holdem/ranges.py:_NUMBERS "
+    "games/holdem/ranges.py:_Item.percent games/holdem/ranges.py:_Item.open_or_close "
+    "games/holdem/ranges.py:_Item.end games/holdem/ranges.py:_Item.unclosed",
     "rake and parts of chips": "games/holdem/chips.py games/holdem/rules.py:Betting.rake "
+    "games/holdem/rules.py:NoLimit.raked games/holdem/rules.py:_unit "
     "cli/endgame_view.py:Shown._rake",
-    "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html *:drawn",
-    "games from files": "games/sources.py games/__init__.py:_load_file games/__init__.py:_a_game "
-    "interop/efg_scanner.py",
+    "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html *:drawn "
+    "errors.py:brief errors.py:SHORT games/base.py:Game.__repr__ "
+    "games/holdem/ranges.py:Range.__repr__",
+    "games from files, and by text alone": "games/sources.py games/__init__.py:_load_file "
+    "games/__init__.py:_a_game interop/efg_scanner.py games/holdem/spots.py:spot "
+    "interop/gambit.py:GambitGame.__str__ interop/openspiel.py:OpenSpielGame.__str__",
     "refusals, memory limits, nothing lost": "memory.py _interrupt.py errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
     "tree/sequence/spot_checks.py tree/sequence/size.py *:check_memory solve/solver.py:_save "
     "refine/refine.py:_safe_parts refine/refine.py:Refinement.is_worse "
-    "refine/report.py:kept_text cli/refine_view.py:not_saved",
+    "refine/report.py:kept_text cli/refine_view.py:not_saved errors.py:CONTROL "
+    "errors.py:LARGEST errors.py:printable errors.py:read_text errors.py:NotSavedWarning "
+    "games/__init__.py:LARGEST cli/__init__.py:LONGEST cli/__init__.py:LONGEST_LINE "
+    "cli/__init__.py:_warn cli/__init__.py:_shorter cli/console.py:SafeConsole "
+    "cli/common.py:save_files cli/common.py:check_spot papers/burch2014_fig4.py:stopping",
     "long runs: rounding, stalls, checks while solving": "engines/rounding.py "
     "solve/solver.py:Run.stalled solve/solver.py:Run.rough solve/solver.py:Run.can_check "
     "solve/solver.py:Run.place_for_check",
-    "loading and compiling kernels": "engines/numba/compiling.py engines/numba/native.py "
-    "engines/numba/objects.py engines/numba/first_use.py lazy.py",
+    "a fast start: what is imported and compiled when it is used": ""
+    "engines/numba/compiling.py engines/numba/native.py engines/numba/objects.py "
+    "engines/numba/first_use.py lazy.py __init__.py:_MODULES __init__.py:_NAMES "
+    "__init__.py:_HOME __init__.py:__getattr__ __init__.py:__dir__ holdem.py:__getattr__ "
+    "games/__init__.py:__getattr__ games/holdem/ranges.py:Range.check cli/__init__.py:load_help "
+    "cli/__init__.py:Commands.list_commands cli/__init__.py:Commands.get_command "
+    "cli/__init__.py:Commands.format_help",
     "more gadgets": "refine/learners.py:Mixture refine/learners.py:doubt "
     "refine/gadgets.py:_Combined refine/gadgets.py:_combined refine/gadgets.py:Combined "
     "refine/gadgets.py:Adaptive refine/gadgets.py:Gadget.stages "
@@ -77,8 +104,10 @@ NEW = {
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
     "refine/nested/translate_ranges.py games/holdem/wider.py",
     "more experiments": "papers/brown2017_tables.py papers/brown2017_hours.py papers/cells.py "
-    "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py",
-    "benchmark of the start": "bench/startup.py",
+    "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py "
+    "papers/__init__.py:Reproduction._choice cli/reproduce.py:_named games/holdem/named.py",
+    "benchmarks of the start, of players' spots, of a peer that is run": "bench/startup.py "
+    "bench/holdem_spots.py:REAL bench/holdem.py:ask bench/holdem.py:from_the_shell",
 }
 """Features that came after `BEFORE`, as patterns of files and of definitions in them."""
 
@@ -129,13 +158,16 @@ def code_lines(text: str) -> set[int]:
 
 
 def definitions(text: str) -> Iterator[tuple[str, set[int]]]:
-    """Functions, classes and methods with their lines, a class before its methods."""
+    """Constants, functions, classes and methods with their lines, a class before its methods."""
 
     def inside(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, set[int]]]:
         for node in body:
+            last = (node.end_lineno or node.lineno) + 1
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-                yield prefix + node.name, set(range(first, (node.end_lineno or first) + 1))
+                yield prefix + node.name, set(range(first, last))
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                yield prefix + node.targets[0].id, set(range(node.lineno, last))
             if isinstance(node, ast.ClassDef):
                 yield from inside(node.body, f"{node.name}.")
 

@@ -103,3 +103,14 @@ def test_features_are_counted_apart() -> None:
     every = (len(feature_lines.code_lines(path.read_text(encoding="utf-8"))) for path in files)
     assert sum(found.values()) == sum(every)
     assert all(found[name] > 0 for name in (*feature_lines.NEW, *feature_lines.SHARED))
+
+
+def test_every_feature_that_came_later_names_what_there_is() -> None:
+    """No pattern is left over from something that was renamed or removed."""
+    names = set()
+    for path in PACKAGE.rglob("*.py"):
+        file = path.relative_to(PACKAGE).as_posix()
+        inner = feature_lines.definitions(path.read_text(encoding="utf-8"))
+        names |= {file, *(f"{file}:{name}" for name, _ in inner)}
+    patterns = {word.lstrip("!") for text in feature_lines.NEW.values() for word in text.split()}
+    assert not {p for p in patterns if not any(feature_lines.fits(name, p) for name in names)}
