@@ -70,7 +70,8 @@ NEW = {
     "rake and parts of chips": "games/holdem/chips.py games/holdem/rules.py:Betting.rake "
     "games/holdem/rules.py:NoLimit.raked games/holdem/rules.py:_unit "
     "cli/endgame_view.py:Shown._rake",
-    "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html *:drawn "
+    "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html tree/*:drawn "
+    "!tree/strategy.py:Strategy._repr_html_ "
     "errors.py:brief errors.py:SHORT games/base.py:Game.__repr__ "
     "games/holdem/ranges.py:Range.__repr__",
     "games from files, and by text alone": "games/sources.py games/__init__.py:_load_file "
