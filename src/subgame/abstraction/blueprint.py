@@ -29,7 +29,7 @@ from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.blocks import Blocks
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
-from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
+from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
 from subgame.errors import ArgumentError, SubgameError
 from subgame.games.holdem.bets import STREETS
 from subgame.solve.cfr import Cfr
@@ -114,7 +114,7 @@ class Blueprint:
         batch.prepare((one, two))
         entry, lanes = batch._inside(o, (one, two)[o]), list[Tensor]()
         for place, block in zip(batch.places, self.average(o).blocks, strict=True):
-            lane, entry = plain.descend(place, o, StreetNumbers(block), rates, entry)
+            lane, entry = plain.descend(Task(place, o, StreetNumbers(block), rates, entry))
             lanes.append(lane)
         out, below = batch.blank(p), None
         for s in range(len(batch.places) - 1, -1, -1):

@@ -25,7 +25,7 @@ from subgame.engines.contract import Mode, RangeEngine
 from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.batch import RangeBatch, room
 from subgame.engines.torch.blocks import Blocks
-from subgame.engines.torch.torch_ops import StreetNumbers, TorchOps
+from subgame.engines.torch.torch_ops import StreetNumbers, Task, TorchOps
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import parse_bytes
 from subgame.refine.gadgets import Gadget, GadgetInputs
@@ -205,7 +205,8 @@ class LastStreet:
             lanes = self.rows[self.p][s][place.level.bets[self.p].lanes]
             shown, folded = plain.terminals(place, o, lanes)
             own = StreetNumbers(None if sigma is None else sigma.blocks[s])
-            rows = plain.climb(place, o, mode, own, self._rates(), None, (shown, folded, below))
+            task = Task(place, o, own, self._rates(), None)
+            rows = plain.climb(task, mode, (shown, folded, below))
             result = rows[: place.level.bets[o].roots]
             out.append(rows / run.tree.deals)
         return out[::-1]

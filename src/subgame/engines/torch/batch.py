@@ -34,7 +34,7 @@ from subgame.engines.torch.memory import MemoryEstimate, Needs, Placement
 from subgame.engines.torch.offload import OffloadedBlock, Offloader
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Storage
-from subgame.engines.torch.torch_ops import Place, StreetNumbers, TorchOps
+from subgame.engines.torch.torch_ops import Place, StreetNumbers, Task, TorchOps
 from subgame.engines.torch.traversal import Sweep, Traversals
 from subgame.memory import parse_bytes
 from subgame.tree.ranges.betting_tree import Street
@@ -118,16 +118,8 @@ class RangeBatch(EngineBase, Traversals):
         levels = [
             replace(level, bets=betting(street)) for level, street in zip(cut, streets, strict=True)
         ]
-        levels = [
-            replace(level, hands=(replace(one, store=here), replace(two, store=there)))
-            for level, (one, two), here, there in zip(
-                levels,
-                (level.hands for level in levels),
-                store_at(levels, 0),
-                store_at(levels, 1),
-                strict=True,
-            )
-        ]
+        starts = store_at(levels, 0), store_at(levels, 1)
+        levels = [level.stored_at(*at) for level, *at in zip(levels, *starts, strict=True)]
         places = [
             place._replace(level=level, units=slice(0, level.units))
             for level, place in zip(levels, before, strict=True)
@@ -389,15 +381,15 @@ class RangeBatch(EngineBase, Traversals):
         mode = Mode.BEST if mine is None else Mode.EVALUATE
         entry, lanes = self._inside(o, self._tensor(reach, kind)), []
         for place, block in zip(self.places, blocks, strict=True):
-            lane, entry = plain.descend(place, o, StreetNumbers(block), rates, entry)
+            lane, entry = plain.descend(Task(place, o, StreetNumbers(block), rates, entry))
             lanes.append(lane)
         out: list[Tensor] = []
         below: Tensor | None = None
         for s in range(len(self.places) - 1, -1, -1):
             place = self.places[s]
-            shown, folded = plain.terminals(place, p, lanes[s])
-            paid, own = (shown, folded, below), StreetNumbers(None if mine is None else mine[s])
-            out.append(plain.climb(place, p, mode, own, rates, None, paid))
+            own = StreetNumbers(None if mine is None else mine[s])
+            paid = (*plain.terminals(place, p, lanes[s]), below)
+            out.append(plain.climb(Task(place, p, own, rates, None), mode, paid))
             if s > 0:
                 result = out[-1][: place.level.bets[p].roots]
                 below = plain.rise(self.places[s - 1], place, p, result)

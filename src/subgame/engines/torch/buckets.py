@@ -12,7 +12,6 @@ of one bucket are added up in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Kept
-from subgame.engines.torch.torch_ops import Place, StreetNumbers, discounted, faded
+from subgame.engines.torch.torch_ops import Paid, Place, StreetNumbers, Task, discounted, faded
 from subgame.errors import SubgameError
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
@@ -223,16 +222,9 @@ class BucketOps:
         self.inner, self.scratch, self.device = inner, scratch, inner.device
         self.none = load_torch().zeros(WIDTH, device=inner.device)  # nothing is kept of what was
 
-    def terminals(self, *args: Any) -> tuple[Tensor, Any]:
-        found: tuple[Tensor, Any] = self.inner.terminals(*args)
-        return found
-
-    def rise(self, *args: Any) -> Tensor:
-        return self.inner.rise(*args)
-
-    def rehearsal(self) -> AbstractContextManager[None]:
-        found: AbstractContextManager[None] = self.inner.rehearsal()
-        return found
+    def __getattr__(self, name: str) -> Any:
+        """What has nothing to do with buckets: `terminals`, `rise`, `rehearsal`."""
+        return getattr(self.inner, name)
 
     def _pieces(self, place: Place, block: Bucketed, blocks: int) -> Iterator[tuple[Place, slice]]:
         """Boards for which so many blocks fit, and where they are among those of `place`."""
@@ -244,50 +236,32 @@ class BucketOps:
             units = slice(begin + some.start, begin + some.stop)
             yield place.some(some)._replace(units=units), some
 
-    def _spread(self, numbers: StreetNumbers, rates: Tensor, some: slice) -> Tensor:
+    def _spread(self, task: Task, some: slice) -> Tensor:
         """[action, u, h] weights that are played in proportion; predictions are in them."""
+        numbers, rates = task.numbers, task.rates
         assert isinstance(numbers.weights, Bucketed)
         w = numbers.weights.values
         if numbers.instant is not None:
             w = w * load_torch().where(w > 0, rates[0], rates[1]) + numbers.instant.values
         return numbers.weights.spread(w, some)
 
-    def descend(
-        self,
-        place: Place,
-        p: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor,
-        lanes: bool = True,
-    ) -> tuple[Tensor, Tensor]:
-        if not isinstance(numbers.weights, Bucketed):
-            return self.inner.descend(place, p, numbers, rates, above, lanes)  # type: ignore[no-any-return]
-        made = [
-            self.inner.descend(
-                piece, p, StreetNumbers(self._spread(numbers, rates, some)), rates, above, lanes
-            )
-            for piece, some in self._pieces(place, numbers.weights, 1)
-        ]
+    def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
+        tasks, block = [task], task.numbers.weights
+        if isinstance(block, Bucketed):
+            tasks = [
+                task._replace(place=piece, numbers=StreetNumbers(self._spread(task, some)))
+                for piece, some in self._pieces(task.place, block, 1)
+            ]
+        made = [self.inner.descend(each, lanes) for each in tasks]
         if len(made) == 1:
             return made[0]  # type: ignore[no-any-return]
         cat = load_torch().cat
         return cat([lane for lane, _ in made], 1), cat([leaf for _, leaf in made], 1)
 
-    def settle(
-        self,
-        place: Place,
-        p: int,
-        mode: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor | None,
-        paid: tuple[Tensor, Any, Tensor | None],
-        into: Tensor,
-    ) -> None:
-        block = numbers.weights
+    def settle(self, task: Task, mode: int, paid: Paid, into: Tensor) -> None:
+        place, numbers, block = task.place, task.numbers, task.numbers.weights
         if not isinstance(block, Bucketed):
-            self.inner.settle(place, p, mode, numbers, rates, above, paid, into)
+            self.inner.settle(task, mode, paid, into)
             return
         if mode == Mode.RESPOND:
             raise SubgameError(
@@ -299,25 +273,18 @@ class BucketOps:
         if learns and place.units.start == 0:
             shares.gained.zero_()
         for piece, some in self._pieces(place, block, 1 + averages):
-            spread = self._spread(numbers, rates, some)
+            spread = self._spread(task, some)
             total = load_torch().zeros_like(spread) if averages else None
             here = tuple(_cut(part, some) for part in paid)
             # With nothing kept of what was there, regrets and averages are this iteration's.
-            self.inner.settle(
-                piece,
-                p,
-                mode,
-                StreetNumbers(spread, total),
-                self.none if learns else rates,
-                above,
-                here,
-                into[:, some],
-            )
+            mine, rates = StreetNumbers(spread, total), self.none if learns else task.rates
+            part = task._replace(place=piece, numbers=mine, rates=rates)
+            self.inner.settle(part, mode, here, into[:, some])
             for k, found in enumerate((spread, total) if learns else ()):
                 if found is not None:
                     shares.gain(self.inner, k, found, piece.units)
         if learns and place.units.stop == whole and not self.inner.rehearsing:
-            shares.learn(numbers, rates)
+            shares.learn(numbers, task.rates)
 
 
 def _cut(paid: Any, some: slice) -> Any:

@@ -16,6 +16,7 @@ import hashlib
 import linecache
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,9 @@ class Shape:
     leaves: tuple[int, ...]  # [j] a row with cards to come
     ends: tuple[End, ...]  # [j] what is paid; lanes and chips are in the tables
 
-    def columns(self) -> tuple[int, int, int, int]:
+    def columns(self) -> list[int]:
         """Where lanes, leaves and ends start in a line of the table, and its length."""
-        lanes, leaves = 2, 2 + len(self.lanes)
-        ends = leaves + len(self.leaves)
-        return lanes, leaves, ends, ends + len(self.ends)
+        return list(accumulate(map(len, (self.lanes, self.leaves, self.ends)), initial=2))
 
 
 @dataclass
@@ -127,8 +126,8 @@ class Script:
             for i in self.below.get(row, []):
                 found.append(i)
                 node = self.bet.infosets[i]
-                for k in range(node.actions):
-                    visit(node.first + k)
+                for below in node.rows:
+                    visit(below)
 
         visit(0)
         return found
@@ -160,15 +159,15 @@ class Script:
             self.put("source = tl.load(above + at, mask=ok, other=-1)")
             self.put("r0 = tl.load(entry + root * ES + source, mask=source >= 0, other=0.0).to(DT)")
 
-    def read(self, i: int, kept: bool, ends: bool) -> None:
+    def read(self, i: int, *, played: bool = True, kept: bool = False, ends: bool = False) -> None:
         """Read what decision `i` needs, unless it is there."""
         if i in self.loaded:
             return
         self.loaded.add(i)
-        node = self.bet.infosets[i]
-        for row in range(node.first, node.first + node.actions):
-            self.load("w", "weights", row)
-            if self.foreseen:
+        for row in self.bet.infosets[i].rows:
+            if played:
+                self.load("w", "weights", row)
+            if played and self.foreseen:
                 self.load("i", "instant", row)
             if kept:
                 self.load("a", "average", row)
@@ -231,7 +230,7 @@ class Script:
 
     def match(self, node: Infoset) -> None:
         """Regret matching: s is the strategy of every action, with trembles."""
-        rows = range(node.first, node.first + node.actions)
+        rows = node.rows
         for row in rows:
             if self.foreseen:
                 self.put(f"s{row} = w{row} * tl.where(w{row} > 0, positive, negative) + i{row}")
@@ -259,10 +258,10 @@ class Script:
         give(0)
         for place, i in enumerate(self.order):
             for ahead in self.order[place : place + 1 + LOOK]:
-                self.read(ahead, kept=False, ends=False)
+                self.read(ahead)
             node = self.bet.infosets[i]
             self.match(node)
-            for row in range(node.first, node.first + node.actions):
+            for row in node.rows:
                 self.put(f"r{row} = r{node.parent} * s{row}")
                 give(row)
         return DESCEND + "\n".join(self.lines) + "\n"
@@ -290,12 +289,9 @@ class Script:
         for i in self.below.get(parent, []):
             place = self.order.index(i)
             for ahead in self.order[place : place + 1 + LOOK]:
-                if mode == Mode.BEST:
-                    self._read_ends(ahead)
-                else:
-                    self.read(ahead, average, ends=True)
+                self.read(ahead, played=mode != Mode.BEST, kept=average, ends=True)
             node = self.bet.infosets[i]
-            rows = range(node.first, node.first + node.actions)
+            rows = node.rows
             if mode not in (Mode.BEST, Mode.WITHIN):
                 self.match(node)
             for row in rows:
@@ -316,16 +312,9 @@ class Script:
             self.put(f"v{parent} += m{i}")
             self._update(i, mode)
 
-    def _read_ends(self, i: int) -> None:
-        if i not in self.loaded:
-            self.loaded.add(i)
-            node = self.bet.infosets[i]
-            for row in range(node.first, node.first + node.actions):
-                self.paid(row)
-
     def _update(self, i: int, mode: int) -> None:
         node = self.bet.infosets[i]
-        rows = range(node.first, node.first + node.actions)
+        rows = node.rows
         if mode == Mode.LEARN:  # regrets are of the free choice, without trembles
             forced = f"least * ({' + '.join(f'v{row}' for row in rows)})"
             self.put(f"m{i} = (m{i} - {forced}) / (1.0 - {node.actions} * least)")
@@ -350,8 +339,8 @@ def parts(bet: Betting) -> list[Part]:
     found: dict[Shape, tuple[list[list[int]], list[list[float]]]] = {}
     root_of = list(range(bet.roots)) + [-1] * bet.edges  # the root above each row
     for node in bet.infosets:
-        for k in range(node.actions):
-            root_of[node.first + k] = root_of[node.parent]
+        for row in node.rows:
+            root_of[row] = root_of[node.parent]
     for root in range(bet.roots):
         rows = [row for row in range(bet.roots, bet.rows) if root_of[row] == root]
         first = rows[0] if rows else bet.roots
@@ -388,10 +377,6 @@ def build(source: str, name: str, triton: Any, tl: Any) -> Any:
     file = f"<subgame {name} {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
     text = source.lstrip("\n")
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    scope: dict[str, Any] = {
-        "tl": tl,
-        "triton": triton,
-        "__name__": "subgame.written",
-    }
+    scope: dict[str, Any] = {"tl": tl, "triton": triton, "__name__": "subgame.written"}
     exec(compile(text, file, "exec"), scope)
     return triton.jit(scope[name])

@@ -17,7 +17,7 @@ from subgame.engines.torch import triton_kernels as kernels
 from subgame.engines.torch.layout import pow2
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import LINE, Block, Scaled, kind_of
-from subgame.engines.torch.torch_ops import Place, StreetNumbers, Tensor
+from subgame.engines.torch.torch_ops import Paid, Place, Task, Tensor
 
 BLOCK, WARPS = LINE, 4
 """Hands per program of a street's walk, and its warps."""
@@ -105,16 +105,9 @@ class FusedOps:
     def _put(self, array: Any) -> Tensor:
         return self.torch.from_numpy(array).to(self.device)
 
-    def descend(
-        self,
-        place: Place,
-        p: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor,
-        lanes: bool = True,
-    ) -> tuple[Tensor, Tensor]:
+    def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
         """Player `p`'s reach in the lanes, and at the leaves."""
+        place, p, numbers, rates, above = task
         level, dtype = place.level, above.dtype
         bet, wide = level.bets[p], level.hands[p].wide
         shape = (place.boards, wide)
@@ -159,21 +152,11 @@ class FusedOps:
             )
         return shown, (met, lanes[bet.folded :])
 
-    def settle(
-        self,
-        place: Place,
-        p: int,
-        mode: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor | None,
-        paid: tuple[Tensor, Any, Tensor | None],
-        into: Tensor,
-    ) -> None:
-        """Player `p`'s values up through a street, `into`; learns, or answers, on the way."""
-        level = place.level
-        wide, size = level.hands[p].wide, place.boards * level.hands[p].wide
-        shown, (met, lanes), below = paid
+    def settle(self, task: Task, mode: int, paid: Paid, into: Tensor) -> None:
+        """The player's values up through a street, `into`; learns, or answers, on the way."""
+        (place, p, numbers, rates, above), (shown, (met, lanes), below) = task, paid
+        level, wide = place.level, place.level.hands[p].wide
+        size = place.boards * wide
         average = mode != Mode.BEST and numbers.average is not None
         foreseen = numbers.instant is not None
         if average and above is None:

@@ -8,7 +8,7 @@ from `BoardArrays`; `engine` moves them to the device.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +39,11 @@ class Infoset(NamedTuple):
     parent: int
     first: int
     actions: int
+
+    @property
+    def rows(self) -> range:
+        """The rows of its actions."""
+        return range(self.first, self.first + self.actions)
 
 
 class End(NamedTuple):
@@ -145,10 +150,8 @@ class Level:
     hands: tuple[Hands, Hands]
     weight: NDArray[np.float64]  # [u] boards it stands for, times their probability
     child_at: Ints  # [u + 1] its units below, counted on their street; empty on the last
-    segments: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    """[g, 2] first and last unit (excluded) of runs of `SEGMENT` siblings at most."""
-    segment_at: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
-    """[unit above + 1] where its segments start."""
+    segments: Ints  # [g, 2] first and last unit (excluded) of runs of `SEGMENT` siblings at most
+    segment_at: Ints  # [unit above + 1] where its segments start
 
     @property
     def frame(self) -> Frame:
@@ -164,7 +167,12 @@ class Level:
         mine = one.some(units)
         yours = replace(mine, store=two.store[units]) if two.above is one.above else two.some(units)
         weight = self.weight[units]
-        return Level(len(weight), self.last, self.bets, (mine, yours), weight, self.child_at)
+        return replace(self, units=len(weight), hands=(mine, yours), weight=weight)
+
+    def stored_at(self, one: Ints, two: Ints) -> Level:
+        """The same, with the numbers of each player's boards stored elsewhere."""
+        mine, yours = self.hands
+        return replace(self, hands=(replace(mine, store=one), replace(yours, store=two)))
 
 
 class Frame(NamedTuple):
@@ -209,18 +217,10 @@ def lay_out(tree: RangeTree) -> list[Level]:
         first, last = int(units[0]), s == len(tree.streets) - 1
         hands = _Builder(tree, units, levels[-1] if levels else None).both()
         below = b.child_at[first : int(units[-1]) + 2] - (int(units[-1]) + 1)
-        segments, segment_at = _segments(levels[-1].child_at) if levels else (None, None)
-        more = {} if segments is None else {"segments": segments, "segment_at": segment_at}
-        level = Level(
-            len(units),
-            last,
-            betting(street),
-            hands,
-            b.weight[units],
-            below if not last else np.zeros(0, np.int64),
-            **more,  # type: ignore[arg-type]
-        )
-        levels.append(level)
+        below = below[:0] if last else below
+        segments = _segments(levels[-1].child_at if levels else np.zeros(1, np.int64))
+        weight = b.weight[units]
+        levels.append(Level(len(units), last, betting(street), hands, weight, below, *segments))
     return levels
 
 
@@ -335,20 +335,8 @@ class _Builder:
             known = mine.read(b.same, wide)
             same[some] = np.where(mine.real & (known < theirs.held), known, self.widths[o])
             self._orbits(orbit[some], mine)
-        ids = 2 * self.units + p
-        return Hands(
-            wide,
-            b.store_at[ids],
-            b.hands[ids],
-            above,
-            below,
-            orbit,
-            cards,
-            lists,
-            bounds,
-            spots,
-            same,
-        )
+        tables, ids = (above, below, orbit, cards, lists, bounds, spots, same), 2 * self.units + p
+        return Hands(wide, b.store_at[ids], b.hands[ids], *tables)
 
     @staticmethod
     def _scattered(at: Ints, size: int, blank: int) -> Small:

@@ -75,6 +75,20 @@ class Place(NamedTuple):
         return Place(self.level, (mine, yours), self.weight[units], units)
 
 
+class Task(NamedTuple):
+    """What one player does on some boards of a street."""
+
+    place: Place
+    p: int
+    numbers: StreetNumbers
+    rates: Tensor
+    above: Tensor  # [root, unit, hand] the player's reach at the leaves above; None: not needed
+
+
+Paid = tuple[Tensor, Any, Tensor | None]
+"""Values at showdowns, after folds, and at the leaves."""
+
+
 class TorchOps:
     """Sweeps made of PyTorch operations, one per decision and quantity."""
 
@@ -114,16 +128,9 @@ class TorchOps:
             reach[rows] = reach[node.parent] * sigma[rows]
         return reach, sigma
 
-    def descend(
-        self,
-        place: Place,
-        p: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor,
-        lanes: bool = True,
-    ) -> tuple[Tensor, Tensor]:
+    def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
         """Player `p`'s reach in the lanes (if they are wanted), and at the leaves."""
+        place, p, numbers, rates, above = task
         bet = place.level.bets[p]
         reach, _ = self.reach(bet, numbers, rates.to(above.dtype), self.enter(place, p, above))
         return reach[bet.lanes if lanes else []], reach[bet.leaves]
@@ -173,37 +180,14 @@ class TorchOps:
             out[at : at + step] = _unblocked(place.tables[p], x, ends)
         return out * (place.tables[p].above >= 0)
 
-    def settle(
-        self,
-        place: Place,
-        p: int,
-        mode: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor | None,
-        paid: tuple[Tensor, Tensor, Tensor | None],
-        into: Tensor,
-    ) -> None:
-        """Player `p`'s values up through a street, `into`; learns, or answers, on the way.
+    def settle(self, task: Task, mode: int, paid: Paid, into: Tensor) -> None:
+        """The player's values up through a street, `into`; learns, or answers, on the way."""
+        into.copy_(self.climb(task, mode, paid)[: len(into)])
 
-        `paid` are values at showdowns, after folds, and at the leaves.
-        """
-        into.copy_(self.climb(place, p, mode, numbers, rates, above, paid)[: len(into)])
-
-    def climb(
-        self,
-        place: Place,
-        p: int,
-        mode: int,
-        numbers: StreetNumbers,
-        rates: Tensor,
-        above: Tensor | None,
-        paid: tuple[Tensor, Tensor, Tensor | None],
-    ) -> Tensor:
+    def climb(self, task: Task, mode: int, paid: Paid) -> Tensor:
         """What `settle` does, with the values of all rows."""
-        bet = place.level.bets[p]
-        shown, folded, below = paid
-        rates = rates.to(shown.dtype)
+        (place, p, numbers, rates, above), (shown, folded, below) = task, paid
+        bet, rates = place.level.bets[p], rates.to(shown.dtype)
         own = place.tables[p].above
         chance = Chance(rates, place.units.start * own.shape[1], own)
         sigma = shown.new_empty(0)

@@ -13,7 +13,7 @@ from subgame.engines.torch.layout import Level
 from subgame.engines.torch.memory import Needs, aligned, slice_of
 from subgame.engines.torch.offload import Offloader
 from subgame.engines.torch.runtime import load_torch
-from subgame.engines.torch.torch_ops import Place, StreetNumbers
+from subgame.engines.torch.torch_ops import Place, StreetNumbers, Task
 
 Tensor = Any
 
@@ -111,29 +111,28 @@ class Traversals:
         lanes = []
         last = len(self.levels) - 1
         for s, place in enumerate(self.places[:last]):
-            lane, leaf = self.ops.descend(place, o, on_street(job.theirs, s), job.ahead, other[s])
+            theirs = Task(place, o, on_street(job.theirs, s), job.ahead, other[s])
+            lane, leaf = self.ops.descend(theirs)
             lanes.append(lane)
             other.append(leaf)
-            numbers = on_street(job.mine, s) if own[s] is not None else None
-            own.append(
-                None
-                if numbers is None
-                else self.ops.descend(place, p, numbers, job.rates, own[s], lanes=False)[1]
-            )
+            reach = None
+            if own[s] is not None:
+                mine = Task(place, p, on_street(job.mine, s), job.rates, own[s])
+                reach = self.ops.descend(mine, lanes=False)[1]
+            own.append(reach)
         below: Tensor | None = None
         for s in range(last, -1, -1):
             level = self.levels[s]
             shape = (level.bets[p].roots, level.units, level.hands[p].wide)
             result: Tensor = self.torch.empty(shape, dtype=dtype, device=self.device)
-            for place, mine, theirs in self._visits(s, job, result.element_size()):
-                lane = (
-                    lanes[s]
-                    if s < last
-                    else self.ops.descend(place, o, theirs, job.ahead, other[s])[0]
-                )
-                shown, folded = self.ops.terminals(place, p, lane)
-                paid, into = (shown, folded, below), result[:, place.units]
-                self.ops.settle(place, p, mode, mine, job.rates, own[s], paid, into)
+            for place, ours, others in self._visits(s, job, result.element_size()):
+                if s == last:
+                    lane, _ = self.ops.descend(Task(place, o, others, job.ahead, other[s]))
+                else:
+                    lane = lanes[s]
+                paid = (*self.ops.terminals(place, p, lane), below)
+                here = Task(place, p, ours, job.rates, own[s])
+                self.ops.settle(here, mode, paid, result[:, place.units])
             if s > 0:
                 below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
