@@ -129,7 +129,7 @@ MOVED = {
 
 SHARED = {
     "games and rules": ("games/*", "games/*"),
-    "trees and strategies": ("tree/*", "tree/*"),
+    "trees and strategies": ("tree/*", "tree/* memory.py"),
     "engines on a GPU": ("gpu/* !gpu/check* !gpu/growth.py !gpu/measure.py", "engines/torch/*"),
     "engines on the CPU": (
         "solve/engine.py solve/kernels.py solve/halves.py solve/range_* solve/simd.py "

@@ -245,18 +245,23 @@ def _refuse(why: str, options: dict[str, Any]) -> None:
             raise SubgameError(f"{why}, so {given} cannot be given with it.")
 
 
+def _number(text: str) -> tuple[float, bool]:
+    """A number, nan where there is none, and whether it is in percent."""
+    body, percent, rest = text.strip().partition("%")
+    try:
+        return math.nan if rest else float(body), bool(percent)
+    except ValueError:
+        return math.nan, False
+
+
 def parse_target(text: str, pot: float) -> float:
     """An exploitability in chips, given in chips or in percent of the pot.
 
     >>> parse_target("0.1%", 200), parse_target("0.25", 200)
     (0.2, 0.25)
     """
-    body, percent, rest = text.strip().partition("%")
-    try:
-        value = math.nan if rest else float(body)
-    except ValueError:
-        value = math.nan
-    if not (value > 0 and math.isfinite(value)):
+    value, percent = _number(text)
+    if not 0 < value < math.inf:
         raise SubgameError(
             f"--target must be a share of the pot such as 0.1%, or a number of chips such as "
             f"0.25, not '{text}'."
@@ -272,11 +277,8 @@ def parse_tremble(text: str) -> float:
     """
     from subgame.solve.schedule import MOST
 
-    body, percent, rest = text.strip().partition("%")
-    try:
-        value = math.nan if rest else float(body) / (100 if percent else 1)
-    except ValueError:
-        value = math.nan
+    value, percent = _number(text)
+    value = value / 100 if percent else value
     if not 0 < value <= MOST:
         raise SubgameError(
             f"--tremble must be a small probability such as 0.1%, at most {MOST:.0%}, not '{text}'."
