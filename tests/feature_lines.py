@@ -47,9 +47,9 @@ NEW = {
     "solved spots: lines, tables, locks, reports, push or fold, imports": "solve/browse.py "
     "solve/compare.py solve/decisions.py solve/flops.py solve/hand_classes.py solve/lines.py "
     "solve/locks.py solve/pages.py solve/pushfold.py solve/report.py solve/runouts.py "
-    "solve/tables.py games/holdem/imports.py games/holdem/counts.py games/holdem/equity.py "
+    "solve/tables.py games/holdem/imports.py games/holdem/equity.py "
     "solve/preflop.py solve/off_path.py cli/preflop.py engines/torch/held.py "
-    "cli/compare.py cli/report.py cli/pushfold.py cli/spot.py tree/ranges/below.py "
+    "cli/compare.py cli/report.py cli/pushfold.py tree/ranges/below.py "
     "tree/ranges/locked.py tree/ranges/find.py tree/ranges/names.py bench/flop_subsets.py "
     "bench/preflop_data.py solve/endgame.py:Endgame.lock solve/endgame.py:_stored_values "
     "cli/endgame_view.py:values_text cli/endgame_view.py:hand_values "
@@ -58,7 +58,7 @@ NEW = {
     "games/holdem/ranges.py:class_at cli/common.py:check_form "
     "cli/endgame.py:parse_tremble cli/endgame.py:TREMBLING cli/endgame.py:Solving.with_trembles "
     "cli/endgame.py:_state_of cli/endgame_view.py:Shown._ghosts cli/endgame_view.py:ghosts_text "
-    "cli/endgame_view.py:GHOSTS",
+    "cli/endgame_view.py:GHOSTS cli/spot.py:Spot.locks cli/spot.py:Spot.filled cli/spot.py:_say",
     "bets and ranges as players write them": "games/holdem/bets.py:_GEOMETRIC "
     "games/holdem/bets.py:_MOVES games/holdem/bets.py:USUAL games/holdem/bets.py:share "
     "games/holdem/bets.py:BetSizes.since games/holdem/bets.py:BetSizes.hint "
@@ -69,15 +69,20 @@ NEW = {
     "games/holdem/ranges.py:_Item.end games/holdem/ranges.py:_Item.unclosed",
     "rake and parts of chips": "games/holdem/chips.py games/holdem/rules.py:Betting.rake "
     "games/holdem/rules.py:NoLimit.raked games/holdem/rules.py:_unit "
-    "cli/endgame_view.py:Shown._rake",
+    "cli/endgame_view.py:Shown._rake cli/spot.py:_share",
     "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html tree/*:drawn "
     "!tree/strategy.py:Strategy._repr_html_ "
     "errors.py:brief errors.py:SHORT games/base.py:Game.__repr__ "
     "games/holdem/ranges.py:Range.__repr__",
     "games from files, and by text alone": "games/sources.py games/__init__.py:_load_file "
-    "games/__init__.py:_a_game interop/efg_scanner.py games/holdem/spots.py:spot "
+    "games/__init__.py:_a_game games/holdem/spots.py:spot "
     "interop/gambit.py:GambitGame.__str__ interop/openspiel.py:OpenSpielGame.__str__",
-    "refusals, memory limits, nothing lost": "memory.py _interrupt.py errors.py:check_regular "
+    "games in other processes (pickles), OpenSpiel's states read in few calls": "frozen.py "
+    "interop/gambit.py:GambitGame.__getstate__ interop/gambit.py:GambitGame.__setstate__ "
+    "interop/gambit.py:_linked interop/openspiel.py:OpenSpielReader "
+    "interop/openspiel.py:OpenSpielGame.reader",
+    "refusals, memory limits, nothing lost": "memory.py:Allowance _interrupt.py "
+    "errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
     "tree/sequence/spot_checks.py tree/sequence/size.py *:check_memory solve/solver.py:_save "
     "refine/refine.py:_safe_parts refine/refine.py:Refinement.is_worse "
@@ -90,7 +95,8 @@ NEW = {
     "solve/solver.py:Run.stalled solve/solver.py:Run.rough solve/solver.py:Run.can_check "
     "solve/solver.py:Run.place_for_check",
     "a fast start: what is imported and compiled when it is used": ""
-    "engines/numba/compiling.py engines/numba/native.py engines/numba/objects.py "
+    "engines/numba/compiling.py:njit engines/numba/compiling.py:LenientCache "
+    "engines/numba/compiling.py:_cache engines/numba/native.py engines/numba/objects.py "
     "engines/numba/first_use.py lazy.py __init__.py:_MODULES __init__.py:_NAMES "
     "__init__.py:_HOME __init__.py:__getattr__ __init__.py:__dir__ holdem.py:__getattr__ "
     "games/__init__.py:__getattr__ games/holdem/ranges.py:Range.check cli/__init__.py:load_help "
@@ -103,7 +109,7 @@ NEW = {
     "hold'em in all verbs and on the CPU: depth limits, CFR-D, translation, wider ranges": ""
     "engines/numba/range_rows.py refine/decompose_ranges.py refine/last_street.py "
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
-    "refine/nested/translate_ranges.py games/holdem/wider.py",
+    "refine/nested/translate_ranges.py",
     "more experiments": "papers/brown2017_tables.py papers/brown2017_hours.py papers/cells.py "
     "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py "
     "papers/__init__.py:Reproduction._choice cli/reproduce.py:_named games/holdem/named.py",
@@ -112,9 +118,18 @@ NEW = {
 }
 """Features that came after `BEFORE`, as patterns of files and of definitions in them."""
 
+MOVED = {
+    "trees and strategies": "games/holdem/equity.py:dense_ranks",
+    "endgames": "solve/lines.py:follow_line solve/lines.py:action_name "
+    "solve/browse.py:Explorer.probs solve/browse.py:decision solve/hand_classes.py:looks "
+    "solve/decisions.py:Decision.player solve/decisions.py:Decision.names "
+    "solve/decisions.py:Decision.frequency solve/decisions.py:Decision.table",
+}
+"""Definitions that were there before, now in files of features that came later."""
+
 SHARED = {
     "games and rules": ("games/*", "games/*"),
-    "trees and strategies": ("tree/*", "tree/*"),
+    "trees and strategies": ("tree/*", "tree/* memory.py"),
     "engines on a GPU": ("gpu/* !gpu/check* !gpu/growth.py !gpu/measure.py", "engines/torch/*"),
     "engines on the CPU": (
         "solve/engine.py solve/kernels.py solve/halves.py solve/range_* solve/simd.py "
@@ -123,7 +138,7 @@ SHARED = {
     ),
     "endgames": (
         "solve/endgame.py cli/endgame* cli/hand_grid.py",
-        "solve/endgame.py cli/endgame* cli/hand_grid.py",
+        "solve/endgame.py cli/endgame* cli/spot.py cli/hand_grid.py",
     ),
     "solving and evaluation": ("solve/*", "solve/*"),
     "depth limits": (
@@ -215,7 +230,7 @@ def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
         for kind, count in COUNTS.items():
             left = count(text)
             for name, lines in parts:
-                for feature, patterns in NEW.items():
+                for feature, patterns in (*MOVED.items(), *NEW.items()):
                     if fits(f"{path}:{name}", patterns):
                         out[kind][feature] += len(lines & left)
                         left -= lines

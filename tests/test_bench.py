@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from subgame.bench import contenders
 from subgame.bench import play as instruments
 from subgame.bench import small_games as bench
 from subgame.errors import SubgameError
+from subgame.papers.report import machine
 
 KEYS = {"work", "ours", "unit", "peers", "best_peer", "ratio", "bar", "bar_met", "notes"}
 FACTOR = bench.Work("leduc, CFR+ iteration", "leduc", "iteration", times=30)
@@ -89,13 +89,10 @@ def test_a_table_without_rows_has_its_headings() -> None:
     assert "│" not in shown
 
 
-def test_json_holds_the_machine_and_the_rows() -> None:
-    rows = [fake(FACTOR, 0.001, LiteEFG="it is not installed")]
-    read = json.loads(bench.as_json(rows))
-    assert read["rows"] == rows
-    assert read["machine"] == bench.machine()
-    assert {"platform", "cpus", "python", "numpy", "open_spiel", "LiteEFG"} <= set(read["machine"])
-    assert all(isinstance(value, str) for value in read["machine"].values())
+def test_the_machine_names_every_version() -> None:
+    found = machine(bench.VERSIONS)
+    assert {"platform", "cpus", "python", *bench.VERSIONS} == set(found) - {"processor"}
+    assert all(isinstance(value, str) for value in found.values())
 
 
 def test_every_work_is_named_once_and_its_game_is_known() -> None:

@@ -219,18 +219,6 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     return made
 
 
-def machine() -> dict[str, str]:
-    """Where the figures come from: the system, its processors, and all versions."""
-    from subgame.papers.report import machine as described
-
-    return described(VERSIONS)
-
-
-def as_json(rows: Sequence[dict[str, Any]]) -> str:
-    """The rows and the machine they were measured on, as JSON text."""
-    return json.dumps({"machine": machine(), "rows": list(rows)}, indent=2, ensure_ascii=False)
-
-
 # Processes -----------------------------------------------------------------------------------
 def measure(who: str, game: str, tasks: Sequence[str], limit: float) -> dict[str, float | str]:
     """Measure tasks in a fresh process: a value each, or why there is none."""

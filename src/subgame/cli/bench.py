@@ -67,7 +67,6 @@ def bench_command(
 
     from importlib import import_module
 
-    from subgame.bench import small_games as bench
     from subgame.cli import COMMANDS
     from subgame.solve.solver import whole_solves
 
@@ -80,35 +79,28 @@ def bench_command(
     def progress(line: str) -> None:
         console.print(line, style="dim", markup=False, soft_wrap=True)
 
-    if what != "games":
-        module = import_module(f"subgame.bench.{what}")
-        more: dict[str, Any] = {} if peer is None else {"peer": peer}
-        if what == "startup":
-            more["commands"] = list(COMMANDS)
-        with whole_solves():
-            found = module.run(only=only, quick=quick, progress=progress, **more)
-        if json:
-            emit({**_made_by(what, only, quick), **found})
-        else:
-            stdout().print(module.table(found))
-        return
+    module = import_module(f"subgame.bench.{'small_games' if what == 'games' else what}")
+    more: dict[str, Any] = {} if peer is None else {"peer": peer}
+    if what == "startup":
+        more["commands"] = list(COMMANDS)
     with whole_solves():
-        rows = bench.run(only=only, quick=quick, progress=progress)
+        found = module.run(only=only, quick=quick, progress=progress, **more)
     if json:
-        emit({**_made_by("games", only, quick), "benchmarks": rows})
+        said = {"benchmarks": found} if what == "games" else found
+        emit({**_made_by(what, only, quick), **said})
     else:
-        stdout().print(bench.table(rows))
+        stdout().print(module.table(found))
 
 
 def _made_by(what: str, only: str | None, quick: bool) -> dict[str, Any]:
     """The command, commit, date and machine that made the figures."""
-    from subgame.bench import small_games as bench
-    from subgame.papers.report import commit
+    from subgame.bench.small_games import VERSIONS
+    from subgame.papers.report import commit, machine
 
     asked = " --quick" * quick + (f" --only {only}" if only else "")
     return {
         "command": f"subgame bench {what}{asked} --json",
         "commit": commit(),
         "date": datetime.now(UTC).isoformat("T", "seconds"),
-        "machine": bench.machine(),
+        "machine": machine(VERSIONS),
     }

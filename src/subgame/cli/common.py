@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subgame import _interrupt
 from subgame.errors import ArgumentError, SubgameError, check_regular
 
 if TYPE_CHECKING:
@@ -326,6 +327,14 @@ def save_files(*files: tuple[Path | None, Callable[[Path], object]]) -> SubgameE
     failed = [rescue(path, write) for path, write in files if path is not None]
     said = " ".join(filter(None, failed))
     return SubgameError(said) if said else None
+
+
+def finish(failure: SubgameError | None, *stopped: str) -> None:
+    """End a command after its result was shown: with the error of a file, or as after Ctrl-C."""
+    if failure is not None:
+        raise failure
+    if "interrupted" in stopped:
+        raise typer.Exit(_interrupt.CODE)
 
 
 def check_saved(option: str, path: Path | None) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import typer
 
-from subgame import _interrupt
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
@@ -20,6 +19,7 @@ from subgame.cli.common import (
     check_memory,
     check_spot,
     complete_device,
+    finish,
     iterations_text,
     opt,
     save_files,
@@ -234,10 +234,7 @@ def endgame_command(
         how = solving.with_trembles()
         shown = Job.checked(spot.game(file), looking, how, spot.locks()).run(keeping)
     shown.write(looking, keeping, Line.of(context))
-    if shown.failure is not None:
-        raise shown.failure
-    if shown.stopped == "interrupted":
-        raise typer.Exit(_interrupt.CODE)
+    finish(shown.failure, shown.result.stopped)
 
 
 # Reading the command line --------------------------------------------------------------------
@@ -248,18 +245,23 @@ def _refuse(why: str, options: dict[str, Any]) -> None:
             raise SubgameError(f"{why}, so {given} cannot be given with it.")
 
 
+def _number(text: str) -> tuple[float, bool]:
+    """A number, nan where there is none, and whether it is in percent."""
+    body, percent, rest = text.strip().partition("%")
+    try:
+        return math.nan if rest else float(body), bool(percent)
+    except ValueError:
+        return math.nan, False
+
+
 def parse_target(text: str, pot: float) -> float:
     """An exploitability in chips, given in chips or in percent of the pot.
 
     >>> parse_target("0.1%", 200), parse_target("0.25", 200)
     (0.2, 0.25)
     """
-    body, percent, rest = text.strip().partition("%")
-    try:
-        value = math.nan if rest else float(body)
-    except ValueError:
-        value = math.nan
-    if not (value > 0 and math.isfinite(value)):
+    value, percent = _number(text)
+    if not 0 < value < math.inf:
         raise SubgameError(
             f"--target must be a share of the pot such as 0.1%, or a number of chips such as "
             f"0.25, not '{text}'."
@@ -275,11 +277,8 @@ def parse_tremble(text: str) -> float:
     """
     from subgame.solve.schedule import MOST
 
-    body, percent, rest = text.strip().partition("%")
-    try:
-        value = math.nan if rest else float(body) / (100 if percent else 1)
-    except ValueError:
-        value = math.nan
+    value, percent = _number(text)
+    value = value / 100 if percent else value
     if not 0 < value <= MOST:
         raise SubgameError(
             f"--tremble must be a small probability such as 0.1%, at most {MOST:.0%}, not '{text}'."
@@ -316,7 +315,7 @@ class Job:
 
     def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
         """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
-        from subgame.cli.endgame_view import Shown
+        from subgame.cli.endgame_view import Shown, decisions
         from subgame.solve.endgame import Endgame, about
         from subgame.solve.solver import begin, complete
 
@@ -346,7 +345,7 @@ class Job:
             solved = replace(solved, exploitability=result.exploitability)
             kept, half = run if keeping.save == "state" else None, keeping.save == "half"
             failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
-        return Shown.of_result(result, solved, needed, self.looking.line, failure)
+        return Shown(solved, result, needed, decisions(solved, self.looking.line), failure)
 
 
 def _compile(game: Holdem, how: Solving, meter: Meter, locks: tuple[Lock, ...] = ()) -> RangeTree:
@@ -429,6 +428,7 @@ def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
     import subgame as sg
     from subgame.cli.endgame_view import Shown, decisions
     from subgame.solve.endgame import Endgame, memory_needed
+    from subgame.solve.results import Result
 
     with Meter("the endgame"):
         solved = Endgame.open(file, memory_limit=how.memory_limit)
@@ -437,16 +437,16 @@ def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
         if gap is None:
             gap = sg.exploitability(solved.tree, strategy, device=how.device)
     made = strategy.notes
-    iterations = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
-    name = made.get("schedule", "dcfr")
-    return Shown(
-        solved,
-        gap,
-        iterations,
-        math.nan,
-        name,
-        "saved",
-        memory_needed(solved.tree),
-        decisions(solved, looking.line),
-        None,
+    result = Result(
+        game=solved.tree.game,
+        schedule=made.get("schedule", "dcfr"),
+        seed=0,
+        strategy=strategy,
+        iterations=int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0,
+        seconds=math.nan,
+        value=math.nan,
+        exploitability=gap,
+        curve=(),
+        stopped="saved",
     )
+    return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))

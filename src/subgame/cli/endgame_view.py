@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from subgame.cli.endgame_options import Keeping, Looking
     from subgame.solve.decisions import Decision
     from subgame.solve.endgame import Endgame
-    from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
     from subgame.solve.tables import Table as Rows
 
@@ -40,35 +39,10 @@ class Shown:
     """A result with everything that is shown of it."""
 
     solved: Endgame
-    gap: Exploitability
-    iterations: int
-    seconds: float
-    schedule: str
-    stopped: str
+    result: Result
     memory: int
     decisions: Sequence[Decision]
-    failure: SubgameError | None
-
-    @classmethod
-    def of_result(
-        cls,
-        result: Result,
-        solved: Endgame,
-        memory: int,
-        line: str | None,
-        failure: SubgameError | None,
-    ) -> Self:
-        return cls(
-            solved,
-            result.exploitability,
-            result.iterations,
-            result.seconds,
-            result.schedule,
-            result.stopped,
-            memory,
-            decisions(solved, line),
-            failure,
-        )
+    failure: SubgameError | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The output of ``--json``."""
@@ -77,8 +51,9 @@ class Shown:
         from subgame.solve.results import gains_said
 
         solved, said = self.solved, notes(self.solved.tree.holdem)
-        gap, half = self.gap.mean, solved.pot / 2
-        best = [wins + half for wins in reversed(self.gap.per_seat)]
+        result, half = self.result, solved.pot / 2
+        gap = result.exploitability
+        best = [wins + half for wins in reversed(gap.per_seat)]
         first, *others = self.decisions
         answer: dict[str, Any] = {
             "board": said["board"],
@@ -88,13 +63,13 @@ class Shown:
             "ev": list(solved.ev),
             "equity": list(solved.equity),
             "best_response_ev": best,
-            "exploitability": gap,
-            "exploitability_percent": 100 * gap / solved.pot,
-            **gains_said(self.gap),
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "schedule": self.schedule,
-            "stopped": self.stopped,
+            "exploitability": gap.mean,
+            "exploitability_percent": 100 * gap.mean / solved.pot,
+            **gains_said(gap),
+            "iterations": result.iterations,
+            "seconds": result.seconds,
+            "schedule": result.schedule,
+            "stopped": result.stopped,
             "nodes": solved.tree.num_nodes,
             "memory_bytes": self.memory,
             "actions": _words(first),
@@ -102,20 +77,13 @@ class Shown:
             "root": first.table(),
         }
         for decision in others:
-            line = decision.line
-            told = {
-                "player": PLAYERS[decision.player].lower(),
-                "actions": _words(decision),
-                "frequency": _frequency(decision),
-            }
-            if line == "c":
-                answer |= {
-                    "ip_actions": told["actions"],
-                    "ip_frequency": told["frequency"],
-                    "ip": decision.table(),
-                }
+            told = {"actions": _words(decision), "frequency": _frequency(decision)}
+            if decision.line == "c":
+                answer |= {f"ip_{name}": what for name, what in told.items()}
+                answer["ip"] = decision.table()
             else:
-                answer["line"] = {"after": line, **told, "strategy": decision.table()}
+                where = {"after": decision.line, "player": PLAYERS[decision.player].lower()}
+                answer["line"] = {**where, **told, "strategy": decision.table()}
         answer["hands"] = {"oop": solved.hands(0), "ip": solved.hands(1)}
         return answer
 
@@ -213,20 +181,21 @@ class Shown:
 
     def _summary(self) -> Table:
         grid, pot = Table.grid(padding=(0, 3, 0, 0)), self.solved.pot
-        gap = max(self.gap.mean, 0.0)
+        result, gains = self.result, self.result.exploitability.gains
+        gap = max(result.exploitability.mean, 0.0)
         told = f"{gap:.3g} chips, {100 * gap / pot:.3g} % of the pot"
-        if self.gap.gains is None:
+        if gains is None:
             grid.add_row("  exploitability", Text(told, style="bold"))
         else:
-            both = zip(PLAYERS, self.gap.gains, strict=True)
-            gains = [f"{name} {max(g, 0.0):.3g}" for name, g in both]
-            grid.add_row("  best-response gain", Text(f"{', '.join(gains)} chips", style="bold"))
+            each = (f"{name} {max(g, 0.0):.3g}" for name, g in zip(PLAYERS, gains, strict=True))
+            grid.add_row("  best-response gain", Text(f"{', '.join(each)} chips", style="bold"))
             grid.add_row("", f"mean {told}")
             grid.add_row("  rake", self._rake())
-        why = STOPPED.get(self.stopped, "read from a file")
-        grid.add_row("  solved by", f"{iterations_text(self.iterations)} of {self.schedule}; {why}")
-        if not math.isnan(self.seconds):
-            grid.add_row("  time", seconds_text(self.seconds))
+        why = STOPPED.get(result.stopped, "read from a file")
+        done = f"{iterations_text(result.iterations)} of {result.schedule}"
+        grid.add_row("  solved by", f"{done}; {why}")
+        if not math.isnan(result.seconds):
+            grid.add_row("  time", seconds_text(result.seconds))
         nodes = self.solved.tree.num_nodes
         grid.add_row("  memory", f"{human_bytes(self.memory)} for {nodes:,} nodes")
         return grid
@@ -251,7 +220,7 @@ class Shown:
             steps.append(
                 (f"{again} --line {action}", f"show IP's response to {_noun(action, name)}")
             )
-        if self.stopped == "saved":
+        if self.result.stopped == "saved":
             pass
         elif out is None:
             steps.append((f"{again} --out spot.safetensors", "save the solution"))

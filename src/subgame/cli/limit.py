@@ -22,6 +22,7 @@ from subgame.cli.common import (
     check_readable,
     check_saved,
     emit,
+    finish,
     load_game,
     opt,
     save_files,
@@ -33,7 +34,6 @@ from subgame.cli.options import Given, Output, PlayerOption, Stop, check_exact, 
 from subgame.cli.progress import Meter, compile_game, warm_up
 from subgame.cli.refine import places
 from subgame.cli.refine_view import not_saved
-from subgame.cli.solve import INTERRUPTED
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
 from subgame.solve.schedule import NAMED, parse
 
@@ -235,19 +235,14 @@ def limit_command(
                 for p in limit.players
             ]
         found = Found.of(limit, solved, best_below, meter, began)
-    refused = None
-    if output.out is not None and found.is_worse and not output.allow_worse:
-        refused = not_saved(output.out, "depth-limited solving", found.before, found.after)
+    refused = not_saved(output, "depth-limited solving", found)
     failure = save_files((None if refused else output.out, found.strategy.save)) or refused
     out = None if failure else output.out
     if output.json:
         emit(found.as_dict(leaves.leaves) | ({} if out is None else {"out": str(out)}))
     else:
         show(stdout(), found, Line.of(context), leaves.leaves, out)
-    if failure:
-        raise failure
-    if any(each.result.stopped == "interrupted" for each in solved):
-        raise typer.Exit(INTERRUPTED)
+    finish(failure, *(each.result.stopped for each in solved))
 
 
 # Before --------------------------------------------------------------------------------------

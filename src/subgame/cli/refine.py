@@ -21,6 +21,7 @@ from subgame.cli.common import (
     check_spot,
     complete_game,
     emit,
+    finish,
     load_game,
     opt,
     save_files,
@@ -38,7 +39,6 @@ from subgame.cli.progress import (
     warm_up_ranges,
 )
 from subgame.cli.refine_view import not_saved, show
-from subgame.cli.solve import INTERRUPTED
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import TECHNIQUES, Gadget, technique
 from subgame.solve.schedule import NAMED, parse
@@ -274,20 +274,16 @@ def refine_command(
         raise SubgameError(
             "There is nothing to refine: the player has no decision in these subgames."
         )
-    refused, first = None, found[0]
-    if output.out is not None and first.is_worse and not output.allow_worse:
-        refused = not_saved(output.out, first.technique.name, first.before, first.after)
+    first = found[0]
+    refused = not_saved(output, first.technique.name, first)
     saved = (None if refused else output.out, partial(_save, first, spot))
     failure = save_files(saved, (output.plot, output.drawing(first))) or refused
     if output.json:
-        many = {"game": found[0].game, "techniques": [each.as_dict() for each in found]}
-        emit(found[0].as_dict() if len(gadgets) == 1 else many)
+        many = {"game": first.game, "techniques": [each.as_dict() for each in found]}
+        emit(first.as_dict() if len(gadgets) == 1 else many)
     else:
         show(stdout(), found, rough, Line.of(context), None if failure else output.out, spot)
-    if failure:
-        raise failure
-    if any(part.stopped == "interrupted" for part in found[-1].parts):
-        raise typer.Exit(INTERRUPTED)
+    finish(failure, *(part.stopped for part in found[-1].parts))
 
 
 # Before --------------------------------------------------------------------------------------

@@ -30,6 +30,9 @@ from subgame.errors import SubgameError
 from subgame.refine.report import kept_text
 
 if TYPE_CHECKING:
+    from subgame.cli.limit import LimitOutput
+    from subgame.cli.limit_view import Found
+    from subgame.cli.refine import RefineOutput
     from subgame.refine.refine import Part, Refinement
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
@@ -294,11 +297,16 @@ def _frequencies(found: Refinement, rough: Strategy) -> Table:
     return shown
 
 
-def not_saved(out: Path, what: str, before: float, after: float) -> SubgameError:
-    """The error for a strategy that is worse than the one before, and so was not saved."""
+def not_saved(
+    output: LimitOutput | RefineOutput, what: str, found: Found | Refinement
+) -> SubgameError | None:
+    """The error for a strategy that is worse than the one before, and so is not saved."""
+    if output.out is None or output.allow_worse or not found.is_worse:
+        return None
     return SubgameError(
-        f"{out} was not saved, because {what} made the strategy more exploitable: {before:.4g} "
-        f"before, {after:.4g} after. Give --allow-worse to save it all the same."
+        f"{output.out} was not saved, because {what} made the strategy more exploitable: "
+        f"{found.before:.4g} before, {found.after:.4g} after. Give --allow-worse to save it all "
+        "the same."
     )
 
 

@@ -12,6 +12,7 @@ from subgame.cli.common import (
     announce,
     argument,
     emit,
+    finish,
     next_steps,
     opt,
     save_files,
@@ -93,8 +94,7 @@ def reproduce_command(
     failure = save_files((out, lambda folder: written.extend(report.save(folder))))
     for file in written:
         stderr().print(f"Wrote {file}", style="dim", markup=False, soft_wrap=True)
-    if failure:
-        raise failure
+    finish(failure)
 
 
 def _named(text: str) -> tuple[str, str]:

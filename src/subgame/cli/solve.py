@@ -18,6 +18,7 @@ from subgame.cli.common import (
     GameArgument,
     check_device,
     emit,
+    finish,
     load_game,
     next_steps,
     number_text,
@@ -38,8 +39,6 @@ from subgame.solve.schedule import NAMED, parse
 if TYPE_CHECKING:
     from subgame.solve.results import Result
 
-INTERRUPTED = 130
-"""The exit code after Ctrl-C."""
 SHOWN = 4
 """Number of infosets of each player that are shown."""
 STOPPED = {
@@ -147,10 +146,7 @@ def solve_command(
         emit(result.as_dict() | ({} if out is None else {"out": str(out)}))
     else:
         _show(result, Line.of(context), saving.checkpoint, out)
-    if failure:
-        raise failure
-    if result.stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+    finish(failure, result.stopped)
 
 
 # Output --------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from subgame.cli.common import (
     check_least,
     check_saved,
     emit,
+    finish,
     load_game,
     next_steps,
     opt,
@@ -158,8 +159,7 @@ def train_command(
         )
     else:
         _show(stdout(), networks, tree.game, Line.of(context), None if failure else out, took)
-    if failure:
-        raise failure
+    finish(failure)
 
 
 def _layers(text: str) -> list[int]:

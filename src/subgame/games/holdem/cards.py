@@ -206,6 +206,13 @@ class Deck(Frozen):
         cards = [self.card_name(card) for card in range(self.size)]
         return [cards[high] + cards[low] for low, high in self.hands.tolist()]
 
+    def check_range(self, cards: npt.NDArray[Any]) -> None:
+        """Raise an error unless all numbers of an array are cards of the deck."""
+        if cards.size and (cards.min() < 0 or cards.max() >= self.size):
+            raise SubgameError(
+                f"The cards of this deck are 0 to {self.size - 1}; another card was given."
+            )
+
     def mask(self, cards: Iterable[int]) -> int:
         """A set of cards as bits, bit c for card c."""
         given = tuple(cards)

@@ -81,10 +81,7 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
             "Cards to rank are integers, 5, 6 or 7 along the last axis of an array; "
             f"this one has the shape {given.shape} and holds {given.dtype}."
         )
-    if given.size and (given.min() < 0 or given.max() >= deck.size):
-        raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
-        )
+    deck.check_range(given)
     where_of, what_of = card_keys(deck)
     where, what = where_of[given[..., 0]], what_of[given[..., 0]]
     for i in range(1, given.shape[-1]):
@@ -110,10 +107,7 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
             "A board to rank has 3, 4 or 5 cards; an array of boards has the cards along its "
             f"last axis; this one has the shape {boards.shape}."
         )
-    if boards.size and (boards.min() < 0 or boards.max() >= deck.size):
-        raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
-        )
+    deck.check_range(boards)
     where_of, what_of = card_keys(deck)
     where, what = where_of[boards].sum(-1)[..., None], what_of[boards].sum(-1)[..., None]
     if (np.bitwise_or.reduce(where_of[boards], axis=-1)[..., None] != where).any():

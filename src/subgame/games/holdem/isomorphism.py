@@ -88,10 +88,7 @@ def canonicalise(
             f"The groups {tuple(groups)} take {sum(groups)} cards along the last axis; "
             f"the array has the shape {given.shape}."
         )
-    if given.size and (given.min() < 0 or given.max() >= deck.size):
-        raise SubgameError(
-            f"The cards of this deck are 0 to {deck.size - 1}; another card was given."
-        )
+    deck.check_range(given)
     shape = given.shape[:-1]
     best, permutation = _least(given.reshape(math.prod(shape), given.shape[-1]), groups, deck)
     return _unpack(best, sum(groups)).reshape(given.shape), permutation.reshape(shape)
