@@ -155,6 +155,31 @@ SHARED = {
 }
 """Features of both: patterns of files before and now."""
 
+NEW |= {
+    "hold'em in all verbs: where they find it, and single streets on the CPU": ""
+    "refine/kinds.py:RangeKind.translated refine/kinds.py:RangeKind.limited "
+    "refine/kinds.py:RangeKind.played refine/kinds.py:RangeKind.decomposed "
+    "engines/numba/ranges.py:stage engines/numba/ranges.py:enter engines/numba/ranges.py:rise "
+    "engines/numba/ranges.py:_above engines/numba/ranges.py:_check_plain",
+    "play: where agents begin": "refine/kinds.py:start refine/kinds.py:limit_at",
+    "solved spots: infosets by name, values of a first street": "tree/ranges/tree.py:finder "
+    "tree/ranges/tree.py:lookup tree/ranges/tree.py:number tree/sequence/tree.py:lookup "
+    "tree/public_tree.py:lookup engines/numba/ranges.py:first_street",
+    "rake, locks and trembles in a solve": "solve/evaluate.py:gains solve/results.py:gains_said "
+    "solve/solver.py:_steady tree/*:zero_sum tree/*:not_plain tree/*:has_locks "
+    "engines/numba/ranges.py:_hold",
+    "long runs: measurements within iterations, and those that are left out": ""
+    "solve/limits.py:_soonest solve/cfr.py:can_check engines/numba/ranges.py:can_check "
+    "engines/numba/ranges.py:_place_reach",
+    "what a refinement guarantees; Ctrl-C in work of several solves": ""
+    "refine/gadgets.py:promise refine/refine.py:kept refine/refine.py:rounding "
+    "solve/solver.py:whole_solves",
+    "memory of sequence trees on a device, of betting before it is laid out": ""
+    "engines/torch/memory.py:sequence_bytes engines/torch/sequence.py:estimate "
+    "tree/ranges/deal.py:cost_of_action",
+}
+"""Later features inside the files of trees, engines, solving and refinement."""
+
 
 def code_lines(text: str) -> set[int]:
     """The numbers of the lines that hold code."""

@@ -265,7 +265,7 @@ def test_refusals_are_sentences() -> None:
     with pytest.raises(sg.SubgameError, match="did you mean 'bfloat16'"):
         TorchRangeEngine(tree, "cpu", storage="bfloat")  # type: ignore[arg-type]
     with pytest.raises(sg.SubgameError, match="without sampling"):
-        TorchRangeEngine(tree, "cpu").sample(None, None, "", None)  # type: ignore[arg-type]
+        TorchRangeEngine(tree, "cpu").sample(None, None, "", None)
     with pytest.raises(sg.SubgameError, match="hold'em trees"):
         TorchRangeEngine(sg.compile(sg.games.load("kuhn")), "cpu")  # type: ignore[arg-type]
 

@@ -149,7 +149,8 @@ def check_places(tree: RangeTree) -> None:
     np.testing.assert_array_equal(b.orbits[some], np.diff(lines)[some] - 1)
     assert len(b.orbit_hand) == sum(n for n, moved in zip(hands, some, strict=True) if moved)
     for p in (0, 1):
-        sizes = [tree.edges(u, p) * padded(n) for u, n in enumerate(hands[p::2])]
+        edges = [each.rows[p] - len(each.roots) for each in tree.streets]
+        sizes = [edges[s] * padded(n) for s, n in zip(b.street, hands[p::2], strict=True)]
         np.testing.assert_array_equal(b.store_at[p::2], np.cumsum([0, *sizes])[:-1])
         assert tree.stored(p) == sum(sizes)
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from subgame.engines.arrays import copied
 from subgame.engines.contract import Array, Engine, Numbers, Regrets
 from subgame.errors import SubgameError
-
-Floats = NDArray[np.float64]
 
 
 class EngineBase:
@@ -23,17 +19,7 @@ class EngineBase:
     def prepare(self, reach: tuple[Array, Array], entering: int = -1) -> None:
         """Nothing, where no hands share a bucket."""
 
-    def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Array, Array],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-        check: Floats | None = None,
-    ) -> None:
+    def iterate(self, *args: Any) -> None:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
 
@@ -47,13 +33,7 @@ class EngineBase:
         for t in range(len(rates) - 1):
             turn(rates[t : t + 2])
 
-    def sample(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        kind: str,
-        random: NDArray[np.uint64],
-    ) -> None:
+    def sample(self, *args: Any) -> None:
         """An error: only the CPU engine of sequence trees has it."""
         raise SubgameError(
             "Schedules that sample run on the device cpu only, and hold'em trees are solved "

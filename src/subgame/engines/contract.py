@@ -54,6 +54,21 @@ class Regrets(NamedTuple):
     instant: Numbers | None  # regret of the last iteration, for predictive schedules only
 
 
+Pair = tuple[Regrets, Regrets]
+"""Both players' numbers."""
+
+
+class Loop(NamedTuple):
+    """How iterations follow one another."""
+
+    alternating: bool
+    responder: int  # the player who plays a best response, or -1
+    begin: int  # the number of the first iteration, counted from 1
+    check: Floats | None = None
+    """[2] what each player's best response to the averages wins is written here, by an engine that
+    `can_check`; others ignore it."""
+
+
 class Response(NamedTuple):
     """Values of one player's strategy or best response against a fixed opponent."""
 
@@ -130,22 +145,8 @@ class Engine(Protocol):
         Returns [root, infoset] the traverser's values, on the engine's device.
         """
 
-    def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Array, Array],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-        check: Floats | None = None,
-    ) -> None:
-        """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`.
-
-        An engine that `can_check` fills `check` [2] with what each player's best response to the
-        averages wins; others ignore it.
-        """
+    def iterate(self, pair: Pair, discounts: Floats, reach: tuple[Array, Array], how: Loop) -> None:
+        """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`."""
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
         """``turn(rates[t : t + 2])`` for every t but the last, in order.
@@ -177,13 +178,7 @@ class Engine(Protocol):
     def respond(self, p: int, opponent_plan: Any) -> Response:
         """Player `p`'s counterfactual best response, in float64."""
 
-    def sample(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        kind: str,
-        random: NDArray[np.uint64],
-    ) -> None:
+    def sample(self, pair: Pair, discounts: Floats, kind: str, random: NDArray[np.uint64]) -> None:
         """``len(discounts) - 1`` iterations of MCCFR; `random` is the random generator's state."""
 
 

@@ -184,7 +184,7 @@ class RangeSubgame(Subgame):
                 weights = row.astype(np.float64)
                 total = weights.sum()
                 shares = weights / total if total > 0 else np.full(len(row), 1 / len(row))
-                name = self.whole.name_of(hand, unit.cards, state)
+                name = self.whole.holdem.infoset_name(hand, unit.cards, state)
                 out[name] = dict(zip(street.actions[p][j], shares.tolist(), strict=True))
         return out
 

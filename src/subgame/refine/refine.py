@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,6 +14,7 @@ from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
+from subgame.refine.report import COLUMNS
 from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, left, solve_gadget
 from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.show.frames import data_frame
@@ -58,6 +59,12 @@ class Part:
     def margins(self) -> Floats:
         """[s] CBV + gifts - what the opponent can get now (2017, eq. 1; eq. 2 without gifts)."""
         return self.cbv + self.gifts - self.values
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """What `COLUMNS` names, for every root infoset."""
+        numbers = self.weight, self.cbv, self.gifts, self.alternatives, self.values, self.margins
+        for name, *row in zip(self.infosets, *(each.tolist() for each in numbers), strict=True):
+            yield self.subgame.name, self.player, name, *row
 
     @property
     def margin(self) -> float:
@@ -126,25 +133,7 @@ class Refinement:
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per root infoset: what `text` shows."""
-        out = []
-        for part in self.parts:
-            columns = (part.weight, part.cbv, part.gifts, part.alternatives, part.values)
-            for s, name in enumerate(part.infosets):
-                reach, cbv, gift, alternative, value = (float(c[s]) for c in columns)
-                out.append(
-                    {
-                        "subgame": part.subgame.name,
-                        "player": part.player,
-                        "infoset": name,
-                        "reach": reach,
-                        "cbv": cbv,
-                        "gift": gift,
-                        "alternative": alternative,
-                        "value": value,
-                        "margin": cbv + gift - value,
-                    }
-                )
-        return out
+        return [dict(zip(COLUMNS, row, strict=True)) for part in self.parts for row in part.rows()]
 
     def text(self, limit: int = 60) -> str:
         """What was promised and kept at every root infoset, as text."""

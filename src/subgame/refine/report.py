@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from subgame.refine.refine import Refinement
 
 
+NUMBERS = ("reach", "cbv", "gift", "alternative", "value", "margin")
+COLUMNS = ("subgame", "player", "infoset", *NUMBERS)
+"""Of the account at every root infoset."""
 KEPT_NAMES = 3
 """Subgames that keep the blueprint, named in a sentence."""
 
@@ -24,18 +27,7 @@ def as_text(refinement: Refinement, limit: int) -> str:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, title=repr(refinement).strip("<>"))
-    columns = (
-        "subgame",
-        "player",
-        "infoset",
-        "reach",
-        "cbv",
-        "gift",
-        "alternative",
-        "value",
-        "margin",
-    )
-    for name in columns:
+    for name in COLUMNS:
         table.add_column(name, justify="left" if name in ("subgame", "infoset") else "right")
     rows = refinement.rows()
     for row in rows[:limit]:
@@ -99,12 +91,11 @@ def as_html(refinement: Refinement) -> str:
     heads = ["exploitability", "mean", "of player 0", "of player 1"]
     names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
     drawn = bars(names, [float(row["margin"]) for row in rows], "margin")
-    columns = ("reach", "cbv", "gift", "alternative", "value", "margin")
     listed: list[list[Value]] = [
-        [str(row["subgame"]), Code(name), *(float(row[key]) for key in columns)]
+        [str(row["subgame"]), Code(name), *(float(row[key]) for key in NUMBERS)]
         for name, row in zip(names[:SMALLEST], rows, strict=False)
     ]
-    below = table(["subgame", "infoset", *columns], listed, more=max(len(rows) - SMALLEST, 0))
+    below = table(["subgame", "infoset", *NUMBERS], listed, more=max(len(rows) - SMALLEST, 0))
     title = f"{refinement.game}, refined by {refinement.technique.name}"
     said = f"<p>{text(refinement.technique.promise, 400)} {text(kept_text(refinement), 400)}</p>"
     return block(title, beside(table(heads, seats), drawn), said, below)

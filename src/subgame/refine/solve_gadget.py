@@ -242,12 +242,8 @@ class GadgetRun(Run):
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the gadget's average entry."""
-        o, us, run, learner = (
-            self.inputs.opponent,
-            1 - self.inputs.opponent,
-            self.engine,
-            self.cfr.learner,
-        )
+        run, learner, o = self.engine, self.cfr.learner, self.inputs.opponent
+        us = 1 - o
         ours = np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
         won = run.respond(o, run.plan(us, played[us], ours)).roots
         if isinstance(learner, Choice):

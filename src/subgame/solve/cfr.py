@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Array, Engine, Mode, Regrets
+from subgame.engines.contract import Array, Engine, Loop, Mode, Regrets
 
 Floats = NDArray[np.float64]
 
@@ -70,15 +70,8 @@ class Cfr:
         """
         engine, learner = self.engine, self.learner
         if learner is None and engine.fused:
-            engine.iterate(
-                self.pair,
-                discounts,
-                self.reach,
-                alternating=self.alternating,
-                responder=self.responder,
-                begin=begin,
-                check=check,
-            )
+            how = Loop(self.alternating, self.responder, begin, check)
+            engine.iterate(self.pair, discounts, self.reach, how)
             return
         if len(discounts) < 2:
             return

@@ -57,6 +57,10 @@ class Limits:
             step = step * 2 if step < 32 else step + step // 8
         return step
 
+    def reached(self, curve: Sequence[Point]) -> bool:
+        """Whether the last measurement is at the target."""
+        return bool(curve and self.target is not None and curve[-1].exploitability <= self.target)
+
     def _soonest(self, curve: Sequence[Point]) -> float:
         """The first iteration at which the target may be reached, judging by the last points."""
         if self.target is None or len(curve) < 2 or curve[-1].iteration > FARTHEST:

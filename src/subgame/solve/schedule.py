@@ -19,7 +19,7 @@ import math
 import re
 from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from subgame.errors import SubgameError, did_you_mean
 
@@ -34,6 +34,7 @@ AHEAD = 256
 """Iterations whose discounts are computed at once."""
 MOST = 0.05
 """The largest tremble: there may be nearly twenty actions at a decision."""
+POWERS = ("alpha", "beta", "gamma")
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
@@ -73,17 +74,7 @@ class Schedule:
     reached and learnt (Farina, Kroer & Sandholm 2017). The result is without these trembles."""
 
     def __post_init__(self) -> None:
-        numbers = (
-            "alpha",
-            "beta",
-            "gamma",
-            "ramp",
-            "decay",
-            "last_alpha",
-            "last_beta",
-            "last_gamma",
-        )
-        for field in numbers:
+        for field in ("ramp", "decay", *POWERS, *(f"last_{power}" for power in POWERS)):
             value = getattr(self, field)
             if value is None and field.startswith("last_"):
                 continue
@@ -116,10 +107,8 @@ class Schedule:
             raise SubgameError(
                 "A schedule with trembles must be without sampling and without a best responder."
             )
-        if self.sampling not in ("none", "chance", "external", "public"):
-            raise did_you_mean(
-                "sampling", str(self.sampling), ("none", "chance", "external", "public")
-            )
+        if self.sampling not in get_args(Sampling):
+            raise did_you_mean("sampling", str(self.sampling), get_args(Sampling))
         if self.predictive and self.sampling != "none":
             raise SubgameError(
                 "A schedule cannot be both predictive and sampled; choose one of the two."

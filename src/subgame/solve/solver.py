@@ -24,14 +24,7 @@ from subgame.solve.limits import check_seed
 from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
-from subgame.tree.files import (
-    check_made_for,
-    check_writable,
-    describe,
-    read_tensors,
-    rescue,
-    write_tensors,
-)
+from subgame.tree import files
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -91,7 +84,7 @@ def solve(
     """
     check_options(solve, options)
     if checkpoint is not None:
-        check_writable(Path(checkpoint))
+        files.check_writable(Path(checkpoint))
     run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
     return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
 
@@ -321,12 +314,14 @@ class Run:
     def save(self, path: Path) -> None:
         """Write a checkpoint."""
         tensors, state = self.state()
-        write_tensors(path, tensors, self.about | describe(self.tree, FORMAT) | state)
+        about = self.about | files.describe(self.tree, FORMAT)
+        files.write_tensors(path, tensors, about | state)
 
     def load(self, path: str | Path) -> None:
         """Continue from a checkpoint, or from a strategy that was saved with its state."""
-        header, tensors = read_tensors(path, SAVED)
-        check_made_for(path, header, self.tree, header["format"] if "state" in header else FORMAT)
+        header, tensors = files.read_tensors(path, SAVED)
+        kind = header["format"] if "state" in header else FORMAT
+        files.check_made_for(path, header, self.tree, kind)
         try:
             header = json.loads(header["state"]) if "state" in header else header
             made_by, state = self._read(header, tensors)
@@ -408,7 +403,7 @@ def _save(run: Run, checkpoint: Path, *, last: bool) -> None:
     failed = ""
     try:
         if last:
-            failed = rescue(checkpoint, run.save)
+            failed = files.rescue(checkpoint, run.save)
         else:
             run.save(checkpoint)
     except SubgameError as error:
@@ -430,9 +425,8 @@ def drive(
     if measured:
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
-    pace, first, stopped = 1, run.curve[0].exploitability if run.curve else 0.0, ""
-    if stop.target is not None and run.curve and run.curve[-1].exploitability <= stop.target:
-        stopped = "target"  # a resumed run that had reached it already
+    pace, first = 1, run.curve[0].exploitability if run.curve else 0.0
+    stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
     with _asked_to_stop() as asked:
         while not stopped:
             count = min(stop.next_check(run.iteration, run.curve) - run.iteration, pace)
@@ -440,10 +434,7 @@ def drive(
                 count = max(0, min(count, int(stop.iterations) - run.iteration))
             check = run.place_for_check(stop, count) if measured else None
             before = time.perf_counter()
-            if check is None:
-                run.advance(count)
-            else:
-                run.advance(count, check)
+            run.advance(count, check)
             now = time.perf_counter()
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
@@ -456,11 +447,7 @@ def drive(
             if checked:
                 gap = run.measure(run.rough(check, stop.target))
                 first = first or float(gap)
-            if (
-                stop.target is not None
-                and run.curve
-                and run.curve[-1].exploitability <= stop.target
-            ):
+            if stop.reached(run.curve):
                 stopped = "target"
             elif stop.iterations is not None and run.iteration >= stop.iterations:
                 stopped = "iterations"

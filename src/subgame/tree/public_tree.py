@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from subgame.errors import human_bytes
 from subgame.frozen import Frozen
 from subgame.show.html import Value, beside, block, table
+
+T = TypeVar("T")
 
 
 class Side(Protocol):
@@ -63,23 +65,27 @@ class Side(Protocol):
         """Infosets with the same actions: their sequences [infoset, action], and the actions."""
 
 
-class OnDemand(Sequence[Any]):
+class OnDemand(Sequence[T]):
     """A sequence whose items are computed on demand."""
 
-    def __init__(self, length: int, item: Callable[[int], Any]) -> None:
+    def __init__(self, length: int, item: Callable[[int], T]) -> None:
         self.length, self.item = length, item
 
     def __len__(self) -> int:
         return self.length
 
-    def __getitem__(self, i: Any) -> Any:
+    @overload
+    def __getitem__(self, i: int) -> T: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[T]: ...
+    def __getitem__(self, i: int | slice) -> T | list[T]:
         if isinstance(i, slice):
             return [self.item(k) for k in range(*i.indices(self.length))]
         if not -self.length <= i < self.length:
             raise IndexError(i)
         return self.item(int(i) % self.length)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         return (self.item(i) for i in range(self.length))
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Floats, Mode, Numbers, Regrets, Response
+from subgame.engines.contract import Floats, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
 from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Workers
@@ -202,19 +202,11 @@ class NumbaRangeEngine(EngineBase):
         return self._paid(np.float32, p)
 
     def iterate(
-        self,
-        pair: tuple[Regrets, Regrets],
-        discounts: Floats,
-        reach: tuple[Floats, Floats],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-        check: Floats | None = None,
+        self, pair: Pair, discounts: Floats, reach: tuple[Floats, Floats], how: Loop
     ) -> None:
         """``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
-        Where `can_check`, `check` [2] becomes what each player's best response to the averages
+        Where `can_check`, `how.check` [2] becomes what each player's best response to the averages
         wins. It is computed in float32, with errors of about 0.01 % of the pot.
 
         A player's average is updated in the opponent's sweep, which computes the player's reach
@@ -222,11 +214,11 @@ class NumbaRangeEngine(EngineBase):
         """
         if len(discounts) < 2:
             return
+        alternating, responder, begin, check = how
         rates = self.rates(discounts, begin)
         if self._hold(pair) and begin == 1 and len(discounts) > 2:  # its discount may be 0
-            again = partial(self.iterate, pair, alternating=alternating, responder=responder)
-            again(discounts[:2], reach, begin=1)
-            again(discounts[1:], reach, begin=2, check=check)
+            self.iterate(pair, discounts[:2], reach, how._replace(check=None))
+            self.iterate(pair, discounts[1:], reach, how._replace(begin=2))
             return
         for p in (0, 1):
             self._enter(np.float32, p, reach[p])

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Mode, Regrets, Response
+from subgame.engines.contract import Loop, Mode, Pair, Regrets, Response
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
-Pair = tuple[Regrets, Regrets]
 NONE = np.zeros(0)
 
 
@@ -116,21 +115,12 @@ class NumbaSequenceEngine(EngineBase):
         return self._at_roots(p, value)
 
     def iterate(
-        self,
-        pair: Pair,
-        discounts: Floats,
-        reach: tuple[Floats, Floats],
-        *,
-        alternating: bool,
-        responder: int,
-        begin: int,
-        check: Floats | None = None,
+        self, pair: Pair, discounts: Floats, reach: tuple[Floats, Floats], how: Loop
     ) -> None:
         """``len(discounts) - 1`` iterations in one call."""
         states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))
-        self.kernels.run_iterations(
-            self.plexes, self.terminals, states, discounts, alternating, responder
-        )
+        order = how.alternating, how.responder
+        self.kernels.run_iterations(self.plexes, self.terminals, states, discounts, *order)
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> Floats:
         """[q] the strategy that regret matching plays; ones at the root infosets."""

@@ -75,6 +75,11 @@ class Ending:
     showdown: bool
 
 
+def _two() -> Any:
+    """An empty list for each player."""
+    return [], []
+
+
 @dataclass
 class Street:
     """One street's betting as lists with names; `lay_out` makes arrays of it."""
@@ -82,18 +87,14 @@ class Street:
     roots: list[Betting]
     index: int  # into STREETS
     rows: list[int] = field(default_factory=lambda: [0, 0])
-    parent: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
-    first: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
-    states: tuple[list[Betting], list[Betting]] = field(default_factory=lambda: ([], []))
-    first_root: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    parent: tuple[list[int], list[int]] = field(default_factory=_two)
+    first: tuple[list[int], list[int]] = field(default_factory=_two)
+    states: tuple[list[Betting], list[Betting]] = field(default_factory=_two)
+    first_root: tuple[list[int], list[int]] = field(default_factory=_two)
     """[i] the root of the first street from which each decision is reached."""
-    at: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(
-        default_factory=lambda: ([], [])
-    )
+    at: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(default_factory=_two)
     """[i] both players' rows where each decision is taken."""
-    actions: tuple[list[tuple[str, ...]], list[tuple[str, ...]]] = field(
-        default_factory=lambda: ([], [])
-    )
+    actions: tuple[list[tuple[str, ...]], list[tuple[str, ...]]] = field(default_factory=_two)
     endings: list[Ending] = field(default_factory=list)
     terminals: int = 0
     """Number of terminals; one with a rake has two endings."""
@@ -242,24 +243,25 @@ def decisions(streets: Sequence[Street], p: int) -> dict[tuple[str, ...], tuple[
 
 def lay_out(streets: list[Street]) -> BettingTree:
     """The streets as flat arrays."""
-    infoset_at, parent, first, actions = [0], [], [], []
-    chunk_at, kinds, lane_row, end_at, ends = [0], [], [], [0], []
-    leaf_at, leaf_row = [0], []
-    blank_at, blank_row = [0], []
+    out: dict[str, list[Any]]
+    out = {name: [0] if name.endswith("_at") else [] for name in BettingTree._fields}
+    ends: list[tuple[int, int, float]] = []
     for street in streets:
+        out["roots"].append(len(street.roots))
+        out["rows"] += street.rows
         for p in (0, 1):
             touched = {ending.rows[p] for ending in street.endings}
-            blank_row += [row for row in range(street.rows[p]) if row not in touched]
-            blank_at.append(len(blank_row))
-            parent += street.parent[p]
-            first += street.first[p]
-            actions += [len(names) for names in street.actions[p]]
-            infoset_at.append(len(parent))
-            leaf_row += [rows[p] for rows in street.leaf_rows]
-            leaf_at.append(len(leaf_row))
+            out["blank_row"] += [row for row in range(street.rows[p]) if row not in touched]
+            out["blank_at"].append(len(out["blank_row"]))
+            out["parent"] += street.parent[p]
+            out["first"] += street.first[p]
+            out["actions"] += map(len, street.actions[p])
+            out["infoset_at"].append(len(out["parent"]))
+            out["leaf_row"] += [rows[p] for rows in street.leaf_rows]
+            out["leaf_at"].append(len(out["leaf_row"]))
             for chunk in _chunks(street, p):
                 lanes = [row for row, _ in chunk]
-                lane_row += lanes + [0] * (LANES - len(lanes))
+                out["lane_row"] += lanes + [0] * (LANES - len(lanes))
                 kind = 0
                 for showdown in (True, False):
                     paid = [
@@ -270,32 +272,15 @@ def lay_out(streets: list[Street]) -> BettingTree:
                     ]
                     kind |= (SHOWDOWN if showdown else FOLD) if paid else 0
                     ends += paid
-                    end_at.append(len(ends))
-                kinds.append(kind)
-            chunk_at.append(len(kinds))
-    ints: list[Any] = [
-        np.array(values, dtype=np.int64)
-        for values in (
-            [len(street.roots) for street in streets] + [0],
-            [street.rows[p] for street in streets for p in (0, 1)],
-            infoset_at,
-            parent,
-            first,
-            actions,
-            chunk_at,
-            kinds,
-            lane_row,
-            end_at,
-            [lane for lane, _, _ in ends],
-            [row for _, row, _ in ends],
-        )
-    ]
-    scale = np.array([scale for _, _, scale in ends], dtype=np.float64)
-    rest = [
-        np.array(values, dtype=np.int64)
-        for values in (_first(ends, end_at, chunk_at), blank_at, blank_row, leaf_at, leaf_row)
-    ]
-    return BettingTree._make([*ints, scale, *rest])
+                    out["end_at"].append(len(ends))
+                out["chunk_kind"].append(kind)
+            out["chunk_at"].append(len(out["chunk_kind"]))
+    out["roots"].append(0)
+    for k, name in enumerate(("end_lane", "end_row", "end_scale")):
+        out[name] = [end[k] for end in ends]
+    out["end_first"] = _first(ends, out["end_at"], out["chunk_at"])
+    kinds: Any = {name: np.float64 if name == "end_scale" else np.int64 for name in out}
+    return BettingTree(**{name: np.array(out[name], kinds[name]) for name in out})
 
 
 def _first(

@@ -271,6 +271,14 @@ def _ended(row: Ints, values: NDArray[Any], ends: NDArray[Any], kind: Any) -> ND
     return out
 
 
+def store_at(streets: list[Street], street: Ints, hands: Ints) -> Ints:
+    """[up] where regrets start, from the street of each board and its numbers of hands, [up]."""
+    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
+    stored = edges[street] * padded(hands).reshape(-1, 2)
+    found: Ints = (np.cumsum(stored, axis=0) - stored).ravel()
+    return found
+
+
 def _joined(
     streets: list[Street],
     dealt: list[Dealt],
@@ -294,9 +302,7 @@ def _joined(
     found["hand_at"] = found["hands"]
     for name in ("hand_at", "run_at", "group_at", "orbit_at"):
         found[name] = np.cumsum(found[name]) - found[name]
-    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
-    stored = edges[street] * padded(found["hands"]).reshape(-1, 2)
-    found["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
+    found["store_at"] = store_at(streets, street, found["hands"])
     kinds = {"Small": np.uint16, "Floats": np.float64, "Ints": np.int64}
     return BoardArrays(
         **{

@@ -6,8 +6,7 @@ import numpy as np
 
 from subgame.errors import SubgameError
 from subgame.tree.ranges.betting_tree import Street
-from subgame.tree.ranges.deal import padded
-from subgame.tree.ranges.hand_order import BoardArrays
+from subgame.tree.ranges.hand_order import BoardArrays, store_at
 from subgame.tree.ranges.tree import BoardList, RangeTree, put_together
 
 BY_BOARD = ("street", "weight", "groups", "size_at", "dealt", "share")
@@ -63,9 +62,7 @@ def _some_boards(
     # The last street has no boards below; they would begin where its own end.
     alone = len(streets) == 1
     cut["child_at"] = np.full(end - begin + 1, end - begin) if alone else b.child_at[begin:] - first
-    edges = np.array([[each.rows[p] - len(each.roots) for p in (0, 1)] for each in streets])
-    stored = edges[cut["street"]] * padded(cut["hands"]).reshape(-1, 2)
-    cut["store_at"] = (np.cumsum(stored, axis=0) - stored).ravel()
+    cut["store_at"] = store_at(streets, cut["street"], cut["hands"])
     above = b.above.copy()  # on the first street a hand's place above is its own
     many = 2 * int(cut["child_at"][0])
     hands, at = cut["hands"][:many], cut["hand_at"][:many]

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand, PublicTree
+from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import (
     LANES,
     BettingTree,
@@ -45,17 +46,7 @@ from subgame.tree.ranges.betting_tree import (
     grow,
     lay_out,
 )
-from subgame.tree.ranges.deal import (
-    Cards,
-    Dealt,
-    check_first,
-    cost_of_action,
-    deal_out,
-    dealt_first,
-    hands_left,
-    left_alone,
-    padded,
-)
+from subgame.tree.ranges.deal import Dealt, padded
 from subgame.tree.ranges.find import Finder
 from subgame.tree.ranges.hand_order import BoardArrays, lay_out_hands
 from subgame.tree.ranges.locked import Locks
@@ -117,30 +108,16 @@ class Board:
         return self.number - self.of.first[self.street]
 
 
-class BoardList(Sequence[Board]):
+class BoardList(OnDemand[Board]):
     """All boards of a tree, street by street; a `Board` is created on demand."""
 
-    def __init__(self, deck: Deck, dealt: list[Dealt], boards: BoardArrays, cards: Cards) -> None:
+    def __init__(
+        self, deck: Deck, dealt: list[Dealt], boards: BoardArrays, cards: deal.Cards
+    ) -> None:
         self.deck, self.dealt, self.boards, self.cards = deck, dealt, boards, cards
         self.first = [0, *itertools.accumulate(len(street.cards) for street in dealt)]
         self.permutations = math.factorial(deck.num_suits)
-
-    def __len__(self) -> int:
-        return self.first[-1]
-
-    @overload
-    def __getitem__(self, u: int) -> Board: ...
-    @overload
-    def __getitem__(self, u: slice) -> list[Board]: ...
-    def __getitem__(self, u: int | slice) -> Board | list[Board]:
-        if isinstance(u, slice):
-            return [self._board(k) for k in range(*u.indices(len(self)))]
-        if not -len(self) <= u < len(self):
-            raise IndexError(u)
-        return self._board(int(u) % len(self))
-
-    def __iter__(self) -> Iterator[Board]:
-        return map(self._board, range(len(self)))
+        super().__init__(self.first[-1], self._board)
 
     def chance(self, u: int) -> float:
         """The probability that the cards of a board are dealt, given both players' hands."""
@@ -184,7 +161,8 @@ class RangeSide(Frozen):
         if not units.cards.merged:
             return units.boards.hands[self.player :: 2]
         kept = units.cards.kept[self.player]
-        return np.concatenate([hands_left(units.deck, each.cards, kept) for each in units.dealt])
+        left = [deal.hands_left(units.deck, each.cards, kept) for each in units.dealt]
+        return np.concatenate(left)
 
     def _street(self, u: int) -> Street:
         return self.streets[int(self.units.boards.street[u])]
@@ -219,13 +197,15 @@ class RangeSide(Frozen):
 
     def cells(self, u: int, j: int) -> NDArray[np.int64]:
         """[h, action] the sequences of decision `j` on board `u`."""
-        p, street = self.player, self._street(u)
-        edges = street.rows[p] - len(street.roots)
-        h = self.units[u].held(p)[1]
-        edge = street.first[p][j] - len(street.roots) + np.arange(len(street.actions[p][j]))
-        store = self.units.boards.store_at[2 * u + p]
-        tile = store + h // LANES * (edges * LANES) + h % LANES
-        cells: Ints = tile[:, None] + edge * LANES
+        start, h = self.units.boards.store_at[2 * u + self.player], self.units[u].held(self.player)
+        return self._cells(self._street(u), j, start, h[1])
+
+    def _cells(self, street: Street, j: int, start: Ints, h: Ints) -> Ints:
+        """[h, action] the sequences of decision `j` where a board's numbers begin at `start`."""
+        p, roots = self.player, len(street.roots)
+        edges = np.arange(len(street.actions[p][j])) + street.first[p][j] - roots
+        tile = start + h // LANES * ((street.rows[p] - roots) * LANES) + h % LANES
+        cells: Ints = tile[:, None] + edges * LANES
         return cells
 
     def street_block(self, numbers: NDArray[Any], s: int) -> NDArray[Any]:
@@ -247,15 +227,11 @@ class RangeSide(Frozen):
 
     def street_cells(self, s: int, j: int) -> Ints:
         """[board and hand, action] the sequences of decision `j` on all boards of street `s`."""
-        b, street, p = self.units.boards, self.streets[s], self.player
-        first, last = self.units.first[s : s + 2]
-        hands, start = (each[2 * first + p : 2 * last : 2] for each in (b.hands, b.store_at))
+        b, (first, last) = self.units.boards, self.units.first[s : s + 2]
+        here = slice(2 * first + self.player, 2 * last, 2)
+        hands, start = b.hands[here], b.store_at[here]
         h = np.arange(int(hands.sum())) - np.repeat(np.cumsum(hands) - hands, hands)
-        edges = street.rows[p] - len(street.roots)
-        edge = street.first[p][j] - len(street.roots) + np.arange(len(street.actions[p][j]))
-        tile = np.repeat(start, hands) + h // LANES * (edges * LANES) + h % LANES
-        cells: Ints = tile[:, None] + edge * LANES
-        return cells
+        return self._cells(self.streets[s], j, np.repeat(start, hands), h)
 
     def decisions(self) -> Iterator[tuple[Ints, tuple[str, ...]]]:
         """For each street and decision: the sequences [board and hand, action], and the actions."""
@@ -324,15 +300,6 @@ class RangeTree(PublicTree):
     def stored(self, p: int) -> int:
         """The size of an array of player `p`'s regrets or averages."""
         return self.players[p].num_sequences
-
-    def edges(self, u: int, p: int) -> int:
-        """The number of player `p`'s actions on the street of board `u`."""
-        street = self.streets[int(self.boards.street[u])]
-        return street.rows[p] - len(street.roots)
-
-    def name_of(self, hand: int, cards: tuple[int, ...], state: Any) -> str:
-        """The name of an infoset, the same as the game's states give it."""
-        return self.holdem.infoset_name(hand, cards, state)
 
     @property
     def zero_sum(self) -> bool:
@@ -426,19 +393,20 @@ def compile_range_tree(
         same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
         if merge and merge != "boards" and not game.dead:
             same = same_cards(game.board, to_come, weights, deck)
-        top = dealt_first([game.board], left_alone(deck, suits, same))
+        top = deal.dealt_first([game.board], deal.left_alone(deck, suits, same))
     else:
         weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
         kept, same = [np.flatnonzero(deck.compatible(game.dead))] * 2, np.arange(deck.size)
-        top = dealt_first(boards, np.zeros(1, np.int64))
-    check_first(deck, top, start[0].street)
-    cards = Cards.of(deck, same, kept)
+        top = deal.dealt_first(boards, np.zeros(1, np.int64))
+    deal.check_first(deck, top, start[0].street)
+    cards = deal.Cards.of(deck, same, kept)
     if not isinstance(memory_limit, Allowance):
         memory_limit = Allowance.of(memory_limit, host=False)
     idle = all(root.is_over for root in start)  # a solver then has no numbers
     allowed = Allowance.of(host=False) if idle else memory_limit
-    dealt = deal_out(game, start[0].street, top, cards, number, allowed)
-    check_size(game, start, cost_of_action(deck, dealt, cards, number), memory_limit, progress)
+    dealt = deal.deal_out(game, start[0].street, top, cards, number, allowed)
+    cost = deal.cost_of_action(deck, dealt, cards, number)
+    check_size(game, start, cost, memory_limit, progress)
     streets = grow(game, roots)
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
