@@ -138,6 +138,26 @@ def test_a_tree_is_walked_by_keys(page: Page) -> None:
     check(page)
 
 
+def test_a_game_of_holdem_is_walked_by_keys(page: Page) -> None:
+    page.goto("/games")
+    page.locator("a", has_text="nlfh-small-alt").click()
+    says(page, "IP (player 2) acts")
+    tab(page, page.locator(".tree"))
+    for name in ("fold", "call 50", "check", "Ad", "Ac", "Kd"):
+        page.keyboard.press("ArrowDown" if name == "call 50" else "ArrowRight")
+        expect(page.locator(".path [aria-current]")).to_have_text(name)
+    says(page, "OOP (player 1) acts")
+    grid = page.locator("canvas.grid")
+    tab(page, grid)
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown"):  # AA, AKo, KK, KQo
+        page.keyboard.press(key)
+    address(page, "hands=KQo")
+    check(page)
+    page.goto("/games/hunl")
+    says(page, "hunl with these cards and bets is too large to be drawn")
+    says(page, "hunl with fewer cards")
+
+
 def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
     page.goto("/solve")
     says(page, "in 32 bits")
@@ -213,7 +233,8 @@ def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) ->
         address(page, part)
     page.locator("#upload").set_input_files(saved.value.path())
     expect(page.locator(".badge.done")).to_be_visible()  # the file is read into a job of its own
-    assert page.url != solved
+    page.locator("#against").select_option("My turn")
+    says(page, "if OOP alone plays as in My turn")
     page.goto(f"{solved}?hand=AA")
     page.get_by_text("Lock hands here").click()
     page.locator("#share-c").fill("30")

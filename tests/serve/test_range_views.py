@@ -10,10 +10,10 @@ from serving import put, serving
 
 import subgame as sg
 from subgame.papers.coin_toss import action_values
+from subgame.serve import worker
 from subgame.serve.public_trees import around, catalogue, load_game, small, view_of
 from subgame.serve.range_views import RangeView
 from subgame.serve.store import Store
-from subgame.serve.worker import run
 from subgame.solve.lines import follow_line
 
 SMALL = (
@@ -95,9 +95,12 @@ def test_games_of_holdem_open_or_say_what_does(tmp_path: Path) -> None:
     assert small("hunl") in str(said.value)
 
 
-def test_a_game_of_holdem_is_solved_and_shown(tmp_path: Path, view: RangeView) -> None:
+def test_a_game_of_holdem_is_solved_and_shown(
+    tmp_path: Path, view: RangeView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "limit_memory", lambda most: None)
     job = put(Store(tmp_path), kind="game", game=SMALL, schedule="pcfr+", iterations=20)
-    run(tmp_path, job)
+    worker.run(tmp_path, job)
     with serving(tmp_path, workers=0) as client:
         params: dict[str, Any] = {"game": SMALL, "strategy": job, "at": "c c / Ad"}
         told = client.get("/api/tree", params=params).json()
