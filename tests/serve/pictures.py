@@ -26,6 +26,16 @@ def picture(page: Page, name: str, high: int) -> None:
     page.screenshot(path=DOCS / f"serve-{name}.png")
 
 
+def games(page: Page) -> None:
+    """A game of hold'em on ten cards, solved, after two checks and a flop."""
+    page.goto(HOLDEM)
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_text("Look at the strategy").click()
+    page.locator(".options").wait_for()
+    page.keyboard.press("Home")
+    picture(page, "games", 1180)
+
+
 def solve(page: Page) -> None:
     """A turn spot, and every river after two checks."""
     page.goto(f"/solve?{SPOT}")
@@ -51,9 +61,9 @@ def play(page: Page) -> None:
         over.or_(calls.first).first.wait_for()
         if not over.is_visible():
             calls.first.click()
-        elif page.locator(".middle .card.empty").count():
-            page.keyboard.press("Enter")
-            page.wait_for_timeout(300)
+        elif page.locator(".middle .card.empty").count():  # folded before the river
+            page.get_by_role("button", name="Next hand").click()
+            over.wait_for(state="hidden")
         else:
             break
     picture(page, "play", 1560)
@@ -71,9 +81,7 @@ def main() -> None:
         page.goto("/games?step=reach-maxmargin")
         page.locator(".meter-row.here").wait_for()
         picture(page, "coin-toss", 700)
-        page.goto(HOLDEM)
-        page.locator("canvas.grid").wait_for()
-        picture(page, "games", 1200)
+        games(page)
         solve(page)
         play(page)
 

@@ -126,7 +126,9 @@ class RangeView:
             for row in here.class_table(values=False)
         }
         listed = {"hands_in_all": len(chosen), "pot": pot, "board": self.game.deck.name(node.board)}
-        return {"infosets_here": rows, "grid": {"actions": actions, "classes": classes}, **listed}
+        ranks = self.game.deck.ranks[::-1]
+        grid = {"actions": actions, "classes": classes, "ranks": ranks}
+        return {"infosets_here": rows, "grid": grid, **listed}
 
     def _explorers(self, strategy: Strategy) -> tuple[Explorer, Explorer, Explorer]:
         """Of a strategy, and with a best response of either player to it; the last are kept."""

@@ -13,5 +13,5 @@ export function RangeGrid({ told, label, picked, onPick }) {
   }, [told]);
   const about = (name) => { const row = told.classes[name]; return !name ? "" : !row ? `${name} is not in the range` : `${name}: ${told.actions.map((action, k) => `${action.name} ${percent(row[k + 1], 0)}`).join(", ")}; ${percent(row[0], 0)} left`; };
   return html`<p class="options">${told.actions.map((action, k) => html`<span key=${action.id} class="option"><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b></span>`)}</p>
-    <${Grid} cells=${cells} selected=${at} onPick=${onPick || ((name) => { own.value = name; })} label=${label} summary=${about} /><p class="hint">${at ? about(at) : "The height of a bar is how much of the class is left."}</p>`;
+    <${Grid} cells=${cells} selected=${at} onPick=${onPick || ((name) => { own.value = name; })} label=${label} summary=${about} ranks=${told.ranks} /><p class="hint">${at ? about(at) : "The height of a bar is how much of the class is left."}</p>`;
 }

@@ -64,7 +64,8 @@ function OneGame({ game }) {
   const here = tree.nodes.find((node) => node.id === tree.at);
   return html`<section class="page">
     <p class="crumb"><a href="/games">Games</a></p>
-    <h1>${tree.title}</h1>
+    <h1>${tree.title.match(/^[\w+-]+(?=\(.*\)$)/)?.[0] || tree.title}</h1>
+    ${/^[\w+-]+\(.*\)$/.test(tree.title) ? html`<p class="soft">${tree.title.slice(tree.title.indexOf("(") + 1, -1)}</p>` : null}
     <p class="facts"><span>${whole(tree.public_states)} public states</span><span>${whole(tree.infosets[0])} + ${whole(tree.infosets[1])} infosets</span>${tree.sequences ? html`<span>${whole(tree.sequences[0])} + ${whole(tree.sequences[1])} sequences</span>` : null}</p>
     <div class="toolbar">
       <div class="field inline"><label for="strategy">Strategy</label>
