@@ -1,4 +1,4 @@
-"""The pictures of the pages in the documentation: ``python tests/serve/pictures.py`` takes them.
+"""The pictures of the pages in the documentation: ``python tests/serve/page_pictures.py`` takes them.
 
 It takes a minute. The hands at the table are dealt by chance, so that picture differs every time.
 """
