@@ -170,7 +170,8 @@ def solve_game(body: SolveGame, request: Request) -> Row:
         "schedule": body.schedule,
         **(body.stop.limits(1e-3) if body.schedule != "lp" else {}),
     }
-    name = checked_name(body.name) if body.name.strip() else str(rules)[:80]
+    usual = str(rules) if len(str(rules)) <= 40 else str(rules).partition("(")[0]
+    name = checked_name(body.name) if body.name.strip() else f"{usual}, {body.schedule}"
     return queue.submit(task, name)
 
 

@@ -149,9 +149,12 @@ def overview(game: Game, tree: PublicTree) -> dict[str, Any]:
 class View(Protocol):
     """The public states of a tree, as the page walks them."""
 
-    tree: PublicTree
     about: dict[str, Any]
     """What the page is told of the whole tree."""
+
+    @property
+    def tree(self) -> PublicTree:
+        """The tree."""
 
     def find(self, at: str) -> Any:
         """The public state of a name in an address; the first one if it is empty."""
