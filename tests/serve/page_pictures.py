@@ -1,4 +1,4 @@
-"""The pictures of the pages in the documentation: ``python tests/serve/page_pictures.py`` takes them.
+"""Pictures of the pages for the documentation: ``python tests/serve/page_pictures.py`` takes them.
 
 It takes a minute. The hands at the table are dealt by chance, so that picture differs every time.
 """
