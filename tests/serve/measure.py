@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from browser import Browser
+from chromium import DESKTOP, chromium
+from playwright.sync_api import Browser
 
 from subgame.papers.report import commit, machine
 
@@ -60,7 +61,7 @@ LINES = ("", "c", CHECKED, f"{CHECKED} c", f"{CHECKED} c c / 4d", f"{CHECKED} c 
 CALLS = ("r33", CALLED, f"{CALLED} c", f"{CALLED} c c / Ad")
 REPEATS, TABS, SPAN = 4, 10, 10.0
 MIB = 2**20
-FRAMES = """(async () => {
+FRAMES = """async () => {
   const two = () => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)));
   const views = [...document.querySelectorAll('[aria-label="What the grid shows"] button')];
   const took = [];
@@ -72,7 +73,7 @@ FRAMES = """(async () => {
     took.push(performance.now() - began);
   }
   return took;
-})()"""
+}"""
 
 
 class Server:
@@ -152,6 +153,7 @@ def ahead() -> Iterator[None]:
 def start(data: str, browser: Browser) -> dict[str, Any]:
     """Seconds from the start of the process to the first answer, and to a page that can be used."""
     answered, usable, cpu = [], [], []
+    page = browser.new_page()
     for _ in range(REPEATS):
         with served(data) as server:
             server.listens()
@@ -160,10 +162,10 @@ def start(data: str, browser: Browser) -> dict[str, Any]:
             cpu.append(server.cpu())
         with served(data) as server:
             server.listens()
-            browser.call("Page.navigate", url=server.home)
-            browser.until("!!document.querySelector('[rel=next]')")
+            page.goto(server.home, wait_until="commit")
+            page.locator("[rel=next]").wait_for()
             usable.append(time.monotonic() - server.began)
-        browser.call("Page.navigate", url="about:blank")
+        page.goto("about:blank")
     return {"first_answer_s": min(answered), "usable_s": min(usable), "cpu_s": min(cpu)} | {
         "all_usable_s": usable
     }
@@ -188,10 +190,9 @@ def large(server: Server, data: str) -> dict[str, Any]:
     }
 
 
-def tabs(server: Server, browser: Browser) -> dict[str, Any]:
+def tabs(server: Server) -> dict[str, Any]:
     """The server's share of a core while a solve runs, without and with ten pages on it."""
     job = server.ask("/api/spots/solve", {"spot": TURN, "stop": {"iterations": 10**6}})["id"]
-    browser.call("Page.navigate", url="about:blank")
     while not server.ask(f"/api/jobs/{job}").get("iteration"):
         time.sleep(0.1)
 
@@ -201,14 +202,11 @@ def tabs(server: Server, browser: Browser) -> dict[str, Any]:
         return (server.cpu() - cpu) / (time.monotonic() - began)
 
     alone = share()
-    opened = [
-        browser.call("Target.createTarget", url=f"{server.home}/solve/{job}")["targetId"]
-        for _ in range(TABS)
-    ]
-    time.sleep(3)
-    with_tabs = share()
-    for target in opened:
-        browser.call("Target.closeTarget", targetId=target)
+    with chromium() as browser:
+        for _ in range(TABS):
+            browser.new_page().goto(f"{server.home}/solve/{job}")
+        time.sleep(3)
+        with_tabs = share()
     server.ask(f"/api/jobs/{job}/cancel", {})
     return {"pages": TABS, "server_share_alone": alone, "server_share_with_pages": with_tabs} | {
         "cost": with_tabs - alone
@@ -219,10 +217,11 @@ def redraw(server: Server) -> dict[str, Any]:
     """Milliseconds from a click to the second frame after it, on a tree of over 10,000 nodes."""
     job = server.solved(TURN, iterations=20)
     server.ask(f"/api/jobs/{job}/decision?values=true")
-    with ahead(), Browser() as browser:
-        browser.open(f"{server.home}/solve/{job}")
-        browser.until("document.querySelector('.here-facts')?.innerText.includes('EQR')", 120)
-        took = browser.run(FRAMES)
+    with ahead(), chromium() as browser:
+        page = browser.new_page(viewport=DESKTOP)
+        page.goto(f"{server.home}/solve/{job}")
+        page.locator(".here-facts", has_text="EQR").wait_for(timeout=120_000)
+        took = page.evaluate(FRAMES)
     nodes = server.ask(f"/api/jobs/{job}")["result"]["nodes"]
     assert nodes >= 10_000, nodes
     return {"nodes": nodes, "median_ms": statistics.median(took), "most_ms": max(took)}
@@ -231,14 +230,14 @@ def redraw(server: Server) -> dict[str, Any]:
 def main() -> None:
     """Measure everything and write the file."""
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as data, ahead(), Browser() as browser:
+    with tempfile.TemporaryDirectory() as data, ahead(), chromium() as browser:
         found: dict[str, Any] = {"start": start(data, browser)}
     print(found)
-    with tempfile.TemporaryDirectory() as data, Browser() as browser:
+    with tempfile.TemporaryDirectory() as data:
         with served(data) as server:
             server.listens()
             found["redraw"] = redraw(server)
-            found["ten_pages"] = tabs(server, browser)
+            found["ten_pages"] = tabs(server)
             print(found)
         with served(data) as server:
             server.listens()

@@ -1,111 +1,167 @@
-"""The pages in headless Chromium. Without Chromium these tests are skipped."""
+"""The pages in headless Chromium, by Playwright. Without either these tests are skipped."""
 
 from __future__ import annotations
 
-import time
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed (the extra 'web')")
-pytest.importorskip("websockets", reason="websockets is not installed (the extra 'web')")
+pytest.importorskip("playwright", reason="Playwright is not installed (the extra 'dev')")
 
-from browser import FOUND, Browser
+from chromium import DESKTOP, FOUND, PHONE, chromium, listen
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 from serving import listening
 
 pytestmark = pytest.mark.skipif(FOUND is None, reason="Chromium is not installed")
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
-RULES = "{runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']}"
-
-
-SHADES = """(() => { const c = document.querySelector('canvas.grid');
-  const all = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
-  return all.reduce((sum, value, k) => (sum * 31 + value * (k % 7)) % 1000003, 7); })()"""
+FAULTS = """() => axe.run(document, {resultTypes: ['violations'],
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
+  .then(found => found.violations.map(v => v.id + ': ' +
+    v.nodes.slice(0, 3).map(n => n.html.slice(0, 120) + n.failureSummary).join('; ')))"""
+SHADES = """grid => grid.getContext('2d').getImageData(0, 0, grid.width, grid.height).data
+  .reduce((sum, value, k) => (sum * 31 + value * (k % 7)) % 1000003, 7)"""
 """A number for what a grid shows."""
 
 
-class Page(NamedTuple):
-    """A browser and the address of the server."""
+class Site(NamedTuple):
+    """A browser, and the address of the server."""
 
     browser: Browser
     home: str
 
-    def open(self, path: str) -> None:
-        self.browser.errors.clear()
-        self.browser.open(self.home + path)
-
-    def check(self) -> None:
-        """No script failed, nothing is wider than the window, and axe-core finds no fault."""
-        assert self.browser.errors == []
-        run = self.browser.run
-        assert run("document.documentElement.scrollWidth - innerWidth") <= 0
-        if not run("!!window.axe"):
-            run(f"(() => {{ {AXE} }})()")
-        time.sleep(0.1)
-        found = run(
-            f"axe.run(document, {RULES}).then(r => r.violations.map(v => v.id + ': ' + "
-            "v.nodes.map(n => n.html.slice(0, 120) + n.failureSummary).slice(0, 3).join('; ')))"
+    @contextmanager
+    def page(self, size: ViewportSize, *, phone: bool = False) -> Iterator[tuple[Page, list[str]]]:
+        """A page in a window of a size, and what went wrong in it."""
+        context = self.browser.new_context(
+            base_url=self.home, viewport=size, is_mobile=phone, reduced_motion="reduce"
         )
-        assert not found, "\n".join(found)
+        page = context.new_page()
+        yield page, listen(page)
+        context.close()
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data = tmp_path_factory.mktemp("data")
-    with listening(data, workers=1) as home, Browser() as browser:
-        yield Page(browser, home)
+    with listening(data, workers=1) as home, chromium() as browser:
+        yield Site(browser, home)
+
+
+@pytest.fixture(scope="module")
+def desktop(site: Site) -> Iterator[tuple[Page, list[str]]]:
+    with site.page(DESKTOP) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(desktop: tuple[Page, list[str]]) -> Iterator[Page]:
+    """One page for all tests. No script may fail in it, and nothing may be refused."""
+    page, errors = desktop
+    page.set_viewport_size(DESKTOP)
+    yield page
+    assert errors == []
+
+
+@pytest.fixture(scope="module")
+def phone(site: Site) -> Iterator[tuple[Page, list[str]]]:
+    with site.page(PHONE, phone=True) as opened:
+        yield opened
+
+
+def check(page: Page) -> None:
+    """Nothing is wider than the window, and axe-core finds no fault (contrast is one)."""
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    if not page.evaluate("!!window.axe"):
+        page.evaluate(AXE)
+    found = page.evaluate(FAULTS)
+    assert not found, "\n".join(found)
+
+
+def says(page: Page, text: str) -> None:
+    """Wait until a text can be read."""
+    expect(page.get_by_text(text).first).to_be_visible()
+
+
+def tab(page: Page, to: Locator) -> None:
+    """Press the tabulator until something has the focus."""
+    to.wait_for()
+    for _ in range(100):
+        if to.evaluate("each => each === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{to} is not reached by the tabulator")
+
+
+def address(page: Page, part: str) -> None:
+    """Wait until the address has a part."""
+    expect(page).to_have_url(re.compile(re.escape(part)))
 
 
 def test_coin_toss_is_stepped_through_by_keys(page: Page) -> None:
-    browser = page.browser
-    page.open("/")
-    browser.says("A coin that only one player sees")
-    browser.says("Next: Blueprint")
+    page.goto("/")
+    says(page, "A coin that only one player sees")
+    tab(page, page.locator("[rel=next]"))
     wins = []
     for step in ("blueprint", "unsafe", "resolve", "maxmargin", "reach-maxmargin", "optimum"):
-        browser.run("document.querySelector('[rel=next]').focus()")
-        browser.press("ArrowRight")
-        browser.until(f"location.search === '?step={step}'")
-        name = step.partition("-")[0].capitalize()
-        browser.until(f"document.querySelector('.meter-row.here').innerText.startsWith('{name}')")
-        wins.append(
-            float(
-                browser.until("document.querySelector('.meter-row.here .meter-value')?.innerText")
-            )
-        )
+        page.keyboard.press("ArrowRight")
+        address(page, f"?step={step}")
+        here = page.locator(".meter-row.here")
+        expect(here).to_contain_text(step.partition("-")[0].capitalize())
+        wins.append(float(here.locator(".meter-value").inner_text()))
     assert wins == [0.5, 0.75, 0.5, 0.375, 0.25, 0.0]  # Brown & Sandholm 2017, Sec. 4 and 5
-    browser.press("ArrowLeft")
-    browser.until("location.search === '?step=reach-maxmargin'")
-    browser.run("document.querySelector('button.theme').click()")  # dark
-    page.check()
-    browser.run("document.querySelector('button.theme').click()")
+    page.keyboard.press("ArrowLeft")
+    address(page, "?step=reach-maxmargin")
+    page.locator("button.theme").click()  # dark
+    check(page)
+    page.locator("button.theme").click()
 
 
 def test_a_tree_is_walked_by_keys(page: Page) -> None:
-    browser = page.browser
-    page.open("/games/kuhn?strategy=uniform")
-    browser.says("Player 1 acts")
-    browser.run("document.querySelector('.tree').focus()")
-    browser.press("ArrowRight")
-    browser.says("Player 2 acts")
-    browser.press("ArrowDown")
-    browser.until("document.querySelector('.path [aria-current]').innerText === 'b'")
-    assert "exploitability 0.4583" in browser.text()
-    browser.fill("watch-technique", "resolve")
-    browser.says("At each root infoset the opponent enters")
-    browser.run("document.getElementById('iteration').focus()")
-    browser.press("ArrowRight")
-    browser.until("location.search.includes('iteration=2')")
-    browser.says("Iteration 2 of 128")
-    page.check()
+    page.goto("/games/kuhn?strategy=uniform")
+    says(page, "Player 1 acts")
+    tab(page, page.locator(".tree"))
+    page.keyboard.press("ArrowRight")
+    says(page, "Player 2 acts")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".path [aria-current]")).to_have_text("b")
+    says(page, "exploitability 0.4583")
+    page.locator("#watch-technique").select_option("resolve")
+    says(page, "At each root infoset the opponent enters")
+    page.locator("#iteration").press("ArrowRight")
+    address(page, "iteration=2")
+    says(page, "Iteration 2 of 128")
+    check(page)
+
+
+def test_a_game_of_holdem_is_walked_by_keys(page: Page) -> None:
+    page.goto("/games")
+    page.locator("a", has_text="nlfh-small-alt").click()
+    says(page, "IP (player 2) acts")
+    tab(page, page.locator(".tree"))
+    for name in ("fold", "call 50", "check", "Ad", "Ac", "Kd"):
+        page.keyboard.press("ArrowDown" if name == "call 50" else "ArrowRight")
+        expect(page.locator(".path [aria-current]")).to_have_text(name)
+    says(page, "OOP (player 1) acts")
+    grid = page.locator("canvas.grid")
+    tab(page, grid)
+    for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowDown"):  # AA, AKo, KK, KQo
+        page.keyboard.press(key)
+    address(page, "hands=KQo")
+    check(page)
+    page.goto("/games/hunl")
+    says(page, "hunl with these cards and bets is too large to be drawn")
+    says(page, "hunl with fewer cards")
 
 
 def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
-    browser = page.browser
-    page.open("/solve")
-    browser.says("in 32 bits")
+    page.goto("/solve")
+    says(page, "in 32 bits")
+    page.get_by_text("More: rake").click()
     for field, wrong, said in (
         ("pot", "0", "must be a number of chips above 0"),
         ("river_b", "0.5x lots", "a size is a share of the pot"),
@@ -113,140 +169,136 @@ def test_a_mistake_is_answered_beside_its_field(page: Page) -> None:
         ("removed", "r77", "cannot be removed"),
         ("oop", "AA,KQx", "this is neither a hand"),
     ):
-        right = browser.run(f"document.getElementById({field!r}).value")
-        browser.fill(field, wrong)
-        browser.until(f"document.getElementById('{field}-error')?.innerText.includes({said!r})")
-        browser.fill(field, right)
-        browser.until(f"!document.getElementById('{field}-error')")
-    page.check()
+        right = page.locator(f"#{field}").input_value()
+        page.locator(f"#{field}").fill(wrong)
+        expect(page.locator(f"#{field}-error")).to_contain_text(said)
+        page.locator(f"#{field}").fill(right)
+        expect(page.locator(f"#{field}-error")).to_have_count(0)
+    check(page)
 
 
 def test_a_spot_is_set_up_solved_walked_locked_saved_and_reloaded(page: Page) -> None:
-    browser = page.browser
-    page.open(
+    page.goto(
         "/solve?board=Qs+Jh+2h+8d&turn_b=0.5x&turn_r=a&river_b=0.5x+a&river_r=a&river_ib=1x"
         "&split=1&rake=5&s0=200&s1=200&oop=AA%2CKK%2C65s&ip=KQ%2CQJ&target=2"
     )
-    browser.says("in 32 bits")
-    browser.fill("name", "My turn")
-    browser.run("document.querySelector('canvas.grid').focus()")
-    browser.press("ArrowRight", "ArrowRight", " ")  # paints AKs, by keys
-    browser.until("document.getElementById('oop').value.includes('AKs')")
-    browser.says("in 32 bits")
-    browser.click("Solve", "button.primary")
-    browser.says("OOP to act")
-    browser.click("check", "a.option")
-    browser.says("IP to act")
-    browser.click("check", "a.option")
-    browser.click("see all of them")
-    browser.says("Every river")
-    browser.run("document.querySelector('.shaded-deck a.pick').focus()")
-    browser.press("ArrowRight", "ArrowDown", "Enter")  # the king of spades, then of hearts
-    browser.says("this line is played")
-    browser.click("check", "a.option")
-    browser.says("IP to act")
-    browser.run("document.querySelector('canvas.grid').focus()")
-    browser.press("ArrowDown")
-    browser.until("location.search.includes('hand=')")
-    address = browser.run("location.href")
-    assert "line=c+c+%2F+Kh+c" in address
-    browser.open(address)
-    browser.says("IP to act")
-    browser.says("EQR")
-    browser.click("How equity and EV are spread")
-    browser.until("document.querySelector('.explorer .curve canvas')")
-    assert browser.run("document.querySelector('h1').innerText") == "My turn"
-    strong = browser.run(SHADES)
-    browser.fill("suits", "single")
-    browser.until("location.search.includes('suits=single')")
-    browser.until(f"{SHADES} !== {strong}")  # every hand is drawn for itself
-    browser.run("document.getElementById('both').click()")
-    browser.until("document.querySelectorAll('.explore-body.two canvas.grid').length === 2")
-    browser.fill("bars", "absolute")
-    browser.until("location.search.includes('bars=absolute')")
-    size = browser.run(
-        "fetch(document.querySelector('a[download]').href).then(r => r.blob()).then(b => b.size)"
-    )
-    assert size > 1000
-    browser.resize(390, 800, phone=True)
-    page.check()
-    browser.resize(1280, 900)
-    browser.click("Change the set-up")
-    browser.until("document.getElementById('split')?.checked")
-    wanted = {"board": "Qs Jh 2h 8d", "river_ib": "1x", "rake": "5", "s0": "200", "ip": "KQ,QJ"}
-    given = "Object.fromEntries(new URLSearchParams(location.search))"
-    assert wanted.items() <= browser.run(given).items()
-    browser.open(address.partition("?")[0] + "?hand=AA")
-    browser.click("Lock hands here")
-    browser.fill("share-c", "30")
-    browser.click("Add the lock")
-    browser.says("must add up to 100%")
-    browser.fill("share-r50", "70")
-    browser.click("Add the lock")
-    browser.until("document.getElementById('locks').value === 'start: AA = check 30%, bet 50 70%'")
-    browser.fill("lock-seconds", "1")
-    browser.click("Solve with these locks")
-    browser.until("document.querySelector('#diff')")  # beside the solution without locks
-    browser.says("My turn: locked")
-    page.check()
+    says(page, "in 32 bits")
+    page.locator("#name").fill("My turn")
+    grid = page.locator("canvas.grid").first
+    tab(page, grid)
+    for key in ("ArrowRight", "ArrowRight", "Space"):  # paints AKs
+        page.keyboard.press(key)
+    expect(page.locator("#oop")).to_have_value(re.compile("AKs"))
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    option = page.locator("a.option", has_text="check")
+    says(page, "OOP to act")
+    option.click()
+    says(page, "IP to act")
+    option.click()
+    page.get_by_text("see all of them").click()
+    says(page, "Every river")
+    tab(page, page.locator(".shaded-deck a.pick[tabindex='0']"))
+    for key in ("ArrowRight", "ArrowDown", "Enter"):  # the king of spades, then of hearts
+        page.keyboard.press(key)
+    says(page, "this line is played")
+    option.click()
+    says(page, "IP to act")
+    grid.press("ArrowDown")
+    address(page, "hand=")
+    address(page, "line=c+c+%2F+Kh+c")
+    page.reload()
+    says(page, "IP to act")
+    says(page, "EQR")
+    page.get_by_text("How equity and EV are spread").click()
+    page.locator(".explorer .curve canvas").wait_for()
+    expect(page.locator("h1")).to_have_text("My turn")
+    grouped = grid.evaluate(SHADES)
+    page.locator("#suits").select_option("single")
+    address(page, "suits=single")
+    assert grid.evaluate(SHADES) != grouped  # every hand is drawn for itself
+    page.locator("#both").click()
+    expect(page.locator(".explore-body.two canvas.grid")).to_have_count(2)
+    page.locator("#bars").select_option("absolute")
+    address(page, "bars=absolute")
+    page.set_viewport_size(PHONE)
+    check(page)
+    page.set_viewport_size(DESKTOP)
+    solved = page.url.partition("?")[0]
+    with page.expect_download() as saved:
+        page.get_by_text("Save to a file").click()
+    page.get_by_text("Change the set-up").click()
+    expect(page.locator("#split")).to_be_checked()
+    for part in ("board=Qs+Jh+2h+8d", "river_ib=1x", "rake=5", "s0=200", "ip=KQ%2CQJ"):
+        address(page, part)
+    page.locator("#upload").set_input_files(saved.value.path())
+    expect(page.locator(".badge.done")).to_be_visible()  # the file is read into a job of its own
+    page.locator("#against").select_option("My turn")
+    says(page, "if OOP alone plays as in My turn")
+    page.goto(f"{solved}?hand=AA")
+    page.get_by_text("Lock hands here").click()
+    page.locator("#share-c").fill("30")
+    page.get_by_text("Add the lock").click()
+    says(page, "must add up to 100%")
+    page.locator("#share-r50").fill("70")
+    page.get_by_text("Add the lock").click()
+    expect(page.locator("#locks")).to_have_value("start: AA = check 30%, bet 50 70%")
+    page.locator("#lock-seconds").fill("1")
+    page.get_by_text("Solve with these locks").click()
+    page.locator("#diff").wait_for()  # beside the solution without locks
+    expect(page.locator("h1")).to_have_text("My turn: locked")
+    check(page)
 
 
 @pytest.mark.slow
 def test_a_report_over_flops_is_made_sorted_and_filtered(page: Page) -> None:
-    browser = page.browser
-    page.open(
+    page.goto(
         "/solve?pot=20&s0=10&s1=10&oop=AA%2CKQs&ip=QQ%2CJTs&cap=1&target=20&flop_b=a&turn_b=a"
     )
-    browser.click("Many flops")
-    browser.says("25 flops, each")
-    browser.fill("flops-set", "list")
-    browser.fill("flops", "Ah Kd 2x")
-    browser.until(
-        "document.getElementById('flops-error')?.innerText.includes('Line 1 of the list')"
-    )
-    browser.fill("flops", "Ah Kd 2c 4\n8h 8d 7h")
-    browser.says("2 flops, each")
-    browser.click("Solve the flops")
-    browser.until("document.querySelectorAll('.flops tbody tr').length === 3")
-    browser.until("document.querySelector('.badge.done')")
-    first = "document.querySelector('.flops tbody tr:nth-child(2) td:nth-child(3)').innerText"
-    assert browser.run(first) == "unpaired"  # aces hit that flop: by EV it is the first
-    browser.click("OOP EV", ".flops button")
-    browser.until(f"{first} === 'paired'")
-    browser.click("paired", ".texture")
-    browser.until("document.querySelectorAll('.flops tbody tr').length === 2")
-    page.check()
+    page.get_by_role("button", name="Many flops").click()
+    says(page, "25 flops, each")
+    page.locator("#flops-set").select_option("list")
+    page.locator("#flops").fill("Ah Kd 2x")
+    expect(page.locator("#flops-error")).to_contain_text("Line 1 of the list")
+    page.locator("#flops").fill("Ah Kd 2c 4\n8h 8d 7h")
+    says(page, "2 flops, each")
+    page.get_by_role("button", name="Solve the flops").click()
+    rows = page.locator(".flops tbody tr")
+    expect(rows).to_have_count(3)
+    page.locator(".badge.done").wait_for()
+    first = rows.nth(1).locator("td").nth(2)
+    expect(first).to_have_text("unpaired")  # aces hit that flop: by EV it is the first
+    page.locator(".flops button", has_text="OOP EV").click()
+    expect(first).to_have_text("paired")
+    page.locator(".texture", has_text=re.compile("^paired")).click()
+    expect(rows).to_have_count(2)
+    check(page)
 
 
 def test_a_job_is_cancelled(page: Page) -> None:
-    browser = page.browser
-    page.open("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=600")
-    browser.says("in 32 bits")
-    browser.click("Solve", "button.primary")
-    browser.click("Cancel")
-    browser.until("document.querySelector('.badge.cancelled')")
-    assert page.browser.errors == []
+    page.goto("/solve?board=Qs+Jh+2h+8d&target=0.001&seconds=600")
+    says(page, "in 32 bits")
+    page.get_by_role("button", name="Solve", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    page.locator(".badge.cancelled").wait_for()
 
 
-def test_a_hand_is_played_by_keys(page: Page) -> None:
-    browser = page.browser
-    page.open("/play?game=kuhn&opponent=call")
-    browser.click("Sit down")
-    browser.until("location.pathname.startsWith('/play/')")
+def test_a_hand_is_played_by_keys_alone(page: Page) -> None:
+    page.goto("/play?game=kuhn&opponent=call")
+    tab(page, page.get_by_role("button", name="Sit down"))
+    page.keyboard.press("Enter")
+    address(page, "/play/")
+    over, turn = page.locator(".outcome"), page.locator(".actions button:enabled").first
     for _ in range(4):
-        state = browser.until(
-            "document.querySelector('.outcome') ? 'over' : document.querySelector('.actions') && 1"
-        )
-        if state == "over":
+        expect(over.or_(turn)).to_be_visible()
+        if over.is_visible():
             break
-        browser.run("document.activeElement.blur()")
-        browser.press("2")
-        browser.until("!document.querySelector('.actions button:disabled')")
-    browser.says("What call had in mind")
-    browser.says("in 1 hand")
-    page.check()
-    browser.open(browser.run("location.href"))
-    browser.says("What call had in mind")
+        page.keyboard.press("2")
+    says(page, "What call had in mind")
+    says(page, "in 1 hand")
+    check(page)
+    page.reload()
+    says(page, "What call had in mind")
 
 
 @pytest.mark.parametrize(
@@ -260,9 +312,10 @@ def test_a_hand_is_played_by_keys(page: Page) -> None:
         pytest.param("/jobs", marks=pytest.mark.slow),
     ],
 )
-def test_pages_fit_a_phone(page: Page, path: str) -> None:
-    page.browser.resize(390, 800, phone=True)
-    page.open(path)
-    page.browser.until("!document.querySelector('.wait') && document.querySelector('h1')")
-    page.check()
-    page.browser.resize(1280, 900)
+def test_pages_fit_a_phone(phone: tuple[Page, list[str]], path: str) -> None:
+    page, errors = phone
+    page.goto(path)
+    page.locator("h1").first.wait_for()
+    expect(page.locator(".wait")).to_have_count(0)
+    check(page)
+    assert errors == []

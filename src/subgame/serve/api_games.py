@@ -99,19 +99,29 @@ def forget(id: str, request: Request) -> None:
 
 
 @games_router.get("/tree")
-def tree(request: Request, game: str, at: int = 0, strategy: str = "") -> dict[str, Any]:
+def tree(
+    request: Request,
+    game: str,
+    at: Annotated[str, Query(max_length=200)] = "",
+    strategy: str = "",
+    hands: Annotated[str, Query(max_length=200)] = "",
+) -> dict[str, Any]:
     """The public tree around a state, and the strategies and values there.
 
-    `strategy` is ``uniform``, a blueprint of the literature, or a finished job.
+    `at` is the number of a public state, or a line such as ``c r50 c / 3c`` in hold'em. `strategy`
+    is ``uniform``, a blueprint of the literature, or a finished job. `hands` of hold'em are listed,
+    such as ``AKs``; by default the likeliest.
     """
     store = parts(request)[0]
     known = _tree(store.data, game)
-    told = trees.overview(known.game, known.tree) | trees.around(known.tree, at)
+    here = known.view.find(at)
+    told = trees.overview(known.game, known.tree) | known.view.about
+    told |= trees.around(known.view, here)
     name = strategy or (told["blueprints"][0] if told["blueprints"] else "uniform")
     played = _strategy(store, known, name)
     return told | {
         "strategy": name,
-        "infosets_here": trees.strategies_at(known.tree, played, at),
+        **known.view.strategies(played, here, hands),
         "figures": _figures(known, name, played),
         "solutions": [
             {"id": row["id"], "name": row["name"]}
@@ -160,7 +170,8 @@ def solve_game(body: SolveGame, request: Request) -> Row:
         "schedule": body.schedule,
         **(body.stop.limits(1e-3) if body.schedule != "lp" else {}),
     }
-    name = checked_name(body.name) if body.name.strip() else str(rules)[:80]
+    usual = str(rules) if len(str(rules)) <= 40 else str(rules).partition("(")[0]
+    name = checked_name(body.name) if body.name.strip() else f"{usual}, {body.schedule}"
     return queue.submit(task, name)
 
 
@@ -169,7 +180,8 @@ class Known:
 
     def __init__(self, data: Path, name: str) -> None:
         self.game = trees.load_game(data, name)
-        self.tree = trees.compiled(self.game)
+        self.view = trees.view_of(self.game)
+        self.tree = self.view.tree
         self.figures: dict[str, dict[str, Any]] = {}
         self.strategies: dict[str, Any] = {}
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from subgame.errors import SubgameError, did_you_mean
+from subgame.errors import MemoryLimitError, SubgameError, did_you_mean
 
 if TYPE_CHECKING:
     from subgame.games.base import Game
     from subgame.tree.public_tree import PublicTree
-    from subgame.tree.sequence.tree import SequenceTree
     from subgame.tree.strategy import Strategy
 
 UPLOADED = re.compile(r"upload-([0-9a-f]{12})")
 NAMED = re.compile(r"[a-z0-9+_-]{1,40}(\([^()]{0,400}\))?", re.IGNORECASE)
+HOLDEM = ("holdem", "nlfh", "nlth", "hunl")
 EFG = 1_000_000
 """Characters of the largest Gambit file."""
 DRAWN = 40
@@ -25,8 +26,8 @@ BESIDE = 30
 """Public states that are drawn beside it and beside those that lead to it."""
 LISTED = 200
 """Infosets that are listed at a public state."""
-PATIENCE, MEMORY = 20.0, "1GiB"
-"""What compiling a game for the page may take."""
+PATIENCE, MEMORY, HOLDEM_MEMORY = 20.0, "1GiB", "512MiB"
+"""What compiling a game for the page may take, and solving it in hold'em."""
 
 
 def catalogue() -> list[dict[str, Any]]:
@@ -43,7 +44,8 @@ def catalogue() -> list[dict[str, Any]]:
                 key: None if value is inspect.Parameter.empty else str(value)
                 for key, value in row.parameters.items()
             },
-            "holdem": row.name.startswith(("holdem", "nlfh", "nlth", "hunl")),
+            "holdem": row.name.startswith(HOLDEM),
+            **({"small": small(row.name)} if row.name.startswith(HOLDEM) else {}),
         }
         for row in games.catalogue()
     ]
@@ -83,17 +85,12 @@ def read_efg(text: str) -> Game:
     return made
 
 
-def compiled(game: Game) -> SequenceTree:
+def compiled(game: Game) -> PublicTree:
     """The tree of a game, if it is small enough to be looked at."""
     from subgame import compile
     from subgame.games.holdem.game import Holdem
-    from subgame.tree.sequence.tree import sequence_tree
 
-    if isinstance(game, Holdem):
-        raise SubgameError(
-            f"{game.name} has too many public states to draw. Spots of hold'em are shown on the "
-            "page Solve."
-        )
+    holdem = isinstance(game, Holdem)
     end = time.monotonic() + PATIENCE
 
     def watch(histories: int) -> None:
@@ -103,10 +100,39 @@ def compiled(game: Game) -> SequenceTree:
                 "here; solve it with 'subgame solve'."
             )
 
-    return sequence_tree(compile(game, memory_limit=MEMORY, progress=watch))
+    try:
+        limit = HOLDEM_MEMORY if holdem else MEMORY
+        return compile(game, memory_limit=limit, merge=False, progress=watch)
+    except MemoryLimitError:
+        if not holdem:
+            raise
+        raise SubgameError(
+            f"{game.name} with these cards and bets is too large to be drawn: its strategies take "
+            f"more than {HOLDEM_MEMORY}. Choose fewer cards or bets, as in '{small(game.name)}', "
+            "set up a spot on the page Solve, or play it on the page Play."
+        ) from None
 
 
-def overview(game: Game, tree: SequenceTree) -> dict[str, Any]:
+def small(name: str) -> str:
+    """A version of a whole game of hold'em that is small enough to be drawn.
+
+    >>> small("nlth")
+    'nlth(ranks=TJQKA,suits=cd)'
+    """
+    less = ",stack=300,bets=all: 1x a; cap 2" if name == "hunl" else ""
+    return "holdem" if name == "holdem" else f"{name}(ranks=TJQKA,suits=cd{less})"
+
+
+def view_of(game: Game) -> View:
+    """The public tree of a game, as the page walks it."""
+    from subgame.games.holdem.game import Holdem
+    from subgame.serve.range_views import RangeView
+
+    tree = compiled(game)
+    return RangeView(tree) if isinstance(game, Holdem) else SequenceView(tree)
+
+
+def overview(game: Game, tree: PublicTree) -> dict[str, Any]:
     """What is known of a game as a whole."""
     one, two = tree.players
     title = getattr(game, "title", "") or str(game)
@@ -115,99 +141,147 @@ def overview(game: Game, tree: SequenceTree) -> dict[str, Any]:
         "title": title,
         "public_states": tree.num_nodes,
         "infosets": [len(one.names), len(two.names)],
-        "sequences": [one.num_sequences, two.num_sequences],
         "frontiers": list(game.frontiers()),
         "blueprints": list(game.blueprints()),
     }
 
 
-def children_of(tree: SequenceTree) -> list[list[int]]:
-    """[n] the public states that follow each one."""
-    out: list[list[int]] = [[] for _ in range(tree.num_nodes)]
-    for node, parent in enumerate(tree.node_parent.tolist()):
-        if parent >= 0:
-            out[parent].append(node)
-    return out
+class View(Protocol):
+    """The public states of a tree, as the page walks them."""
+
+    about: dict[str, Any]
+    """What the page is told of the whole tree."""
+
+    @property
+    def tree(self) -> PublicTree:
+        """The tree."""
+
+    def find(self, at: str) -> Any:
+        """The public state of a name in an address; the first one if it is empty."""
+
+    def parent(self, node: Any) -> Any:
+        """The public state before this one, or None."""
+
+    def children(self, node: Any) -> list[Any]:
+        """The public states that follow."""
+
+    def facts(self, node: Any) -> dict[str, Any]:
+        """Id, name, chance and the acting player: 0, 1, 2 for both, None for chance or the end."""
+
+    def strategies(self, strategy: Strategy, node: Any, hands: str) -> dict[str, Any]:
+        """The infosets of a public state: the strategy there, and what each action is worth.
+
+        The worth of an action is that against the opponent's strategy, if the player goes on with a
+        best response (Brown & Sandholm 2017 write it as a counterfactual best-response value).
+        """
 
 
-def acting(tree: SequenceTree) -> list[int | None]:
-    """[n] who has infosets at each public state: 0, 1, 2 for both; None for chance or the end."""
-    out: list[int | None] = [None] * tree.num_nodes
-    for p, side in enumerate(tree.players):
-        for node in set(side.node.tolist()):
-            out[node] = p if out[node] is None else 2
-    return out
-
-
-def around(tree: SequenceTree, at: int) -> dict[str, Any]:
+def around(view: View, at: Any) -> dict[str, Any]:
     """The public states to draw: those that lead to `at`, those beside them, and the next ones."""
-    if not 0 <= at < tree.num_nodes:
-        raise SubgameError(f"The game has the public states 0 to {tree.num_nodes - 1}.")
-    below, who = children_of(tree), acting(tree)
     path, node = [at], at
-    while (node := int(tree.node_parent[node])) >= 0:
-        path.append(node)
-    shown = list(reversed(path))
-    for each in reversed(path[1:]):
-        shown += below[each][:BESIDE]
+    while (node := view.parent(node)) is not None:
+        path.insert(0, node)
+    shown = list(path)
+    for each in path[:-1]:
+        shown += view.children(each)[:BESIDE]
     queue, most = [at], len(shown) + DRAWN
     while queue and len(shown) < most:
-        more = below[queue.pop(0)]
+        more = view.children(queue.pop(0))
         shown += more
         queue += more
+    known = {}
+    for each in shown:
+        row, above = view.facts(each), view.parent(each)
+        row["parent"] = None if above is None else view.facts(above)["id"]
+        known[row["id"]] = row | {"children": len(view.children(each))}
+    ids = [view.facts(each)["id"] for each in path]
+    return {"at": ids[-1], "path": ids, "nodes": list(known.values())}
+
+
+class SequenceView:
+    """The public states of a game that was compiled history by history: their numbers."""
+
+    def __init__(self, tree: PublicTree) -> None:
+        from subgame.tree.sequence.tree import sequence_tree
+
+        self.tree = sequence_tree(tree)
+        self.about = {
+            "seats": ["Player 1", "Player 2"],
+            "target": 1e-3,
+            "sequences": [side.num_sequences for side in self.tree.players],
+        }
+        self._below: list[list[int]] = [[] for _ in range(self.tree.num_nodes)]
+        for node, parent in enumerate(self.tree.node_parent.tolist()):
+            if parent >= 0:
+                self._below[parent].append(node)
+        self._acting: list[int | None] = [None] * self.tree.num_nodes
+        for p, side in enumerate(self.tree.players):
+            for node in set(side.node.tolist()):
+                self._acting[node] = p if self._acting[node] is None else 2
+
+    def find(self, at: str) -> int:
+        """The number itself."""
+        if not (at or "0").isdecimal() or len(at) > 12 or int(at or 0) >= self.tree.num_nodes:
+            raise SubgameError(f"The game has the public states 0 to {self.tree.num_nodes - 1}.")
+        return int(at or 0)
+
+    def parent(self, node: int) -> int | None:
+        """The public state before this one, or None."""
+        above = int(self.tree.node_parent[node])
+        return above if above >= 0 else None
+
+    def children(self, node: int) -> list[int]:
+        """The public states that follow."""
+        return self._below[node]
+
+    def facts(self, node: int) -> dict[str, Any]:
+        """Id, name, chance and the acting player."""
+        return {
+            "id": node,
+            "name": self.tree.node_names[node],
+            "chance": float(self.tree.node_chance[node]),
+            "player": self._acting[node],
+        }
+
+    def strategies(self, strategy: Strategy, node: int, hands: str) -> dict[str, Any]:
+        """One row per infoset; `hands` means nothing here."""
+        import numpy as np
+
+        from subgame.papers.coin_toss import action_values
+
+        rows: list[dict[str, Any]] = []
+        for p, side in enumerate(self.tree.players):
+            here = np.flatnonzero(side.node == node).tolist()
+            worth = action_values(self.tree, strategy, p) if here else {}
+            for i in here[:LISTED]:
+                name = side.names[i]
+                rows.append(infoset_row(p, name, strategy.row(p, i), worth[name]))
+        return {"infosets_here": rows}
+
+
+def infoset_row(
+    player: int,
+    name: str,
+    probabilities: Mapping[str, float],
+    values: Mapping[str, float],
+    tolerance: float = 1e-9,
+) -> dict[str, Any]:
+    """An infoset as the page shows it; values that are not known (nan) become None."""
+    known = [value for value in values.values() if value == value]
+    best = max(known, default=0.0) - tolerance
     return {
-        "at": at,
-        "path": list(reversed(path)),
-        "nodes": [
+        "player": player,
+        "infoset": name,
+        "actions": [
             {
-                "id": n,
-                "name": tree.node_names[n],
-                "parent": int(tree.node_parent[n]),
-                "chance": float(tree.node_chance[n]),
-                "player": who[n],
-                "children": len(below[n]),
+                "name": action,
+                "probability": share,
+                "value": values[action] if values[action] == values[action] else None,
+                "best": values[action] >= best,
             }
-            for n in dict.fromkeys(shown)
+            for action, share in probabilities.items()
         ],
     }
-
-
-def strategies_at(tree: SequenceTree, strategy: Strategy, at: int) -> list[dict[str, Any]]:
-    """The infosets of a public state: the strategy there, and what each action is worth.
-
-    The worth of an action is that against the opponent's strategy, if the player goes on with a
-    best response (Brown & Sandholm 2017 write it as a counterfactual best-response value).
-    """
-    import numpy as np
-
-    from subgame.papers.coin_toss import action_values
-
-    rows: list[dict[str, Any]] = []
-    for p, side in enumerate(tree.players):
-        here = np.flatnonzero(side.node == at).tolist()
-        if not here:
-            continue
-        worth = action_values(tree, strategy, p)
-        for i in here[:LISTED]:
-            name, probs = side.names[i], strategy.row(p, i)
-            values = worth[name]
-            best = max(values.values())
-            rows.append(
-                {
-                    "player": p,
-                    "infoset": name,
-                    "actions": [
-                        {
-                            "name": action,
-                            "probability": prob,
-                            "value": values[action],
-                            "best": values[action] >= best - 1e-9,
-                        }
-                        for action, prob in probs.items()
-                    ],
-                }
-            )
-    return rows
 
 
 def figures(tree: PublicTree, strategy: Strategy) -> dict[str, Any]:

@@ -322,6 +322,7 @@ def _compile(rules: Game, task: dict[str, Any]) -> PublicTree:
     return compile(
         rules,
         memory_limit=task["memory_limit"],
+        merge=False,  # as the page Games shows it
         progress=lambda count: tell(phase=f"Compiling the game: {count:,} histories"),
     )
 

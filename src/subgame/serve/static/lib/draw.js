@@ -1,14 +1,14 @@
-// The thirteen by thirteen grid, drawn on a canvas. It imports nothing, so that the notebook uses it, too.
+// The grid of classes of hands, thirteen by thirteen or as many ranks as a deck has, drawn on a canvas. It imports nothing, so that the notebook uses it, too.
 export const RANKS = "AKQJT98765432";
 
 // The class in a row and a column: suited above the diagonal, offsuit below it.
-export function classAt(row, column) {
-  const [high, low] = row <= column ? [RANKS[row], RANKS[column]] : [RANKS[column], RANKS[row]];
+export function classAt(row, column, ranks = RANKS) {
+  const [high, low] = row <= column ? [ranks[row], ranks[column]] : [ranks[column], ranks[row]];
   return high + low + (row === column ? "" : row < column ? "s" : "o");
 }
 
-export function placeOf(name) {
-  const [a, b] = [RANKS.indexOf(name[0]), RANKS.indexOf(name[1])];
+export function placeOf(name, ranks = RANKS) {
+  const [a, b] = [ranks.indexOf(name[0]), ranks.indexOf(name[1])];
   return name[2] === "o" ? [b, a] : [a, b];
 }
 
@@ -53,19 +53,19 @@ function fillBars(pen, { parts, height }, x, y, wide, high) {
 
 // cells: class -> {parts: [[colour, share]], height: 0..1, text}, or {each: [the same or null by suits]}.
 // Everything else is left empty.
-export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {}) {
+export function drawGrid(canvas, cells, { selected = null, theme = "light", ranks = RANKS } = {}) {
   const size = canvas?.clientWidth, scale = devicePixelRatio || 1;
   if (!size) return;
   if (canvas.width !== Math.round(size * scale)) canvas.width = canvas.height = Math.round(size * scale);
-  const pen = canvas.getContext("2d"), each = size / 13, gap = size > 360 ? 1 : 0.5;
+  const pen = canvas.getContext("2d"), each = size / ranks.length, gap = size > 360 ? 1 : 0.5;
   const dark = theme === "dark";
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.clearRect(0, 0, size, size);
   pen.textBaseline = "top";
   const type = Math.max(7, Math.min(13, each * 0.29));
-  for (let row = 0; row < 13; row += 1) {
-    for (let column = 0; column < 13; column += 1) {
-      const name = classAt(row, column), cell = cells[name];
+  for (let row = 0; row < ranks.length; row += 1) {
+    for (let column = 0; column < ranks.length; column += 1) {
+      const name = classAt(row, column, ranks), cell = cells[name];
       const x = column * each, y = row * each, wide = each - gap, high = each - gap;
       pen.fillStyle = dark ? "#23272b" : row === column ? "#e6e3da" : "#eeece5";
       pen.fillRect(x, y, wide, high);
@@ -84,6 +84,12 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
       pen.fillStyle = inkOn(under);
       pen.globalAlpha = cell && (cell.each || cell.height > 0) ? 1 : 0.55;
       pen.font = `600 ${type}px Inter, ui-sans-serif, system-ui, sans-serif`;
+      if (cell?.parts?.filter(([, share]) => share > 0.1).length > 1 && cell.height > 0.8) {  // a name over several colours
+        pen.strokeStyle = inkOn(under) === "#000000" ? "rgba(255, 255, 255, 0.5)" : "rgba(0, 0, 0, 0.5)";
+        pen.lineWidth = 2.5;
+        pen.lineJoin = "round";
+        pen.strokeText(name, x + each * 0.09, y + each * 0.09);
+      }
       pen.fillText(name, x + each * 0.09, y + each * 0.09);
       if (cell?.text && each > 30) {
         pen.font = `${type * 0.92}px Inter, ui-sans-serif, system-ui, sans-serif`;
@@ -93,7 +99,7 @@ export function drawGrid(canvas, cells, { selected = null, theme = "light" } = {
     }
   }
   if (selected) {
-    const [row, column] = placeOf(selected);
+    const [row, column] = placeOf(selected, ranks);
     pen.strokeStyle = dark ? "#ffffff" : "#111111";
     pen.lineWidth = 2;
     pen.strokeRect(column * each + 1, row * each + 1, each - gap - 2, each - gap - 2);

@@ -1,6 +1,6 @@
 // The grid of the pages: drawn on a canvas, moved over by keys and pointer.
 import { html } from "./core.js";
-import { classAt, placeOf, drawGrid } from "./draw.js";
+import { RANKS, classAt, placeOf, drawGrid } from "./draw.js";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export { COLOURS, colours, css, inkOn, ramp } from "./draw.js";
@@ -8,29 +8,30 @@ export { COLOURS, colours, css, inkOn, ramp } from "./draw.js";
 const theme = () => document.documentElement.dataset.theme;
 
 // A grid that is moved over by keys and pointer. onPick(name, kind) with kind "point", "paint", "press".
-export function Grid({ cells, selected, onPick, label, summary }) {
+export function Grid({ cells, selected, onPick, label, summary, ranks = RANKS }) {
+  const many = ranks.length, highest = classAt(0, 0, ranks);
   const canvas = useRef(null);
   const [focus, setFocus] = useState(null);
   const shown = selected || focus;
   useEffect(() => {
-    const draw = () => drawGrid(canvas.current, cells, { selected: shown, theme: theme() });
+    const draw = () => drawGrid(canvas.current, cells, { selected: shown, theme: theme(), ranks });
     draw();
     const watch = new ResizeObserver(draw);
     watch.observe(canvas.current);
     addEventListener("themechange", draw);
     return () => { watch.disconnect(); removeEventListener("themechange", draw); };
-  }, [cells, shown]);
+  }, [cells, shown, ranks]);
   const at = (event) => {
     const box = canvas.current.getBoundingClientRect();
-    const place = (v, from, size) => Math.min(12, Math.max(0, Math.floor(((v - from) / size) * 13)));
-    return classAt(place(event.clientY, box.top, box.height), place(event.clientX, box.left, box.width));
+    const place = (v, from, size) => Math.min(many - 1, Math.max(0, Math.floor(((v - from) / size) * many)));
+    return classAt(place(event.clientY, box.top, box.height), place(event.clientX, box.left, box.width), ranks);
   };
   const keys = (event) => {
     const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-    const now = shown || "AA";
+    const now = shown || highest;
     if (steps) {
-      const [row, column] = placeOf(now);
-      const next = shown ? classAt((row + steps[0] + 13) % 13, (column + steps[1] + 13) % 13) : now;
+      const [row, column] = placeOf(now, ranks);
+      const next = shown ? classAt((row + steps[0] + many) % many, (column + steps[1] + many) % many, ranks) : now;
       setFocus(next);
       onPick?.(next, "point");
     } else if (event.key === " " || event.key === "Enter") {

@@ -226,7 +226,7 @@ function Difference({ job, against, here, picked, pick }) {
   return html`<div><h2 class="third compared"><label for="diff">Difference in</label> <select id="diff" class="inline" value=${shown} onChange=${(e) => go(withQuery({ diff: e.target.value }), { replace: true })}>${[...found.actions, "ev"].map((name) => html`<option key=${name} value=${name}>${name === "ev" ? "EV" : name}</option>`)}</select></h2>
     <${Grid} cells=${cells} selected=${picked} onPick=${pick} label=${`Difference in ${shown}, by class of hands`} />
     <p class="hint">${shown === "ev" ? "In chips" : "In percentage points"}: orange is more in this solution, blue is less.</p>
-    <table class="plain"><tbody>${found.summary.map((row) => html`<tr key=${row.player}><td>${row.player.toUpperCase()} EV</td><td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td><td class="num">${row.lost === undefined ? "" : `${number(row["ev two"] - row.lost, 2)} if only ${row.player.toUpperCase()} plays as before`}</td></tr>`)}</tbody></table></div>`;
+    <table class="plain"><tbody>${found.summary.map((row) => html`<tr key=${row.player}><td>${row.player.toUpperCase()} EV</td><td class="num">${number(row["ev one"], 2)} → ${number(row["ev two"], 2)}</td><td class="num">${row.lost === undefined ? "" : `${number(row["ev two"] - row.lost, 2)} if ${row.player.toUpperCase()} alone plays as in ${jobs.value[against]?.name || "the other"}`}</td></tr>`)}</tbody></table></div>`;
 }
 
 function Combos({ here, found, picked, shades }) {

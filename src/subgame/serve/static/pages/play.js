@@ -3,7 +3,7 @@ import { html, api, asked, go, route, withQuery, jobs, number, percent, whole, F
 import { useEffect, useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { Card, Cards, cards } from "../lib/cards.js";
-import { Grid, colours, css } from "../lib/grid.js";
+import { RangeGrid } from "../lib/range_grid.js";
 
 const ABOUT = { blueprint: "a solved strategy of the whole game", nested: "solves what follows again while it plays, safely", limited: "solves a few moves ahead while it plays", uniform: "every action equally often", call: "always checks or calls", raise: "always makes the least raise", fold: "folds to every bet", "best-response": "wins most against uniform" };
 
@@ -127,7 +127,7 @@ function Reveal({ now }) {
   ${steps.length ? html`<div class="scroll"><table class="plain"><thead><tr><th>it knew</th><th>its strategy there</th><th>it did</th></tr></thead><tbody>${steps.map((step, k) => html`<tr key=${k}><td>${now.holdem ? html`<${Knew} infoset=${step.infoset} />` : html`<code>${step.infoset}</code>`}</td>
     <td>${step.policy ? step.policy.map(([action, p]) => html`<span class="policy ${action === step.action ? "taken" : ""}" key=${action}>${said(step, action)} <b class="num">${percent(p, 0)}</b></span>`) : "not known"}</td><td><b>${said(step, step.action)}</b>${step.why ? html`<details><summary>why</summary><p class="why">${step.why}</p></details>` : null}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">It had nothing to decide.</p>`}
   ${ranged.length ? html`<h3 class="third">Its range, and what it does with each hand</h3>
-    <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><${Range} told=${steps[at].range} />` : null}
+    <div class="tabs" role="group" aria-label="Decisions">${ranged.map(([step, k]) => html`<button type="button" key=${k} aria-pressed=${k === at} onClick=${() => { chosen.value = k; }}>${place(step.infoset)}</button>`)}</div><div class="range-small"><${RangeGrid} told=${steps[at].range} label="Range of the opponent by class of hands" /></div>` : null}
   ${now.holdem ? null : html`<p class="hint">The whole hand: ${now.last.moves.map(([player, action]) => `${player < 0 ? "dealt" : now.last.seats[player] === 0 ? "you" : now.opponent_name} ${action}`).join(", ")}</p>`}
   ${now.holdem && !now.game.startsWith("job:") ? html`<p><a class="button" href="/api/tables/${now.id}/hands.phhs" download>Save all hands as PHH</a></p>` : null}</section>`;
 }
@@ -140,15 +140,3 @@ function place(infoset) {
 
 // A hand, and the board where the agent acted.
 const Knew = ({ infoset }) => html`<${Cards} text=${infoset.split(" | ")[0]} small /> ${cards(infoset.split(" | ")[1]).length ? html`<span class="soft">on</span> <${Cards} text=${infoset.split(" | ")[1]} small />` : html`<span class="soft">preflop</span>`}`;
-
-// The hands that the opponent could have, by class: how many are left, and their actions.
-function Range({ told }) {
-  const shades = colours(told.actions), at = useSignal(null);
-  const cells = useMemo(() => {
-    const most = Math.max(...Object.values(told.classes).map(([reach]) => reach), 1e-9);
-    return Object.fromEntries(Object.entries(told.classes).map(([name, [reach, ...mix]]) => [name, { parts: mix.map((share, k) => [shades[k], share]).reverse(), height: reach / most, text: "" }]));
-  }, [told]);
-  const about = (name) => { const row = told.classes[name]; return !name ? "" : !row ? `${name} is not in the range` : `${name}: ${told.actions.map((action, k) => `${action.name} ${percent(row[k + 1], 0)}`).join(", ")}; ${percent(row[0], 0)} left`; };
-  return html`<p class="options">${told.actions.map((action, k) => html`<span key=${action.id} class="option"><i style=${{ background: css(shades[k]) }}></i><b>${action.name}</b></span>`)}</p>
-    <div class="range-small"><${Grid} cells=${cells} selected=${at.value} onPick=${(name) => { at.value = name; }} label="Range of the opponent by class of hands" summary=${about} /></div><p class="hint">${at.value ? about(at.value) : "The height of a bar is how much of the class is left."}</p>`;
-}

@@ -17,7 +17,7 @@ const ENTRY = {
 
 export function Watch({ game, tree }) {
   const query = route.value.query;
-  const technique = query.get("watch"), at = query.get("frontier") ?? (tree.frontiers[0] || "depth 1"), which = query.get("subgame") || "", player = query.get("refined") === "0" ? 0 : 1;
+  const technique = query.get("watch"), at = query.get("frontier") ?? (tree.frontiers[0] || (tree.holdem ? "root" : "depth 1")), which = query.get("subgame") || "", player = query.get("refined") === "0" ? 0 : 1;
   const found = useMemo(() => technique ? asked(api(`/gadget?${new URLSearchParams({ game, strategy: tree.strategy, technique, at, subgame: which, player })}`)) : signal({ state: "none" }), [game, tree.strategy, technique, at, which, player]).value;
   const set = (changes) => go(withQuery(changes), { replace: true });
   const told = found.value;
@@ -25,7 +25,7 @@ export function Watch({ game, tree }) {
     <p class="soft">A technique solves a subgame behind a gadget, which decides how the opponent enters it. This is what it does with the strategy above as the blueprint.</p>
     <div class="row-form"><${Field} id="watch-technique" label="Technique"><select id="watch-technique" value=${technique || ""} onChange=${(e) => set({ watch: e.target.value })}><option value="">choose one</option>${Techniques()}</select><//>
       <${Field} id="watch-at" label="Subgames at"><input id="watch-at" list="watch-frontiers" value=${at} onChange=${(e) => set({ frontier: e.target.value, subgame: null })} /><//>
-      <datalist id="watch-frontiers">${[...tree.frontiers, "depth 1", "depth 2", "after chance"].map((name) => html`<option key=${name} value=${name} />`)}</datalist>
+      <datalist id="watch-frontiers">${[...tree.frontiers, ...(tree.holdem ? ["root"] : ["depth 1", "depth 2", "after chance"])].map((name) => html`<option key=${name} value=${name} />`)}</datalist>
       ${told ? html`<${Field} id="watch-subgame" label="Subgame"><select id="watch-subgame" value=${told.subgame} onChange=${(e) => set({ subgame: e.target.value })}>${told.subgames.map((name) => html`<option key=${name} value=${name}>${name || "start"}</option>`)}</select><//>` : null}
       <${Field} id="watch-player" label="Refined"><select id="watch-player" value=${player} onChange=${(e) => set({ refined: e.target.value === "0" ? "0" : null })}><option value="0">player 1</option><option value="1">player 2</option></select><//></div>
     ${found.state === "waiting" ? html`<${Wait}>Solving the subgame behind its gadget<//>` : found.state === "failed" ? html`<${Problem} error=${found.error} />` : told ? html`<${Steps} told=${told} set=${set} />` : null}
