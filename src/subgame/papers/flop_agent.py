@@ -89,10 +89,10 @@ NOTES = (
     "once, answered by solving the flop again with the bet; of the small blind after a check, "
     "answered by nested solving (Maxmargin) from the solution. Translated, it is taken for one of "
     "the two bets that were solved. Its game is larger, so these two rows compare with each other.",
-    "The rows after them differ from 'the flop solved' in one option of the agent. The paper's CFR+ "
-    "discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the first "
-    "half out of the average. Where actions below a probability are not taken, the most probable "
-    "one always stays.",
+    "The rows after them differ from 'the flop solved' in one option of the agent. The paper's "
+    "CFR+ discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the "
+    "first half out of the average. Where actions below a probability are not taken, the most "
+    "probable one always stays.",
 )
 
 
