@@ -16,7 +16,7 @@ import itertools
 import math
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -227,22 +227,13 @@ class PreflopValues:
         A board of the blueprint that comes with the package takes 16 seconds on one core, and is
         for a GPU.
         """
-        put: Callable[[Any], Array] = np.asarray
         made = cls(blueprint)
+        put: Callable[[Any], Array] = np.asarray
         seen: Iterable[Seen] = made.draw(boards, seed) if device == "cpu" else ()
         if device != "cpu":
-            trainer = Trainer(
-                replace(blueprint.recipe, boards=boards, seed=seed),
-                device=device,
-                cards=blueprint.cards,
-                progress=progress,
-            )
-            put, dealt = trainer._put, trainer.draw(FRESH)
-            ranks, buckets = trainer.look_up(dealt)
-            seen = (
-                Seen(tuple(each.tolist()), ranks[k], [street[k].long() for street in buckets])
-                for k, each in enumerate(dealt)
-            )
+            recipe = replace(blueprint.recipe, seed=seed)
+            trainer = Trainer(recipe, device=device, cards=blueprint.cards, progress=progress)
+            put, seen = trainer._put, itertools.islice(_dealt(trainer), boards)
         for one in seen:
             made.add([one], put)
             if progress is not None:
@@ -271,6 +262,15 @@ class PreflopValues:
                 f"{blueprint.recipe.name}; subgame blueprint --preflop makes it."
             )
         return cls.make(blueprint, BOARDS)
+
+
+def _dealt(trainer: Trainer) -> Iterator[Seen]:
+    """Boards that no training has seen, on the trainer's device."""
+    for k in itertools.count():
+        boards = trainer.draw(FRESH + k)
+        ranks, buckets = trainer.look_up(boards)
+        for b, board in enumerate(boards.tolist()):
+            yield Seen(tuple(board), ranks[b], [street[b].long() for street in buckets])
 
 
 class _Followed(NamedTuple):
