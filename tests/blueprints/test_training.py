@@ -18,7 +18,7 @@ import pytest
 import subgame as sg
 from subgame.blueprints.compare import head_to_head, learned_response
 from subgame.blueprints.recipe import Recipe
-from subgame.blueprints.run import train
+from subgame.blueprints.run import join_group, train
 from subgame.blueprints.stored import DEFAULT, UNITS, StoredBlueprint, rounded
 from subgame.blueprints.training import Trainer, memory
 from subgame.errors import MemoryLimitError, SubgameError
@@ -234,6 +234,23 @@ def test_two_processes_are_one_within_rounding(tmp_path: Path, trainer: Trainer)
     assert np.abs(one.regret).max() > 10
     np.testing.assert_allclose(two.regret, one.regret, rtol=1e-3, atol=0.05)
     np.testing.assert_allclose(two.average, one.average, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("device", "found", "backend"), [("cuda", "cuda:3", "nccl"), ("torch", "torch", "gloo")]
+)
+def test_processes_of_torchrun_join_by_nccl_on_gpus(
+    device: str, found: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    assert join_group(device) == device  # not started by torchrun
+    told: list[str] = []
+    monkeypatch.setattr(torch.cuda, "set_device", told.append)
+    monkeypatch.setattr(torch.distributed, "init_process_group", told.append)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert join_group(device) == found
+    assert told == ([found] if device == "cuda" else []) + [backend]
 
 
 # Files and agents.

@@ -25,6 +25,7 @@ from subgame.papers.cells import Cells
 from subgame.play.agent import Event
 from subgame.play.holdem_agent import ROOT, HoldemAgent
 from subgame.play.searching import LimitedAgent, SearchAgent
+from subgame.refine.last_street import LastStreet
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.live.reached import Followed
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree, range_tree
@@ -170,11 +171,33 @@ def test_cells_are_kept_and_shown(tmp_path: Path) -> None:
     how = flop.settings(quick=True, seed=0)
     cells = Cells(tmp_path / "cells.json")
     for c, count in enumerate(flop.QUICK_COUNTS):
-        for k, name in enumerate(flop.ROWS[: None if c == 0 else -2]):
+        for k, name in enumerate(name for name in flop.ROWS if c == 0 or name not in flop.ONCE):
             seats = {str(p): {"won": (k + 1.0), "margin": None, "seconds": 1.0} for p in (0, 1)}
             cells.put(flop.key_of(how, count, name), seats)
     found = flop.run(True, 0, lambda what, share: None, keep=tmp_path / "cells.json")
     ours = [line["ours"] for line in found.rows[:7]]
     assert ours == pytest.approx([10, 20, 30, 40, 50, 60, 70])
-    assert len(found.rows) == 12
+    assert len(found.rows) == 18
     assert "the blueprint's is 0.5 times that" in found.rows[1]["note"]
+
+
+def test_schedules_and_gadgets_are_those_of_their_row() -> None:
+    blueprint, street = agent().blueprint, LastStreet(agent().blueprint, 0)
+    paper = f"cfr+(alpha=0.5, discounted=30, skipped={STEPS // 2})"
+    wanted = {
+        flop.PAPER: street.solve(ROOT, paper, STEPS),
+        "the flop solved by Resolve": street.solve(sg.Resolve(), "dcfr", STEPS),
+    }
+    won = {name: blueprint.wins(0, each) for name, each in wanted.items()}
+    assert abs(won[flop.PAPER] - won["the flop solved by Resolve"]) > 1e-3
+    for name, lost in won.items():
+        assert blueprint.wins(0, agent().played(0, name)) == pytest.approx(lost, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", flop.THRESHOLDS)
+def test_actions_are_left_out_as_the_agent_does(name: str) -> None:
+    player = holdem_agent()
+    player.threshold = flop.THRESHOLDS[name]
+    found = agent().over_tree(0, agent().played(0, name, agent().played(0, flop.NESTED)))
+    assert apart(player, 0, found) < NEAR
+    assert apart(holdem_agent(), 0, found) > 100 * NEAR

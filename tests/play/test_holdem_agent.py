@@ -22,6 +22,7 @@ from subgame.play.agent import Event
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.holdem_agent import HoldemAgent
 from subgame.play.named import AgentOptions, named_agents
+from subgame.refine.depth import preflop
 from subgame.refine.depth.rollouts import StreetPlan, solve_street
 from subgame.refine.live.live import Clock, Live
 from subgame.refine.live.ranges import ReachedRanges
@@ -155,6 +156,34 @@ def test_a_flop_solved_to_its_end(game: Holdem, stored: StoredBlueprint) -> None
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
     with pytest.raises(sg.SubgameError, match="StoredBlueprint"):
         HoldemAgent(game, HandMade(), limited="flop: 1x")
+
+
+def test_an_off_tree_bet_before_the_flop_is_solved(
+    game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflop, "BOARDS", 5)
+    both = "preflop: 1x / raise 1x / cap 2"  # no sizes on the flop: it is not solved
+    agent = HoldemAgent(game, stored, bets="turn: 1x", limited=both, iterations=20, seconds=None)
+    name = "AsAh |  | r220"
+    found = after(agent, 0, [(1, "r220")]).policy([name], ("f", "c"))
+    assert found.actions == ("f", "c", "r600")
+    assert "solved to its end by 20 iterations" in str(agent.explained(name))
+    plan = agent._follow()[0].plan
+    assert plan is not None
+    # The opponent's range is that of the solution, which bets so with some hands only.
+    rows = plan.rows[()]
+    reach = agent._follow()[0].reached.reach[1]
+    assert reach == pytest.approx(rows.probabilities[:, rows.actions.index("r220")])
+    assert reach.min() < 0.5 * reach.max()
+    # What the blueprint knows is not solved, and a later bet that the plan does not know is again.
+    assert after(agent, 0, [(1, "r300")])._rows().actions == ("f", "c")
+    assert agent._follow()[0].plan is None
+    line = [(1, "c"), (0, "r250"), (1, "c"), (-1, "Jh9sTs")]
+    assert after(agent, 1, line[:2])._rows().actions == ("f", "c", "r600")
+    assert after(agent, 1, line)._follow()[0].plan is None
+    again = after(agent, 0, [(1, "r220"), (0, "r440"), (1, "r600")])
+    assert again._rows().actions == ("f", "c")
+    assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
 
 
 def test_a_single_valued_flop_is_solved_once_for_both_seats(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.solve.schedule import ALIASES, AVERAGES, NAMED, Schedule, parse
+from subgame.solve.schedule import ALIASES, AVERAGES, NAMED, Schedule, modicum, parse
 
 VARIANTS = [
     *(make() for make in NAMED.values()),
@@ -21,6 +21,7 @@ VARIANTS = [
     sg.DCFR(alpha=1 / 3, beta=1e-9, gamma=1234567.891),
     sg.PDCFRPlus(alpha=2.5, gamma=4),
     sg.LCFR(predictive=True),
+    modicum(1001),
     parse("cfr-br(responder=0)"),
     sg.MCCFR("chance"),
     sg.MCCFR("public", beta=-math.inf, average="linear"),

@@ -101,11 +101,12 @@ def progress_of(trainer: Trainer) -> float:
 
 def join_group(device: str) -> str:
     """Join the processes that ``torchrun`` started, if it did; returns this process's device."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if "WORLD_SIZE" not in os.environ:
         return device
     import torch.distributed
 
     if device == "cuda":
         device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+        torch.cuda.set_device(device)  # else all processes would share objects on the first GPU
     torch.distributed.init_process_group("nccl" if device.startswith("cuda") else "gloo")
     return device

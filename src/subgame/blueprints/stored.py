@@ -74,6 +74,8 @@ class StoredBlueprint:
         """By street, [row, bucket]: units, or any numbers in proportion to probabilities."""
         self.card = dict(card)
         """What is known about the training and its result."""
+        self.path: Path | None = None
+        """The file that it was loaded from."""
         self._found: dict[tuple[str, ...], int | None] = {}
 
     # Looking up.
@@ -169,7 +171,9 @@ class StoredBlueprint:
         tree = BettingArrays.restored({name: np.asarray(arrays[name]) for name in STORED})
         cards = CardBuckets.of_recipe(recipe.game.deck, recipe.buckets, arrays)
         probabilities = [arrays[f"street {s}"] for s in range(len(recipe.buckets))]
-        return cls(recipe, tree, cards, probabilities, json.loads(head["card"]))
+        made = cls(recipe, tree, cards, probabilities, json.loads(head["card"]))
+        made.path = Path(path or DEFAULT)
+        return made
 
     def __repr__(self) -> str:
         return f"<StoredBlueprint {self.recipe.name}, {self.tree!r}, buckets={self.cards.counts}>"

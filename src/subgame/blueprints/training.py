@@ -141,7 +141,7 @@ class Trainer:
                 sums = self.engine.deltas(p, sigma, ranks, buckets, iteration * len(boards))
             else:
                 sums = self.engine.zeros()
-            sums = _summed(sums) if many > 1 else sums
+            sums = _summed(sums)
             sums *= 1 / len(boards)
             self.engine.apply(p, sums, self.regret, self.average, rates)
 
@@ -209,29 +209,31 @@ def _host(array: Array) -> NDArray[np.float32]:
 
 def group() -> tuple[int, int]:
     """The number of this process and how many there are, in a group of torch.distributed."""
+    distributed = _distributed()
+    return (0, 1) if distributed is None else (distributed.get_rank(), distributed.get_world_size())
+
+
+def _distributed() -> Any:
+    """The module torch.distributed, if this process has joined a group."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not torch.distributed.is_available():
-        return 0, 1
-    if not torch.distributed.is_initialized():
-        return 0, 1
-    return torch.distributed.get_rank(), torch.distributed.get_world_size()
+        return None
+    return torch.distributed if torch.distributed.is_initialized() else None
 
 
 def together(value: Any) -> Any:
     """The value that the first process of the group has."""
-    if group()[1] == 1:
-        return value
-    import torch
-
-    shared = [value]
-    torch.distributed.broadcast_object_list(shared)
+    shared, distributed = [value], _distributed()
+    if distributed is not None:
+        distributed.broadcast_object_list(shared)
     return shared[0]
 
 
 def _summed(sums: Array) -> Array:
     """The sum of a table over all processes."""
-    import torch
+    distributed = _distributed()
+    if distributed is not None:
+        import torch
 
-    found = torch.from_numpy(sums) if isinstance(sums, np.ndarray) else sums
-    torch.distributed.all_reduce(found)
+        distributed.all_reduce(torch.from_numpy(sums) if isinstance(sums, np.ndarray) else sums)
     return sums

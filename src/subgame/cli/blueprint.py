@@ -41,6 +41,9 @@ def blueprint_command(
     out: Path | None = opt(None, "FILE", "Save the blueprint as FILE.", "NAME.safetensors"),
     minutes: float = opt(10.0, "M", "Minutes between checkpoints, NAME.ckpt."),
     resume: bool = opt(False, None, "Continue from the checkpoint, if there is one."),
+    preflop: int | None = opt(
+        None, "N", "Also make the table for depth limits before the flop, from N boards."
+    ),
     place: ThreadedPlace,
     json: JsonOption = False,
 ) -> None:
@@ -54,12 +57,13 @@ def blueprint_command(
 
     subgame blueprint small.toml --iterations 100
 
-    subgame blueprint hunl-default --device cuda --resume
+    subgame blueprint hunl-default --device cuda --resume --preflop 4000
     """
     from subgame.blueprints.recipe import DEFAULT, Recipe, limited
 
     check_least("iterations", iterations)
     check_least("threads", place.threads)
+    check_least("preflop", preflop)
     for name, given in (("hours", hours), ("minutes", minutes)):
         if given is not None and not 0 < given < math.inf:
             raise SubgameError(f"--{name} must be a number above 0, not {given}.")
@@ -92,6 +96,16 @@ def blueprint_command(
             threads=threads,
             memory_limit=place.memory_limit,
         )
+        if preflop is not None:
+            from subgame.refine.depth.preflop import SUFFIX, PreflopValues
+
+            table = PreflopValues.make(
+                made,
+                preflop,
+                device=device,
+                progress=lambda what, share: meter.update(what, "", share),
+            )
+            table.save(file.with_suffix(SUFFIX))
     if json:
         emit({"name": wanted.name, "out": str(file), **made.card})
     else:

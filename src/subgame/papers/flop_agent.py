@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from subgame.abstraction.blueprint import Blueprint
 from subgame.abstraction.cards import abstract
 from subgame.engines.factory import engine
-from subgame.engines.torch.blocks import Blocks
+from subgame.engines.torch.blocks import Blocks, matched
 from subgame.engines.torch.runtime import load_torch
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
@@ -39,7 +39,7 @@ from subgame.refine.nested.nest import nest
 from subgame.refine.nested.translation import translate
 from subgame.refine.solve_gadget import default_schedule
 from subgame.solve.evaluate import total
-from subgame.solve.schedule import parse
+from subgame.solve.schedule import modicum, parse
 from subgame.solve.solver import Run
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
@@ -55,9 +55,24 @@ SINGLE = "depth limit with one value, then the flop solved"
 MULTIPLE = "depth limit with biased values, then the flop solved"
 TRANSLATED = "an off-tree bet: translated"
 ANSWERED = "an off-tree bet: nested"
-ROWS = (BLUEPRINT, NESTED, SAFE, SINGLE, MULTIPLE, TRANSLATED, ANSWERED)
+PAPER = "the flop solved by the paper's CFR+"
+PURE = "the flop solved, only the most probable action"
+HS_DCFR = "the flop solved by HS-DCFR"
+SCHEDULED = {PAPER: "", HS_DCFR: "hs-dcfr"}
+"""Rows with another schedule."""
+GADGETS = {
+    "the flop solved by Resolve": "resolve",
+    "the flop solved by Reach-Maxmargin": "reach-maxmargin",
+}
+"""Rows with another gadget."""
+THRESHOLDS = {"the flop solved, no action below 0.1": 0.1, PURE: 1.0}
+"""Rows in which the agent does not take some actions of the solution."""
+OPTIONS = (*SCHEDULED, *GADGETS, *THRESHOLDS)
 EXTRA = (TRANSLATED, ANSWERED)
-"""Rows of the game in which the opponent has one more bet, of the first blueprint."""
+"""Rows of the game in which the opponent has one more bet."""
+ROWS = (BLUEPRINT, NESTED, SAFE, SINGLE, MULTIPLE, *EXTRA, *OPTIONS)
+ONCE = (*EXTRA, *OPTIONS)
+"""Rows of the first blueprint only."""
 NOTES = (
     "Each figure is what a best response that sees every card wins in the whole game, the mean of "
     "both seats. Every row but the blueprint is the strategy of an agent that is asked at every "
@@ -74,6 +89,10 @@ NOTES = (
     "once, answered by solving the flop again with the bet; of the small blind after a check, "
     "answered by nested solving (Maxmargin) from the solution. Translated, it is taken for one of "
     "the two bets that were solved. Its game is larger, so these two rows compare with each other.",
+    "The rows after them differ from 'the flop solved' in one option of the agent. The paper's "
+    "CFR+ discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the "
+    "first half out of the average. Where actions below a probability are not taken, the most "
+    "probable one always stays.",
 )
 
 
@@ -110,10 +129,24 @@ class FlopAgent:
         self._strategy = self._strategy or self.blueprint.strategy()
         return self._strategy
 
-    def nested(self, p: int, trunk: Blueprint | None = None, gadget: Any = ROOT) -> Blocks:
+    def nested(
+        self, p: int, trunk: Blueprint | None = None, gadget: Any = ROOT, schedule: Any = None
+    ) -> Blocks:
         """Player `p`'s strategy with every flop solved."""
         street = LastStreet(trunk or self.blueprint, p)
-        return street.solve(gadget, self.schedule, self.iterations)
+        return street.solve(gadget, schedule or self.schedule, self.iterations)
+
+    def thresholded(self, p: int, played: Blocks, least: float) -> Blocks:
+        """A strategy in which no action on the flop has a probability below `least`.
+
+        The most probable one stays (`subgame.play.agent.thresholded`).
+        """
+        batch = self.blueprint.batch
+        flop, bet = matched(batch, p, played).blocks[-1], batch.levels[-1].bets[p]
+        for node in bet.infosets:
+            some = flop[node.first - bet.roots : node.first - bet.roots + node.actions]
+            some.masked_fill_(some < some.amax(0).clamp(max=least), 0)
+        return Blocks(batch, p, [*played.blocks[:-1], flop])
 
     def limited(self, p: int, multiple: bool) -> Blueprint:
         """The blueprint with player `p`'s first street solved to its end."""
@@ -126,12 +159,16 @@ class FlopAgent:
         torch, played = self.blueprint.engine.torch, run.played()[p]
         return WithTrunk(self.blueprint, p, torch.as_tensor(played))
 
-    def played(self, p: int, name: str) -> Blocks:
-        """Player `p`'s strategy of a row without an off-tree bet."""
+    def played(self, p: int, name: str, solved: Blocks | None = None) -> Blocks:
+        """Player `p`'s strategy of a row without an off-tree bet; `solved` is that of `NESTED`."""
         if name == BLUEPRINT:
             return self.blueprint.average(p)
+        if name in THRESHOLDS:
+            return self.thresholded(p, solved or self.nested(p), THRESHOLDS[name])
         trunk = self.limited(p, name == MULTIPLE) if name in (SINGLE, MULTIPLE) else None
-        return self.nested(p, trunk, technique(TECHNIQUE) if name == SAFE else ROOT)
+        gadget = {SAFE: TECHNIQUE, **GADGETS}.get(name, ROOT)
+        schedule = modicum(self.iterations) if name == PAPER else SCHEDULED.get(name)
+        return self.nested(p, trunk, technique(gadget), schedule)
 
     def over_tree(self, p: int, played: Blocks) -> Strategy:
         """A strategy of player `p`, with the opponent's part of the blueprint."""
@@ -164,8 +201,10 @@ class FlopAgent:
         solved: Blocks | None = None
         larger: RangeTree | None = None
         for name in names:
+            if name in THRESHOLDS and solved is None:
+                solved = self.played(p, NESTED)
             if name not in EXTRA:
-                played = self.played(p, name)
+                played = self.played(p, name, solved)
                 solved = played if name == NESTED else solved
                 yield name, self.blueprint.wins(p, played)
                 continue
@@ -195,7 +234,7 @@ def compute(how: Settings, cells: Cells, where: str, tell: Progress) -> None:
     counts = QUICK_COUNTS if how.quick else COUNTS
     tree: RangeTree | None = None
     for c, count in enumerate(counts):
-        names = [n for n in ROWS if n not in EXTRA or c == 0]
+        names = [n for n in ROWS if n not in ONCE or c == 0]
         missing = [(n, p) for n in names for p in cells.lacks(key_of(how, count, n))]
         if not missing:
             continue
@@ -232,7 +271,7 @@ def run(quick: bool, seed: int, tell: Progress, *, keep: Path | None = None) -> 
         not cells.lacks(key_of(how, count, name))
         for c, count in enumerate(counts)
         for name in ROWS
-        if name not in EXTRA or c == 0
+        if name not in ONCE or c == 0
     )
     if not complete:
         compute(how, cells, "torch" if quick else device(quick), tell)

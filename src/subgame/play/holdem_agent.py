@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from subgame.games.holdem.spots import endgame
 from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
+from subgame.refine.depth.preflop import PreflopValues, solve_before_flop
 from subgame.refine.depth.rollouts import CHOICES, Planned, StreetPlan, solve_street
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
@@ -53,6 +54,8 @@ HEARD = "deterministic-pseudo-harmonic"
 """What a bet before the solved streets is taken for."""
 FLOP = "flop: 0.75x / raise 1x / cap 2"
 """The sizes of a flop that is solved to its end."""
+BOTH = f"preflop: 0.5x 1x / raise 1x / raise2 1x / raise3 a / cap 4; {FLOP}"
+"""The same with the round before it, solved to its end after an off-tree bet."""
 DECIDED = 10_000
 """Decisions that are kept: asked again, the agent answers what it played."""
 
@@ -91,7 +94,9 @@ class HoldemAgent(SearchAgent):
 
     With sizes for `limited` the street before is solved, too, to a depth limit at its end
     (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
-    has so many `choices` of how to go on there; 1 is single-valued search.
+    has so many `choices` of how to go on there; 1 is single-valued search. With sizes before the
+    flop among them, an off-tree bet there is answered by solving the rest of that round in the same
+    way (`subgame.refine.depth.preflop`).
 
     >>> from subgame.games import holdem
     >>> class Calls:
@@ -132,6 +137,9 @@ class HoldemAgent(SearchAgent):
             technique_named(technique), last if last in known else None, None, iterations, seconds
         )
         self.choices = choices
+        self.before: PreflopValues | None = None
+        if self.limited is not None and self.limited.bets.preflop.bets:
+            self.before = PreflopValues.of(cast(StoredBlueprint, blueprint))
         self.mapping, self.threshold = mapping(HEARD), threshold
         self.start = Early(ReachedRanges.start(game), game.start())
         self.seen: dict[tuple[Move, ...], Early] = {}
@@ -170,9 +178,12 @@ class HoldemAgent(SearchAgent):
         middle of the street that was not, the rest of the street is solved again.
         """
         reached, game = early.reached, self.limited
-        if game is None or reached.player < 0 or reached.betting.street != self.street - 1:
+        if game is None or reached.player < 0 or early.planned is not None:
             return early
-        if early.planned is not None:
+        street = reached.betting.street
+        if not getattr(game.bets, STREETS[street]).bets or street >= self.street:
+            return early
+        if street == 0 and not self._is_off_tree(early, made):
             return early
         assert isinstance(self.blueprint, StoredBlueprint)
         here = replace(reached, game=_with_bet(game, reached.betting, made))
@@ -184,9 +195,22 @@ class HoldemAgent(SearchAgent):
         if known is None or not all(map(np.array_equal, known[0], here.reach)):
             while len(self.plans) >= ROOTS:
                 self.plans.pop(next(iter(self.plans)))
-            plan = solve_street(self.blueprint, here, early.mind, self.seat, limits, self.choices)
+            solve: Any = solve_street
+            on: object = self.blueprint
+            if here.betting.street == 0 and self.before is not None:
+                solve, on = solve_before_flop, self.before
+            plan = solve(on, here, early.mind, self.seat, limits, self.choices)
             known = self.plans[key] = here.reach, plan
         return early._replace(plan=known[1])
+
+    def _is_off_tree(self, early: Early, made: str | None) -> bool:
+        """Whether a bet is to be answered by solving the rest of the round."""
+        if early.plan is not None:  # an earlier one was, and then came a bet that was not solved
+            return True
+        if made is None or not self._waits(early):
+            return False
+        names, _ = self.blueprint.range_strategy(self._state(early))
+        return made not in self._real(early, names)
 
     def _solves(self, reached: ReachedRanges) -> bool:
         return reached.player >= 0 and reached.betting.street >= self.street
@@ -198,7 +222,7 @@ class HoldemAgent(SearchAgent):
         share, planned, meant = None, early.planned, reached.betting.bet(action)
         if self._waits(early):
             actions, rows = self.blueprint.range_strategy(self._state(early))
-            real = [real_action(reached.betting, mind.bet(each)) for each in actions]
+            real = self._real(early, actions)
             if player == self.seat and action in real:
                 taken = {real.index(action): 1.0}
                 share = rows[:, [each == action for each in real]].sum(1)
@@ -220,6 +244,10 @@ class HoldemAgent(SearchAgent):
         real, mind = early.reached.betting, early.mind
         return not mind.is_over and mind.player == real.player and mind.street == real.street
 
+    def _real(self, early: Early, names: Sequence[str]) -> list[str]:
+        """The blueprint's actions as real ones."""
+        return [real_action(early.reached.betting, early.mind.bet(name)) for name in names]
+
     def _state(self, early: Early) -> HoldemState:
         return HoldemState(self.game, (0, 0), early.reached.board, early.mind)
 
@@ -231,7 +259,7 @@ class HoldemAgent(SearchAgent):
         if not self._waits(early):
             return Rows(("c",), np.ones((hands, 1)))
         names, rows = self.blueprint.range_strategy(self._state(early))
-        real = [real_action(early.reached.betting, early.mind.bet(name)) for name in names]
+        real = self._real(early, names)
         actions = tuple(dict.fromkeys(real))
         out = np.zeros((hands, len(actions)))
         for k, action in enumerate(real):

@@ -27,10 +27,11 @@ from subgame.games.base import Game
 from subgame.games.holdem.game import Holdem
 from subgame.play.agent import Agent, Always, Event, Uniform
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.holdem_agent import FLOP, HoldemAgent
+from subgame.play.holdem_agent import BOTH, FLOP, HoldemAgent
 from subgame.play.protocols.remote import started
 from subgame.play.searching import LimitedAgent, NestedAgent, SearchAgent
 from subgame.play.strategies import BettingGame, StrategyAgent, Translated
+from subgame.refine.depth.preflop import PreflopValues
 from subgame.refine.kinds import kind_of
 from subgame.refine.live.reached import every_decision
 from subgame.solve.evaluate import best_response_strategy
@@ -104,7 +105,8 @@ def _made(game: Game, agent: Agent | str, options: AgentOptions) -> Agent | None
     made: SearchAgent
     if whole is not None:
         assert isinstance(game, Holdem)
-        made = HoldemAgent(game, whole, limited=FLOP if kind == "limited" else None, **told)
+        sizes = BOTH if PreflopValues.beside(whole) else FLOP
+        made = HoldemAgent(game, whole, limited=sizes if kind == "limited" else None, **told)
     else:
         made = SEARCHING[kind](blueprint_of(game, options.blueprint), **told)
     made.name = agent

@@ -59,6 +59,10 @@ class Schedule:
     last_alpha: float | None = None
     last_beta: float | None = None
     last_gamma: float | None = None
+    discounted: float = INF
+    """Regrets are discounted in so many first iterations."""
+    skipped: float = 0.0
+    """The first iterations, which are left out of the average."""
     decay: float = 0.0
     """Exponential averaging instead: each iteration multiplies the average so far by 1 - decay."""
     predictive: bool = False
@@ -74,7 +78,8 @@ class Schedule:
     reached and learnt (Farina, Kroer & Sandholm 2017). The result is without these trembles."""
 
     def __post_init__(self) -> None:
-        for field in ("ramp", "decay", *POWERS, *(f"last_{power}" for power in POWERS)):
+        numbers = ("ramp", "discounted", "skipped", "decay", *POWERS)
+        for field in (*numbers, *(f"last_{power}" for power in POWERS)):
             value = getattr(self, field)
             if value is None and field.startswith("last_"):
                 continue
@@ -95,6 +100,11 @@ class Schedule:
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
         if self.ramp and not all(map(math.isfinite, [self.ramp, *sum(moved, ())])):
             raise SubgameError("A schedule with a ramp must have finite numbers at both ends.")
+        if self.discounted < 0 or not 0 <= self.skipped < INF:
+            raise SubgameError(
+                "A schedule's discounted and skipped iterations must be at least 0, not "
+                f"{self.discounted:g} and {self.skipped:g}."
+            )
         if not 0 <= self.decay < 1:
             raise SubgameError(
                 f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."
@@ -142,12 +152,16 @@ class Schedule:
             stays = powers == last  # infinite exponents do not change
             moved = np.where(stays, 0, powers) * (1 - way) + np.where(stays, 0, last) * way
             powers = np.where(stays, powers, moved)
+        if self.discounted < INF:
+            never = np.array([[INF, -INF if self.beta == -INF else INF, self._last[2]]])
+            powers = np.where(t > self.discounted, never, powers)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             weight = (t - 1) ** powers
             out: Floats = np.where(np.isinf(weight), 1.0, weight / (weight + 1))
             kept = ((t - 1) / t) ** powers[:, 2:]
         out = np.where(np.isinf(powers), powers > 0, out)
         out[:, 2:] = 1 - self.decay if self.decay else np.where(np.isinf(powers[:, 2:]), 0.0, kept)
+        out[t[:, 0] <= self.skipped + 1, 2] = 0.0
         return np.insert(out, 3, self.tremble, axis=1) if self.tremble else out
 
     @property
@@ -218,6 +232,20 @@ def CFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
     'cfr+(gamma=2)'
     """
     return _make(Schedule("cfr+", beta=-INF, gamma=1.0), average, options)
+
+
+def modicum(iterations: int) -> Schedule:
+    """CFR+ as in Modicum (Brown, Sandholm & Amos 2018, appendix) for a number of iterations.
+
+    Regrets are discounted by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations, and the first half
+    is left out of the average.
+
+    >>> str(modicum(1000))
+    'cfr+(alpha=0.5, discounted=30, skipped=500)'
+    >>> modicum(4).discounts(1, 4).round(3).tolist()  # the average starts at the third
+    [[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [0.586, 0.0, 0.0], [0.634, 0.0, 0.75]]
+    """
+    return CFRPlus(alpha=0.5, discounted=30.0, skipped=float(iterations // 2))
 
 
 def LCFR(*, average: str | None = None, **options: Any) -> Schedule:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.arrays import Array
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.games.holdem.bets import STREETS
@@ -31,7 +32,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
 from subgame.refine.depth.street import Side, StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
-from subgame.refine.nested.mappings import heard, mapping
+from subgame.refine.nested.mappings import ActionMapping, heard, mapping
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
 from subgame.tree.betting_arrays import FOLD, SHOWN, BettingArrays
@@ -52,6 +53,8 @@ ROLLING = 0.6
 FEWEST, BOARDS = 2, 49
 """Boards that are looked at, whatever time they take; and where there is no limit of time."""
 SCHEDULE = "dcfr"
+NEAREST = mapping("deterministic-pseudo-harmonic")
+"""What a real bet is taken for."""
 
 
 class Planned(NamedTuple):
@@ -90,7 +93,7 @@ class _End(NamedTuple):
     shown: bool
 
 
-class _Below:
+class Below:
     """All that follows a decision of the blueprint. Axis: z = terminal, folds first.
 
     A hand's reach of a terminal is a product of one factor a street, which its bucket there gives.
@@ -107,13 +110,24 @@ class _Below:
         self.folds = sum(not end.shown for end in ends)
         self._factors: dict[tuple[int, int], list[tuple[int, Singles]]] = {}
 
+    def factors(self, p: int, choices: int) -> list[tuple[int, Singles]]:
+        """Streets with decisions, and [k, bucket, z] a player's reach by actions there."""
+        return [
+            (s, np.stack([self._factor(p, k, s) for k in range(choices)]))
+            for s in np.unique(self.sides[p].street).tolist()
+        ]
+
+    def chips(self, o: int) -> Floats:
+        """[z] what player `o` wins; at a showdown with the better hand, as the other would."""
+        out = self.stake.copy()
+        if o == 1:
+            out[: self.folds] *= -1
+        return out
+
     def reach(self, p: int, choices: int, board: tuple[int, ...], hands: Ints) -> Singles:
         """[k, hand, z] a player's reach of the terminals on a board, by continuation."""
         if (p, choices) not in self._factors:
-            self._factors[p, choices] = [
-                (s, np.stack([self._factor(p, k, s) for k in range(choices)]))
-                for s in np.unique(self.sides[p].street).tolist()
-            ]
+            self._factors[p, choices] = self.factors(p, choices)
         out = np.ones((1, 1, 1), np.float32)
         for s, factor in self._factors[p, choices]:
             buckets = self.blueprint.cards.of(board[: BOARD_CARDS[s]])[hands]
@@ -142,9 +156,9 @@ class _Below:
 
 
 @lru_cache(maxsize=32)
-def _below(blueprint: StoredBlueprint, first: int) -> _Below:
+def what_follows(blueprint: StoredBlueprint, first: int) -> Below:
     """What follows a decision; it is kept, since many flops come after few bettings."""
-    return _Below(blueprint, first)
+    return Below(blueprint, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,42 +374,58 @@ class _Solving:
         if below is None:  # all-in, or nothing the blueprint knows: both check
             return np.repeat(chips * ahead[None], self.choices, axis=0)
         theirs = below.reach(o, self.choices, seen.board, seen.hands[o])
-        ours, folds = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips, below.folds
-        paid: Singles = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
-        paid += theirs[..., :folds] @ ours[:, :folds].T
-        return paid
+        ours = below.reach(p, 1, seen.board, seen.hands[p])[0] * chips
+        return cast(Singles, by_pair(theirs, ours, below.folds, ahead))
 
     # What follows a leaf ---------------------------------------------------------------------
-    def _below(self, leaf: Betting, mind: Betting) -> tuple[_Below | None, Singles]:
+    def _below(self, leaf: Betting, mind: Betting) -> tuple[Below | None, Singles]:
         """What follows a leaf in the blueprint, and [z] what the opponent wins there in real chips.
 
         None if all are all-in or the blueprint knows nothing; then at a showdown.
         """
-        there = self._in_mind(leaf, mind)
+        known = in_mind(self.blueprint, self.reached.betting, leaf, mind, NEAREST)
+        there = next(iter(known), None)
         first = None if leaf.is_over or there is None else self.blueprint.find(there)
         if first is None or there is None:
             return None, np.array([leaf.at_stake], np.float32)
-        below, most = _below(self.blueprint, first), float(min(leaf.rules.stacks))
-        chips = np.clip(below.stake * (float(leaf.pot) / float(there.pot)), -most, most)
-        if self.o == 1:  # with the better hand a player wins what the other one would
-            chips[: below.folds] *= -1
+        below, most = what_follows(self.blueprint, first), float(min(leaf.rules.stacks))
+        chips = np.clip(below.chips(self.o) * (float(leaf.pot) / float(there.pot)), -most, most)
         return below, chips.astype(np.float32)
 
-    def _in_mind(self, leaf: Betting, mind: Betting) -> Betting | None:
-        """The blueprint's betting at a leaf, each action taken for the nearest that it knows."""
-        real, how = self.reached.betting, mapping("deterministic-pseudo-harmonic")
-        for action in leaf.history[len(real.history) :]:
-            if action == "/":
+
+def by_pair(theirs: Array, ours: Array, folds: int, ahead: Array) -> Array:
+    """[k, h, j] what the opponent wins, from both players' reach [k, h, z] and [j, z].
+
+    Ours is times what the opponent wins; `ahead` [h, j] is 1 where h beats j. Folds come first.
+    """
+    paid = (theirs[..., folds:] @ ours[:, folds:].T) * ahead
+    paid += theirs[..., :folds] @ ours[:, :folds].T
+    return paid
+
+
+def in_mind(
+    blueprint: StoredBlueprint, real: Betting, leaf: Betting, mind: Betting, how: ActionMapping
+) -> dict[Betting, float]:
+    """The blueprint's bettings that stand for a leaf below the real betting, with their shares.
+
+    `mind` stands for the real betting; each action is taken for what the blueprint knows. It is
+    empty where the blueprint knows nothing like it, and where its hand is over.
+    """
+    found = {mind: 1.0}
+    for action in leaf.history[len(real.history) :]:
+        if action == "/":
+            continue
+        after = dict[Betting, float]()
+        for here, share in found.items():
+            if here.is_over or (here.player, here.street) != (real.player, real.street):
                 continue
-            if mind.is_over or mind.player != real.player or mind.street != real.street:
-                return None
-            actions = self.blueprint.tree.actions(self.blueprint.decision(mind))
-            taken = heard([mind.bet(each) for each in actions], real.bet(action), how)
-            if not taken:
-                return None
-            mind = mind.child(actions[max(taken, key=lambda k: taken[k])])
-            real = real.child(action)
-        return None if mind.is_over or mind.street != leaf.street else mind
+            actions = blueprint.tree.actions(blueprint.decision(here))
+            taken = heard([here.bet(each) for each in actions], real.bet(action), how)
+            for k, part in taken.items():
+                child = here.child(actions[k])
+                after[child] = after.get(child, 0.0) + share * part
+        found, real = after, real.child(action)
+    return {each: w for each, w in found.items() if not each.is_over and each.street == leaf.street}
 
 
 def _walk(tree: BettingArrays, first: int) -> tuple[tuple[_Side, _Side], list[_End]]:
