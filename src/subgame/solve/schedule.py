@@ -268,7 +268,7 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     [[1.0, 0.952324, 0.990037]]
     """
     base = Schedule(
-        "hs-dcfr", alpha=1.0, beta=0.0, gamma=4.0, ramp=300.0, last_alpha=3.4, last_beta=0.5
+        "hs-dcfr", alpha=1.1, beta=0.0, gamma=4.0, ramp=150.0, last_alpha=2.2, last_beta=0.25
     )
     return _make(base, average, options)
 
