@@ -163,8 +163,8 @@ def _flops(spot: Spot, how: Reporting) -> None:
     target = 100 * parse_target(how.target, pot) / pot
 
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
     from contextlib import nullcontext
+    from multiprocessing import get_context
 
     from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
 

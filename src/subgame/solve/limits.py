@@ -74,7 +74,7 @@ class Limits:
             steep = max(1.0, 1.25 * fell / math.log(now.iteration / before.iteration))
         if len(curve) > 2:
             most = 2.0
-        far = max(1.0, now.exploitability / self.target) ** (1 / steep)
+        far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
         least = now.iteration + 1 + now.iteration // 16
         return max(least, math.ceil(now.iteration * min(most, far)))
 

@@ -58,12 +58,12 @@ class Task(NamedTuple):
 def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
     """Solve a flop, whose `tree` may be compiled already; its row."""
     began, pot = time.perf_counter(), float(task.game.start().pot)
-    place = {"threads": task.threads, "device": task.device}
     tree = tree or _tree(task.game, task.device)
-    run, limits = begin(tree, SCHEDULE, target=task.target * pot / 100, **place)
+    target, where = task.target * pot / 100, (task.threads, task.device)
+    run, limits = begin(tree, SCHEDULE, target=target, threads=where[0], device=where[1])
     if drive(run, limits) == "interrupted":
         raise KeyboardInterrupt  # a flop that was not solved is no row
-    solved = Endgame.of_run(run, 1 if task.lines == LINES else None, **place)
+    solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
     row: dict[str, Any] = {
         "flop": task.flop.name,
         "weight": task.flop.weight,
