@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,10 @@ from subgame.solve.flops import Flop, flops, subsets, texture
 from subgame.solve.lines import follow_line
 from subgame.solve.pages import page
 from subgame.solve.report import flop_report, weighted_mean
+from subgame.solve.schedule import parse
+from subgame.solve.solver import Run
 from subgame.solve.tables import Table
+from subgame.tree.ranges.tree import range_tree
 
 FLOPS = [Flop("AhKd2c", 4), Flop("8h8d7h", 1), Flop("QcJc9s", 2)]
 SPOT = ("--pot", "20", "--stack", "10", "--oop", "AA,KQs", "--ip", "QQ,JTs", "--bets", "a / cap 1")
@@ -112,14 +114,29 @@ def test_a_report_goes_on_after_kill_9(tmp_path: Path, found: Table) -> None:
 def test_a_flop_that_was_interrupted_is_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*given: Any, **more: Any) -> Any:
-        return replace(sg.solve(*given, iterations=1), stopped="interrupted")
-
     log = tmp_path / "log.jsonl"
-    monkeypatch.setattr(report, "solve", interrupted)
+    monkeypatch.setattr(report, "drive", lambda run, limits: "interrupted")
     with pytest.raises(KeyboardInterrupt):
         flop_report(FLOPS[:1], game, target=10, log=log)
     assert report.logged(log) == []
+
+
+def test_a_run_is_evaluated_where_it_was_solved() -> None:
+    """Only the streets that are asked for are taken off a device."""
+    pytest.importorskip("torch")
+    spot = sg.holdem.endgame("QsJh2h8d", 20, 10, ("AA,KQs", "QQ,JTs"), "a / cap 1")
+    run = Run(range_tree(sg.compile(spot, merge="boards")), parse("hs-dcfr"), device="torch")
+    run.advance(20)
+    whole = Endgame.of(run.strategy())
+    for streets in (1, None):
+        found = Endgame.of_run(run, streets, device="torch")
+        np.testing.assert_allclose(found.ev, whole.ev, rtol=1e-6)
+        np.testing.assert_allclose(found.equity, whole.equity, rtol=1e-6)
+        for some, every in zip(found.strategy.probs, whole.strategy.probs, strict=True):
+            np.testing.assert_allclose(some[some > 0], every[some > 0], atol=1e-6)
+            assert ((some > 0).sum() < (every > 0).sum()) == (streets == 1)
+        mine, theirs = (each.decision("c").table()["QhQc"] for each in (found, whole))
+        assert mine == pytest.approx(theirs, abs=1e-6)
 
 
 def test_a_page_has_the_table_and_nothing_from_elsewhere(found: Table) -> None:

@@ -136,7 +136,7 @@ def test_targets_below_what_numbers_can_hold_are_refused(
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_measurements_that_would_miss_the_target_are_left_out(power: float) -> None:
-    """A run that converges like a power of t stops where it would stop with all of them."""
+    """A run that converges like a power of t stops soon after the target, with fewer of them."""
 
     def measured(limits: Limits) -> list[int]:
         curve = [Point(1, 0.0, 1.0)]
@@ -147,8 +147,7 @@ def test_measurements_that_would_miss_the_target_are_left_out(power: float) -> N
         return [point.iteration for point in curve]
 
     every, few = measured(Limits(iterations=1000)), measured(Limits(target=300**-power))
-    assert few[-1] == every[-1]
-    assert set(few) < set(every)
+    assert 300 <= few[-1] <= 300 * 17 / 16
     assert len(few) < 0.7 * len(every)
 
 

@@ -166,8 +166,8 @@ def endgame_command(
 
     Separate items by commas. Add a weight after a colon: T9o:0.5, or around items:
     \\[50]AA,KK\\[/50]. 'random' is every hand. A later item replaces an earlier one: 'random,72o:0'
-    is every hand but 72o. T9s+ is T9s, JTs, QJs, KQs and AKs. 1,326 numbers are weights in
-    PioSOLVER's order.
+    is every hand but 72o. T9s+ is T9s, JTs, QJs, KQs and AKs, as in postflop-solver. 1,326 numbers
+    are weights in PioSOLVER's order.
 
     [bold]Bets[/]   50% or 0.5x of the pot   2.5r times the bet   250 chips   2e   a all-in
 

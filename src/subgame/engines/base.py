@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from subgame.engines.arrays import copied
 from subgame.engines.contract import Array, Engine, Numbers, Regrets
 from subgame.errors import SubgameError
@@ -22,6 +25,10 @@ class EngineBase:
     def iterate(self, *args: Any) -> None:
         """An error: only `fused` engines have it."""
         raise SubgameError("This engine is not fused: subgame.solve.cfr.Cfr runs its iterations.")
+
+    def host(self, sigma: Any, streets: int | None = None) -> Any:
+        """A strategy in the layout of `Strategy`; after some `streets` it may have zeros."""
+        return np.asarray(sigma)
 
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now, without an average."""

@@ -168,6 +168,12 @@ class Engine(Protocol):
         a solve takes no memory for probabilities.
         """
 
+    def host(self, sigma: Numbers, streets: int | None = None) -> Any:
+        """A strategy as NumPy's array in the layout of `Strategy`.
+
+        With `streets`, only the first ones of a hold'em tree are needed; others may have zeros.
+        """
+
     # Evaluation ------------------------------------------------------------------------------
     def plan(self, p: int, sigma: Numbers, reach: Floats | None = None) -> Any:
         """A strategy with its reach [root, infoset] at the roots, by default the tree's."""

@@ -17,7 +17,7 @@ two equities sum to one. EV and equity of a single hand are conditional on the p
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +54,7 @@ from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
 from subgame.tree.strategy import FORMAT, Strategy
 
 if TYPE_CHECKING:
+    from subgame.engines.contract import Engine
     from subgame.solve.solver import Run
 
 Floats = NDArray[np.float64]
@@ -103,10 +104,31 @@ class Endgame:
         cls, strategy: Strategy, threads: int | None = None, device: str | None = None
     ) -> Endgame:
         """Evaluate a strategy exactly; `device` is as in `subgame.solve`."""
+        run = engine(range_tree(strategy.tree), threads, device)
+        probs = [run.weights(p, strategy.probs[p]) for p in (0, 1)]  # to the device once
+        return cls._of(strategy, _follow(run, probs), threads, device)
+
+    @classmethod
+    def of_run(
+        cls, run: Run, streets: int | None, threads: int | None = None, device: str | None = None
+    ) -> Endgame:
+        """Evaluate what a run has solved, where it was solved.
+
+        With `streets`, decisions on later ones cannot be shown: they are not taken off the device.
+        """
+        played = run.played()
+        one, two = (run.engine.host(each, streets) for each in played)
+        strategy = Strategy(run.tree, (one, two), check=False)
+        return cls._of(strategy, _follow(run.engine, played), threads, device)
+
+    @classmethod
+    def _of(
+        cls, strategy: Strategy, follow: Pair, threads: int | None, device: str | None
+    ) -> Endgame:
         tree = range_tree(strategy.tree)
         met, start = meetings(tree), tree.holdem.start()
         ev, hand_ev = [], []
-        for p, values in enumerate(_follow(tree, strategy, threads, device)):
+        for p, values in enumerate(follow):
             paid = float(start.staked[p] + start.bets[p])
             ev.append(float(values @ tree.players[p].reach) + paid)
             hand_ev.append(_each(values, met[p]) + paid)
@@ -236,12 +258,8 @@ def meetings(tree: RangeTree) -> Pair:
     return out[0], out[1]
 
 
-def _follow(
-    tree: RangeTree, strategy: Strategy, threads: int | None = None, device: str | None = None
-) -> Pair:
-    """[h] both players' counterfactual values at the root under the strategy, in net chips."""
-    run = engine(tree, threads, device)
-    probs = [run.weights(p, strategy.probs[p]) for p in (0, 1)]  # to the device once
+def _follow(run: Engine, probs: Sequence[Any]) -> Pair:
+    """[h] both players' counterfactual values at the root under a strategy, in net chips."""
     first = run.values(0, probs[0], run.plan(1, probs[1])).roots[0]
     return first, run.values(1, probs[1], run.plan(0, probs[0])).roots[0]
 
@@ -265,7 +283,8 @@ def equities(
     merge: Merge = True if device in (None, "cpu") else "boards"
     quiet = calm_tree(game, game.board, merge)
     totals, hands, met = [], [], meetings(quiet)
-    for p, values in enumerate(_follow(quiet, Strategy.uniform(quiet), threads, device)):
+    follow = _follow(engine(quiet, threads, device), Strategy.uniform(quiet).probs)
+    for p, values in enumerate(follow):
         totals.append((1 + float(values @ quiet.players[p].reach)) / 2)
         every = np.full(game.deck.num_hands, np.nan)
         every[quiet.units[0].hands[p]] = (1 + _each(values, met[p])) / 2

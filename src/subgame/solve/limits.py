@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FARTHEST = 1000
 """Iterations after which no measurement is left out; later ones also tell whether a run stalls."""
+STEEPEST = 3.0
+"""Exploitability falls at first at most like this power of the iterations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,16 @@ class Limits:
     def next_check(self, t: int, curve: Sequence[Point] = ()) -> int:
         """The first iteration after `t` at which exploitability is measured.
 
-        On the way to a target, measurements that would miss it are left out: those at which it is
-        not reached even if exploitability falls half as steeply again as it did before.
+        On the way to a target, the next is where the target is reached if exploitability goes on
+        to fall a quarter more steeply than between the last two.
         """
         if self.check_every:
             return (t // int(self.check_every) + 1) * int(self.check_every)
+        expected = self._expected(curve)
+        if expected:
+            return max(t + 1, expected)
         step = 1
-        soonest = self._soonest(curve)
-        while step <= t or step < soonest:
+        while step <= t:
             step = step * 2 if step < 32 else step + step // 8
         return step
 
@@ -61,17 +65,22 @@ class Limits:
         """Whether the last measurement is at the target."""
         return bool(curve and self.target is not None and curve[-1].exploitability <= self.target)
 
-    def _soonest(self, curve: Sequence[Point]) -> float:
-        """The first iteration at which the target may be reached, judging by the last points."""
-        if self.target is None or len(curve) < 2 or curve[-1].iteration > FARTHEST:
-            return 0.0
-        before, now = curve[-2:]
-        if not 0 < now.exploitability < before.exploitability:
-            return 0.0
-        fell = math.log(before.exploitability / now.exploitability)
-        steep = max(1.0, 1.5 * fell / math.log(now.iteration / before.iteration))
-        far = math.log(max(1.0, now.exploitability / self.target)) / steep
-        return now.iteration * min(2.0, math.exp(far))
+    def _expected(self, curve: Sequence[Point]) -> int:
+        """The iteration at which the target may be reached, by the last points; 0: not known."""
+        if self.target is None or not curve or curve[-1].iteration > FARTHEST:
+            return 0
+        now, steep, most = curve[-1], STEEPEST, 4.0
+        if len(curve) > 1:
+            before = curve[-2]
+            if not 0 < now.exploitability < before.exploitability:
+                return 0
+            fell = math.log(before.exploitability / now.exploitability)
+            steep = max(1.0, 1.25 * fell / math.log(now.iteration / before.iteration))
+        if len(curve) > 2:
+            most = 2.0
+        far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
+        least = now.iteration + 1 + now.iteration // 16
+        return max(least, math.ceil(now.iteration * min(most, far)))
 
     def share(self, run: Run, first: float) -> float:
         """The share of the work that is done, by the limit that is closest."""

@@ -19,8 +19,8 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from subgame.solve.endgame import Endgame, memory_needed
 from subgame.solve.flops import Flop, texture
 from subgame.solve.runouts import decision_row
 from subgame.solve.schedule import parse
-from subgame.solve.solver import Run, solve
+from subgame.solve.solver import Run, begin, drive
 from subgame.solve.tables import Table
 from subgame.tree.compile import compile
 from subgame.tree.ranges.tree import Merge, RangeTree, range_tree
@@ -55,20 +55,15 @@ class Task(NamedTuple):
     device: str | None = None
 
 
-def flop_row(task: Task) -> dict[str, Any]:
-    """Solve a flop; its row."""
+def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
+    """Solve a flop, whose `tree` may be compiled already; its row."""
     began, pot = time.perf_counter(), float(task.game.start().pot)
-    tree = _tree(task.game, task.device)
-    result = solve(
-        tree,
-        SCHEDULE,
-        target=task.target * pot / 100,
-        threads=task.threads,
-        device=task.device,
-    )
-    if result.stopped == "interrupted":
+    tree = tree or _tree(task.game, task.device)
+    target, where = task.target * pot / 100, (task.threads, task.device)
+    run, limits = begin(tree, SCHEDULE, target=target, threads=where[0], device=where[1])
+    if drive(run, limits) == "interrupted":
         raise KeyboardInterrupt  # a flop that was not solved is no row
-    solved = Endgame.of(result.strategy, task.threads, task.device)
+    solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
     row: dict[str, Any] = {
         "flop": task.flop.name,
         "weight": task.flop.weight,
@@ -82,8 +77,8 @@ def flop_row(task: Task) -> dict[str, Any]:
         after = "" if line in LINES else f"after {here.words}: "
         row |= decision_row(here, f"{after}{seat} ", values=False)
     return row | {
-        "exploitability_percent": 100 * max(float(result.exploitability), 0) / pot,
-        "iterations": result.iterations,
+        "exploitability_percent": 100 * max(run.curve[-1].exploitability, 0) / pot,
+        "iterations": run.iteration,
         "seconds": time.perf_counter() - began,
     }
 
@@ -128,7 +123,7 @@ def flop_report(
 def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[str, Any]]:
     """The rows as they are done."""
     if executor is None:
-        yield from map(flop_row, tasks)
+        yield from _in_turn(iter(tasks))
         return
     waiting: set[Future[dict[str, Any]]] = set()
     most = 2 * (getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
@@ -140,6 +135,20 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
     while waiting:
         done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         yield from (each.result() for each in done)
+
+
+def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
+    """The rows one by one. While a device solves a flop, the tree of the next is compiled."""
+    task = next(tasks, None)
+    with ThreadPoolExecutor(1) as host:
+        ahead: Future[RangeTree] | None = None
+        while task is not None:
+            tree, after = ahead.result() if ahead else None, next(tasks, None)
+            ahead = None
+            if after is not None and after.device not in (None, "cpu"):
+                ahead = host.submit(_tree, after.game, after.device)
+            yield flop_row(task) if tree is None else flop_row(task, tree)
+            task = after
 
 
 class _Log:

@@ -43,8 +43,9 @@ FEWEST = 4
 LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
-CERTAIN = 0.002
-"""The share of the pot above which a check in float32 is trusted; its errors are a twentieth."""
+CERTAIN = 0.0002
+"""The share of the pot by which a check in float32 must miss the target to be trusted: twice its
+errors."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -267,7 +268,7 @@ class Run:
             return None
         found = Exploitability((float(check[1]), float(check[0])))
         pot = self.least / self.engine.resolution
-        return found if found > max(1.1 * target, CERTAIN * pot) else None
+        return found if found > target + CERTAIN * pot else None
 
     def measure(self, found: Exploitability | None = None) -> Exploitability:
         """Add a point to the curve: what was `found`, or what is measured now."""
@@ -422,7 +423,7 @@ def drive(
 ) -> str:
     """Run in short slices until a limit is reached; returns which one."""
     run.advance(0)
-    if measured:
+    if measured and (stop.seconds is not None or stop.target is None or not run.can_check):
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first = 1, run.curve[0].exploitability if run.curve else 0.0

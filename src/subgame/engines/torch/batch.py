@@ -308,6 +308,10 @@ class RangeBatch(EngineBase, Traversals):
         """The behaviour strategy of an average, as probabilities; a view of the average."""
         return Behaviour(self.blocks(p, average))
 
+    def host(self, sigma: Numbers, streets: int | None = None) -> Any:
+        """A strategy in the layout of `Strategy`, with zeros after some `streets`."""
+        return sigma.numpy(streets) if isinstance(sigma, Blocks) else np.asarray(sigma)
+
     def blocks(self, p: int, sigma: Numbers) -> Blocks:
         """What kernels are given of a strategy: `Blocks`, which they play in proportion to.
 

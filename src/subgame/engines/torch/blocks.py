@@ -43,9 +43,9 @@ class Blocks:
         """What kernels are given: they play in proportion to positive numbers."""
         return self
 
-    def numpy(self) -> Stored:
-        """In the layout of `Strategy`."""
-        return to_numpy(self.engine, self.player, self.blocks)
+    def numpy(self, streets: int | None = None) -> Stored:
+        """In the layout of `Strategy`, with zeros after some `streets`."""
+        return to_numpy(self.engine, self.player, self.blocks[:streets])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.numpy().astype(dtype or np.float32, copy=False)
@@ -105,8 +105,9 @@ class Behaviour(Blocks):
         """Probabilities in float32, on the device as long as regrets are."""
         return matched(self.engine, self.player, self._average).blocks
 
-    def numpy(self) -> Stored:
-        found = to_numpy(self.engine, self.player, self._average.blocks, matching=True)
+    def numpy(self, streets: int | None = None) -> Stored:
+        blocks = self._average.blocks[:streets]
+        found = to_numpy(self.engine, self.player, blocks, matching=True)
         lock = self.engine.tree.locks[self.player]
         return found if lock is None else lock.put(found)
 
@@ -202,9 +203,12 @@ def _moved(level: Level, p: int, device: Any, within: slice) -> Iterator[_Piece]
 
 
 def to_numpy(engine: RangeBatch, p: int, blocks: list[Block], *, matching: bool = False) -> Stored:
-    """Blocks in the layout of `Strategy`; as probabilities, where they are `matching`."""
+    """Blocks in the layout of `Strategy`; as probabilities, where they are `matching`.
+
+    Streets without a block have zeros.
+    """
     out = np.zeros(stored(engine.levels, p), dtype=np.float32)
-    for level, block in zip(engine.levels, blocks, strict=True):
+    for level, block in zip(engine.levels, blocks, strict=False):
         for piece in _moved(level, p, engine.device, slice(0, level.units)):
             some = keeping.peek(block, piece.units).to(engine.device)
             some = match(level.bets[p], some) if matching else some

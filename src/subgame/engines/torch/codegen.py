@@ -7,7 +7,8 @@ is under way. Every program does this for `BLOCK` hands of any boards: they do n
 
 Betting below most roots of a street looks the same but for chips, so a kernel is written once per
 *shape*; which rows and lanes it works on, and for what inputs, it reads from a small table. Strides
-are arguments, so that it serves any number of boards.
+and widths are arguments, so that it serves any number of boards and of hands: flops of one report
+share their kernels.
 """
 
 from __future__ import annotations
@@ -53,9 +54,8 @@ SETTLE = """
 def settle(
     weights, weights_scale, average, average_scale, instant, instant_scale, entry, above, shown,
     met, lanes, cards, same, below, result, rates, table, chips, N, FIRST, WS, SS, ES, LS,
-    MS, XS, KS, RS,
-    WIDE: tl.constexpr, WIDE_O: tl.constexpr, CARDS: tl.constexpr, BLOCK: tl.constexpr,
-    DT: tl.constexpr,
+    MS, XS, KS, RS, WIDE, WIDE_O,
+    CARDS: tl.constexpr, BLOCK: tl.constexpr, DT: tl.constexpr,
 ):
 """
 FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(tl.int64)
