@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.arrays import copied
 from subgame.engines.contract import Array, Engine, Numbers, Regrets
