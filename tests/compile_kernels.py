@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import subgame as sg
-from subgame.blueprints.recipe import Recipe
+from subgame.blueprints.recipe import METHODS, Recipe
 from subgame.blueprints.training import Trainer
 from subgame.games.holdem.cards import Deck
 
@@ -28,8 +30,10 @@ def sequences() -> None:
 
 def blueprints() -> None:
     """Kernels of hands' strengths and of sampled boards."""
-    buckets, cards = (None, 2, 2, 2), {"ranks": "TJQKA", "suits": "cd"}
-    Trainer(Recipe("tiny", "all: a / cap 1", buckets, 600, boards=2, **cards)).advance(1)
+    buckets = (None, 2, 2, 2)
+    tiny = Recipe("tiny", "all: a / cap 1", buckets, 600, ranks="TJQKA", suits="cd", boards=2)
+    for method in METHODS:
+        Trainer(replace(tiny, method=method)).advance(1)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Part, _safe_parts
 
 SEEDS = range(300)
-LP_SEEDS = range(0, 300, 6)
+LP_SEEDS = range(0, 300, 5)
 SAFE = {"resolve": sg.Resolve(), "maxmargin": sg.Maxmargin(), "reach": sg.ReachMaxmargin()}
 EXACT = 1e-7
 TINY = 1e-9
