@@ -25,7 +25,8 @@ from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Part, _safe_parts
 
 SEEDS = range(300)
-LP_SEEDS = range(0, 300, 5)
+LP_SEEDS = [*range(0, 300, 5), 267]
+"""In game 267 Reach-Maxmargin gives a gift back."""
 SAFE = {"resolve": sg.Resolve(), "maxmargin": sg.Maxmargin(), "reach": sg.ReachMaxmargin()}
 EXACT = 1e-7
 TINY = 1e-9
@@ -305,7 +306,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
     cases = with_gifts(range(0, 300, 2))
     assert len(cases) > 50
     reached = 0
-    for seed, p, subgames in cases[:40]:
+    for seed, p, subgames in cases[:20]:
         tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
         both = [
             sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp", player=p)
@@ -322,7 +323,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= most - part.weight[s] * part.margins[s] + EXACT, seed
                 reached += part.margins[s] > 1e-3
-    assert reached > 20
+    assert reached > 10
 
 
 # Gifts ------------------------------------------------------------------------------------------
