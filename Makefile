@@ -38,14 +38,14 @@ lint: venv ## ruff, mypy, import-linter
 
 test: venv ## everything that must hold: lint, types, imports, tests, doctests
 	@# In a fresh clone Numba compiles its kernels, for about a minute: meanwhile, the checks.
-	@$(BIN)/python tests/compile_kernels.py ranges >/dev/null 2>&1 & compiling=$$!; \
-	$(MAKE) --no-print-directory lint && $(BIN)/python tests/compile_kernels.py sequences 2>/dev/null; \
-	checked=$$?; wait $$compiling; exit $$checked
+	@$(BIN)/python tests/compile_kernels.py >/dev/null 2>&1 & compiling=$$!; \
+	$(MAKE) --no-print-directory lint; checked=$$?; wait $$compiling; exit $$checked
 	@$(BIN)/python -c "import torch" 2>/dev/null || echo "PyTorch is not installed: the tests of the GPU path are skipped (make test EXTRAS=gpu runs them)."
 	@command -v chromium >/dev/null || echo "Chromium is not installed: the tests of the pages in a browser are skipped."
 	@# A worker per core already: PyTorch need not start threads of its own. A worker takes whole
-	@# files, because the tests of a file share what is slow to make.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	@# files, because the tests of a file share what is slow to make, in the order of their names:
+	@# the examples of docstrings come last, which are short, so that no worker waits for the other.
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 demo: $(RUN) ## what subgame does, in about a minute
 	@$(BIN)/subgame demo

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 
 import subgame as sg
+from subgame.blueprints.recipe import METHODS, Recipe
+from subgame.blueprints.training import Trainer
 from subgame.games.holdem.cards import Deck
-
-
-def sequences() -> None:
-    """Kernels of sequence trees."""
-    tree = sg.compile(sg.games.load("kuhn"))
-    for schedule in ("cfr+", "cfr-br", "mccfr", "mccfr(sampling=chance)", "mccfr(sampling=public)"):
-        sg.solve(tree, schedule, iterations=2)
-    uniform = sg.Strategy.uniform(tree)
-    sg.refine(tree, uniform, at=["p", "b"], technique="distributional", iterations=2)
 
 
 def ranges() -> None:
@@ -26,5 +19,24 @@ def ranges() -> None:
     sg.refine(tree, sg.Strategy.uniform(tree), at="root", technique="resolve", iterations=2)
 
 
+def sequences() -> None:
+    """Kernels of sequence trees."""
+    tree = sg.compile(sg.games.load("kuhn"))
+    for schedule in ("cfr+", "cfr-br", "mccfr", "mccfr(sampling=chance)", "mccfr(sampling=public)"):
+        sg.solve(tree, schedule, iterations=2)
+    uniform = sg.Strategy.uniform(tree)
+    sg.refine(tree, uniform, at=["p", "b"], technique="distributional", iterations=2)
+
+
+def blueprints() -> None:
+    """Kernels of hands' strengths and of sampled boards."""
+    buckets = (None, 2, 2, 2)
+    tiny = Recipe("tiny", "all: a / cap 1", buckets, 600, ranks="TJQKA", suits="cd", boards=2)
+    for method in METHODS:
+        Trainer(replace(tiny, method=method)).advance(1)
+
+
 if __name__ == "__main__":
-    {"sequences": sequences, "ranges": ranges}[sys.argv[1]]()
+    ranges()
+    sequences()
+    blueprints()

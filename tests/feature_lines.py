@@ -21,8 +21,9 @@ import tarfile
 import tempfile
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -169,7 +170,7 @@ NEW |= {
     "solve/solver.py:_steady tree/*:zero_sum tree/*:not_plain tree/*:has_locks "
     "engines/numba/ranges.py:_hold",
     "long runs: measurements within iterations, and those that are left out": ""
-    "solve/limits.py:_soonest solve/cfr.py:can_check engines/numba/ranges.py:can_check "
+    "solve/limits.py:_expected solve/cfr.py:can_check engines/numba/ranges.py:can_check "
     "engines/numba/ranges.py:_place_reach",
     "what a refinement guarantees; Ctrl-C in work of several solves": ""
     "refine/gadgets.py:promise refine/refine.py:kept refine/refine.py:rounding "
@@ -181,7 +182,8 @@ NEW |= {
 """Later features inside the files of trees, engines, solving and refinement."""
 
 
-def code_lines(text: str) -> set[int]:
+@cache
+def code_lines(text: str) -> frozenset[int]:
     """The numbers of the lines that hold code."""
     docs: set[int] = set()
     for node in ast.walk(ast.parse(text)):
@@ -195,7 +197,7 @@ def code_lines(text: str) -> set[int]:
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in (*nothing, tokenize.ENDMARKER):
             held.update(range(token.start[0], token.end[0] + 1))
-    return held - docs
+    return frozenset(held - docs)
 
 
 def definitions(text: str) -> Iterator[tuple[str, set[int]]]:
@@ -230,18 +232,18 @@ def fits(name: str, patterns: str) -> bool:
     )
 
 
-def statements(text: str) -> set[int]:
+def statements(text: str) -> frozenset[int]:
     """The numbers of the lines on which statements begin, without imports and docstrings."""
-    return {
+    return frozenset(
         node.lineno
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.stmt)
         and not isinstance(node, ast.Import | ast.ImportFrom)
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-    }
+    )
 
 
-COUNTS = {"lines": code_lines, "statements": statements}
+COUNTS: dict[str, Callable[[str], frozenset[int]]] = {"lines": code_lines, "statements": statements}
 
 
 def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
@@ -249,16 +251,19 @@ def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
     out: dict[str, Counter[str]] = {name: Counter() for name in COUNTS}
     for file in sorted(package.rglob("*.py")):
         path, text = file.relative_to(package).as_posix(), file.read_text(encoding="utf-8")
-        parts = [] if before else list(definitions(text))
+        parts = [
+            (feature, lines)
+            for name, lines in ([] if before else definitions(text))
+            for feature, patterns in (*MOVED.items(), *NEW.items())
+            if fits(f"{path}:{name}", patterns)
+        ]
         later = [] if before else [name for name, patterns in NEW.items() if fits(path, patterns)]
         known = [name for name, pair in SHARED.items() if fits(path, pair[0 if before else 1])]
         for kind, count in COUNTS.items():
             left = count(text)
-            for name, lines in parts:
-                for feature, patterns in (*MOVED.items(), *NEW.items()):
-                    if fits(f"{path}:{name}", patterns):
-                        out[kind][feature] += len(lines & left)
-                        left -= lines
+            for feature, lines in parts:
+                out[kind][feature] += len(lines & left)
+                left -= lines
             out[kind][(later or known)[0]] += len(left)
     return out
 

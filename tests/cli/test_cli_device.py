@@ -62,7 +62,7 @@ def test_people_see_where_a_strategy_loses_most(cli: Cli) -> None:
 
 def test_a_saved_spot_on_another_device(cli: Cli, tmp_path: Path) -> None:
     file = str(tmp_path / "spot.safetensors")
-    made = cli(*RIVER, "--device", "torch", "--out", file).json()
+    made = cli(*RIVER, "--iterations", "20", "--device", "torch", "--out", file).json()
     shown = cli("endgame", file, "--json").json()
     assert shown["exploitability"] == pytest.approx(made["exploitability"], rel=1e-5)
     refined = cli("refine", file, "--iterations", "3", "--device", "torch", "--json").json()

@@ -22,7 +22,9 @@ COMMAND = [sys.executable, "-m", "subgame.cli", "solve", "leduc"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
-def test_ctrl_c_gives_the_result_and_a_checkpoint(tmp_path: Path) -> None:
+def test_ctrl_c_gives_the_result_and_a_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = str(tmp_path / "run.ckpt")
     process = subprocess.Popen(
         [*COMMAND, "--seconds", "60", "--checkpoint", file, "--json"],
@@ -43,13 +45,8 @@ def test_ctrl_c_gives_the_result_and_a_checkpoint(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
     more = str(found["iterations"] + 100)
-    resumed = subprocess.run(
-        [*COMMAND, "--iterations", more, "--resume", file, "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    after = json.loads(resumed.stdout)
+    resume = ("solve", "leduc", "--iterations", more, "--resume", file, "--json")
+    after = runner(capsys, monkeypatch)(*resume).json()
     assert after["iterations"] == found["iterations"] + 100
     assert after["seconds"] > found["seconds"]
 

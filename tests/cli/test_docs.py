@@ -44,7 +44,8 @@ SHORTER = {
         ("--seconds 10", "--seconds 0.1"),
         ("unsafe,resolve,maxmargin", "unsafe,resolve"),
         ("--stack 1000 --target 0.1%", "--stack 1000 --iterations 20"),
-        ("--target 0.05%", "--iterations 150"),
+        ("--stack 1000 --out spot", "--stack 1000 --iterations 20 --out spot"),
+        ("--target 0.05%", "--iterations 30"),
     ],
 }
 CONNECTS = re.compile(r"^(acpc|slumbot) |=\d{5}")

@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from subgame.engines.torch import TorchSequenceEngine  # noqa: E402
 from subgame.engines.torch.cuda_graph import RecordedGraph  # noqa: E402
 
-GAMES = ["kuhn", "leduc", "random(seed=29, ragged=true)", "a subgame of leduc"]
+GAMES = ["leduc", "random(seed=29, ragged=true)", "a subgame of leduc"]
 SCHEDULES = [
     "cfr",
     "cfr+",

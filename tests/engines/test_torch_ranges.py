@@ -79,10 +79,10 @@ def test_small_games_are_solved(name: str, schedule: str) -> None:
     plan, engine = parse(schedule), TorchRangeEngine(compile_range_tree(GAMES[name]), "cpu")
     run = solver(engine, plan)
     gaps = []
-    for first, count in ((1, 11), (11, 191)):
+    for first, count in ((1, 11), (11, 51)):
         run.advance(plan.discounts(first, count), first)
         gaps.append(gap(engine, [engine.behaviour(p, run.pair[p].average) for p in (0, 1)]))
-    assert -1e-6 < gaps[1] < min(0.02, gaps[0])
+    assert -1e-6 < gaps[1] < min(0.06, gaps[0] / 2)
 
 
 @pytest.mark.parametrize("merge", [False, True])

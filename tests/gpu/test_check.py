@@ -215,6 +215,7 @@ def test_games(monkeypatch: pytest.MonkeyPatch) -> None:
             return found._replace(sequences=found.sequences + 1e-3)
 
     monkeypatch.setattr(check_games, "on", lambda tree, device: Off(tree, "cpu"))
+    monkeypatch.setattr(check_games, "before_holdem", lambda device, how, rng: 0.0)
     found = check_games.check("torch", names, ("kuhn",), at)
     assert found["worst"] > 1e-9
     for case in found["games"].values():

@@ -219,7 +219,7 @@ def test_a_solved_game_has_its_value(device: str) -> None:
     tree = compiled("turn")
     plan, gpu = parse("pdcfr+"), TorchRangeEngine(tree, device)
     run = solver(gpu, plan)
-    run.advance(plan.discounts(1, 301), 1)
+    run.advance(plan.discounts(1, 61), 1)
     first, second = (np.asarray(gpu.behaviour(p, run.pair[p].average)) for p in (0, 1))
     strategy = sg.Strategy.from_weights(tree, (first, second))
     assert sg.exploitability(tree, strategy) < 1e-3
@@ -232,7 +232,7 @@ def test_cfr_br_approaches_the_value(learner: int, device: str) -> None:
     exact = sg.solve(tree, "pdcfr+", iterations=1000).value
     plan, gpu = parse(f"cfr-br(responder={1 - learner})"), TorchRangeEngine(tree, device)
     run = solver(gpu, plan)
-    run.advance(plan.discounts(1, 401), 1)
+    run.advance(plan.discounts(1, 62), 1)
     against = gpu.plan(learner, run.pair[learner].average)
     wins = gpu.respond(1 - learner, against).roots[0] @ tree.players[1 - learner].reach
     assert -1e-3 < wins + (exact if learner == 0 else -exact) < 0.1

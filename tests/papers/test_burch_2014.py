@@ -6,6 +6,8 @@ elsewhere.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -107,6 +109,11 @@ def test_theorem_1() -> None:
     assert fell > 20
 
 
+@cache
+def exact(name: str) -> sg.Strategy:
+    return sg.solve_lp(tree_of(name)).strategy
+
+
 @pytest.mark.parametrize(
     ("name", "at"),
     [
@@ -117,14 +124,14 @@ def test_theorem_1() -> None:
         ("goofspiel(cards=3)", "depth 2"),
         ("coin-toss", "Play"),
         ("coin-toss-two", "after Play"),
-        *((f"random(seed={seed})", "depth 2") for seed in range(12)),
+        *((f"random(seed={seed})", "depth 2") for seed in range(5)),
     ],
 )
 @pytest.mark.parametrize("technique", ["resolve", "maxmargin", "reach-resolve", "reach-maxmargin"])
 def test_an_equilibrium_stays_one(name: str, at: str, technique: str) -> None:
     """ "Let's say we started with an equilibrium, and then discarded" it in the subgame."""
     tree = tree_of(name)
-    equilibrium = sg.solve_lp(tree).strategy
+    equilibrium = exact(name)
     refined = sg.refine(tree, equilibrium, at=at, technique=technique, schedule="lp")
     assert refined.parts
     assert refined.before.mean < 1e-8

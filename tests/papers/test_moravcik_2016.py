@@ -27,7 +27,7 @@ from subgame.refine.refine import Part
 from subgame.refine.subgame import sequence_subgames
 
 SEEDS = range(0, 40, 2)
-"""`refine/test_properties` has LP3 and Theorem 1 on a hundred more."""
+"""`refine/test_properties` has LP3 and Theorem 1 on sixty more."""
 EXACT = 1e-7
 
 

@@ -60,7 +60,7 @@ def test_trembles_vanish(make: Any, seed: int) -> None:
 )
 def test_refined_cfr_keeps_the_margins(gadget: sg.Gadget, most: float) -> None:
     """Trembles vanish as 1 / sqrt(t), so the margins hold up to what is left of the gap."""
-    for seed in range(0, 20, 2):
+    for seed in range(0, 20, 4):
         tree = tree_of(f"random(seed={seed})")
         blueprint = sg.Strategy.random(tree, seed=seed)
         refined = sg.refine(tree, blueprint, at="depth 2", technique=gadget, iterations=300)
@@ -138,7 +138,7 @@ def test_keep_safe_by_hand() -> None:
 
 
 @pytest.mark.parametrize("on", [sg.Resolve(), sg.Maxmargin()], ids=["resolve", "maxmargin"])
-@pytest.mark.parametrize("low", [0.1, 1.0, 5.0, 100.0])
+@pytest.mark.parametrize("low", [0.1, 100.0])
 def test_estimates_that_are_too_low(on: sg.Gadget, low: float) -> None:
     """However wrong the alternatives, `keep_safe` holds every margin; without it some are lost."""
     worst = []

@@ -54,14 +54,24 @@ def strategies() -> tuple[sg.Strategy, sg.Strategy]:
     return found.strategy(), sg.Strategy(found.tree, (last[0], last[1]))
 
 
+@cache
+def street_of(p: int) -> LastStreet:
+    return LastStreet(made(), p)
+
+
+@cache
+def subgames() -> list[sg.Subgame]:
+    return sg.cut(made().tree, "after the flop")
+
+
 @pytest.mark.parametrize("p", [0, 1])
 @pytest.mark.parametrize("name", GADGETS)
 def test_gadgets_are_given_what_refine_gives_them(name: str, p: int) -> None:
     """On every way and board, whatever the gadget needs: reach, values, gifts, uncertainty."""
     gadget, (average, last) = GADGETS[name], strategies()
-    found = LastStreet(made(), p).inputs(gadget)
+    found = street_of(p).inputs(gadget)
     trunk = Trunk(average, 1 - p, last)
-    parts = sg.cut(made().tree, "after the flop")
+    parts = subgames()
     assert len(parts) == len(found.weight) > 50
     boards = len(made().tree.units.dealt[1].cards)
     ways = len(parts) // boards
@@ -95,7 +105,7 @@ def test_it_is_refine_on_every_board(p: int) -> None:
     want = sg.refine(
         made().tree,
         average,
-        at="after the flop",
+        at=subgames(),
         technique="resolve",
         schedule="cfr",
         iterations=10,
@@ -103,14 +113,14 @@ def test_it_is_refine_on_every_board(p: int) -> None:
         player=p,
         allow_worse=True,
     )
-    street = LastStreet(made(), p)
+    street = street_of(p)
     played = street.solve(sg.Resolve(), "cfr", 10)
     assert made().wins(p, played) == pytest.approx(want.after.per_seat[p], abs=1e-5)
     assert street.margin(played, sg.Resolve()) == pytest.approx(want.margin, rel=1e-4)
 
 
 def test_solved_it_loses_less() -> None:
-    street = LastStreet(made(), 0)
+    street = street_of(0)
     played = street.solve(sg.Resolve(), "dcfr", 30)
     assert made().wins(0, played) < made().exploitability().per_seat[0] - 0.1
 
@@ -118,7 +128,7 @@ def test_solved_it_loses_less() -> None:
 @pytest.mark.parametrize("boards", [1, 3])
 def test_batches_of_boards_make_no_difference(boards: int) -> None:
     """As many at a time as the memory given holds, to rounding as all at once."""
-    whole = LastStreet(made(), 1)
+    whole = street_of(1)
     assert len(whole.batches) == 1
     limit = whole._needed(boards)
     cut = LastStreet(made(), 1, memory_limit=limit)
@@ -142,7 +152,7 @@ def test_only_the_last_street_can_have_some_boards() -> None:
 
 @pytest.mark.parametrize("p", [0, 1])
 def test_without_gifts_a_technique_is_its_plain_form(p: int) -> None:
-    street, gadget = LastStreet(made(), p), sg.ReachMaxmargin()
+    street, gadget = street_of(p), sg.ReachMaxmargin()
     assert street.plain(gadget).gifts == ("lower" if (street._gifts(gadget) > 0).any() else "none")
     assert street.plain(replace(gadget, scale=0.0)) == replace(gadget, gifts="none")
     assert street.plain(sg.Unsafe()) == sg.Unsafe()

@@ -25,7 +25,8 @@ from subgame.refine.payoffs import Trunk
 from subgame.refine.refine import Part, _safe_parts
 
 SEEDS = range(300)
-LP_SEEDS = range(0, 300, 3)
+LP_SEEDS = [*range(0, 300, 5), 267]
+"""In game 267 Reach-Maxmargin gives a gift back."""
 SAFE = {"resolve": sg.Resolve(), "maxmargin": sg.Maxmargin(), "reach": sg.ReachMaxmargin()}
 EXACT = 1e-7
 TINY = 1e-9
@@ -121,7 +122,7 @@ def test_safe_techniques_are_safe_up_to_the_gap(name: str) -> None:
     margin is within the gap of the best one, which is not negative; as the opponent comes to one
     root infoset in all, the largest gap of any part is enough.
     """
-    for seed in SEEDS:
+    for seed in SEEDS[list(SAFE).index(name) :: len(SAFE)]:
         refinement = refined(seed, SAFE[name], iterations=100, allow_worse=True)
         for p, rise in enumerate(rises(refinement)):
             gaps = [part.gap for part in of_player(refinement, p) if part.gap is not None]
@@ -136,7 +137,7 @@ def test_safe_techniques_are_safe_up_to_the_gap(name: str) -> None:
                 assert part.margin >= -part.gap - TINY, seed
 
 
-@pytest.mark.parametrize("least", [0.0, 1e-12, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("least", [0.0, 1e-12, 1e-6])
 def test_blueprints_that_hardly_ever_come_somewhere(least: float) -> None:
     """Nearly pure blueprints: root infosets with tiny weights, or that are never reached at all."""
     for seed in range(0, 60, 5):
@@ -247,7 +248,7 @@ def test_margins_are_the_optimum_of_lp3() -> None:
                 best = largest_margin(oracle, root, {s: v + gifts[s] for s, v in cbv.items()})
                 assert part.margin == pytest.approx(best, abs=EXACT), seed
                 count += 1
-    assert count > 500
+    assert count > 250
 
 
 def response_reach(strategy: sg.Strategy, part: Part) -> NDArray[np.float64]:
@@ -278,7 +279,7 @@ def test_theorem_1_of_moravcik() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= before - part.weight[s] * part.margin + EXACT, seed
                 reached += part.margin > 1e-3
-    assert reached > 100
+    assert reached > 50
 
 
 @cache
@@ -305,7 +306,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
     cases = with_gifts(range(0, 300, 2))
     assert len(cases) > 50
     reached = 0
-    for seed, p, subgames in cases[:40]:
+    for seed, p, subgames in cases[:20]:
         tree, blueprint = tree_of(name_of(seed)), blueprint_of(seed)
         both = [
             sg.refine(tree, blueprint, at=subgames, technique=name, schedule="lp", player=p)
@@ -322,7 +323,7 @@ def test_theorem_1_of_brown_and_sandholm() -> None:
             for s in np.flatnonzero(reach):
                 assert after <= most - part.weight[s] * part.margins[s] + EXACT, seed
                 reached += part.margins[s] > 1e-3
-    assert reached > 20
+    assert reached > 10
 
 
 # Gifts ------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ WAYS: dict[str, tuple[str, Gadget]] = {
 }
 """What values are at the limit, and what the subgame on the flop stands behind."""
 FULL = Effort(1_000, 200, 400, VALUES)
-QUICK = Effort(120, 60, 120, (1, 2, 4, 8))
+QUICK = Effort(60, 30, 60, (1, 2, 4))
 
 
 def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:

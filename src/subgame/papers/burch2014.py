@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import subgame as sg
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.gadgets import Gadget
+from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Run
 from subgame.tree.parts import embed, places
@@ -58,13 +59,15 @@ class Resolving:
         technique: Gadget,
         schedule: Schedule | str,
         seed: int = 0,
+        subgames: Sequence[SequenceSubgame] | None = None,
     ) -> None:
+        """`subgames` are those of `compact`, where several runs share them."""
         self.tree, self.iterations, self.seconds = tree, 0, 0.0
         one, two = (np.ones(side.num_sequences) for side in tree.players)
         self.start, self.games = (one, two), list[_Game]()
         self._lay(compact.strategy, self.start, (0, 1))
         both = technique.entry == "blueprint"
-        for k, subgame in enumerate(compact.subgames()):
+        for k, subgame in enumerate(compact.subgames() if subgames is None else subgames):
             for p in (0,) if both else (0, 1):
                 inputs = compact.inputs(k, subgame, 1 - p)
                 game = assemble(gadget_form(technique, subgame.form, inputs))

@@ -9,6 +9,7 @@ from typing import Any
 import subgame as sg
 from subgame.papers.burch2014 import AT, Point, Resolving, doubling, slope
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.subgame import SequenceSubgame
 
 SCHEDULES = {"PCS": "pcs", "CFR": "cfr", "CFR+": "cfr+"}
 """Public chance sampling is the paper's; plain CFR and CFR+ go over all six board cards."""
@@ -27,16 +28,19 @@ NOTES = (
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
-    """Full: 6.4 million iterations of PCS and plain CFR; quick: 12,800."""
+    """Full: 6.4 million iterations of PCS and plain CFR; quick: 3,200."""
     tree = sg.compile(sg.games.load("leduc"))
     tell("Solving Leduc", 0.0)
     target = 1e-9 if quick else 1e-11
     solved = sg.solve(tree, "pdcfr+", target=target, iterations=1_000_000)
     kept = sg.compact(tree, solved.strategy, at=AT)
-    last, last_plus = (12_800, 6_400) if quick else (6_400_000, 200_000)
-    counts = doubling(100, 6_400) + [12_500 * 2**k for k in range(10) if 12_500 * 2**k <= last]
+    last, last_plus = (3_200, 1_600) if quick else (6_400_000, 200_000)
+    counts = doubling(100, min(last, 6_400)) + [
+        12_500 * 2**k for k in range(10) if 12_500 * 2**k <= last
+    ]
     counts = sorted({*counts, last})
     curves: dict[str, list[Point]] = {}
+    subgames = list(kept.subgames())
     games: dict[str, int] = {}
     plans = [
         (
@@ -50,11 +54,11 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     ]
     total, done = sum(each[-1] for *_, each in plans), 0
     for name, technique, schedule, each in plans:
-        solving = Resolving(kept, tree, technique, schedule, seed)
+        solving = Resolving(kept, tree, technique, schedule, seed, subgames)
         curves[name] = solving.curve(each, _told(tell, name, done, total))
         games[name] = len(solving.games)
         done += each[-1]
-    levels = _levels(tree, kept, quick, tell)
+    levels = _levels(tree, kept, subgames, quick, tell)
     pace = {
         name: points[-1].seconds / points[-1].iterations / games[name]
         for name, points in curves.items()
@@ -98,16 +102,20 @@ def _told(tell: Progress, name: str, done: int, total: int) -> Callable[[int], N
 
 
 def _levels(
-    tree: sg.PublicTree, kept: sg.Compact, quick: bool, tell: Progress
+    tree: sg.PublicTree,
+    kept: sg.Compact,
+    subgames: Sequence[SequenceSubgame],
+    quick: bool,
+    tell: Progress,
 ) -> dict[str, dict[str, float]]:
     """What unsafe re-solving leads to, by other solvers and from other equilibria."""
-    count = 5_000 if quick else 100_000
+    count = 1_000 if quick else 100_000
     solvers = ("cfr", "cfr(alternating=true)", *(() if quick else ("dcfr", "pdcfr+")))
     ways = ("lp", "pdcfr+") if quick else ("lp", "cfr+", "dcfr", "pcfr+", "pdcfr+")
     out: dict[str, dict[str, float]] = {"solver": {}, "equilibrium": {}}
     for solver in solvers:
         tell(f"Unsafe re-solving by {solver}", 1.0)
-        found = Resolving(kept, tree, sg.Unsafe(), solver).curve([count])
+        found = Resolving(kept, tree, sg.Unsafe(), solver, 0, subgames).curve([count])
         out["solver"][solver] = found[-1].exploitability
     for way in ways:
         tell(f"Unsafe re-solving of the equilibrium that {way} finds", 1.0)
@@ -116,7 +124,7 @@ def _levels(
         else:
             strategy = sg.solve(tree, way, target=1e-5 if quick else 1e-7, seconds=60).strategy
         other = sg.compact(tree, strategy, at=AT)
-        found = Resolving(other, tree, sg.Unsafe(), "cfr").curve([count])
+        found = Resolving(other, tree, sg.Unsafe(), "cfr", 0, subgames).curve([count])
         out["equilibrium"][way] = found[-1].exploitability
     return out
 

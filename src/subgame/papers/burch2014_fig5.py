@@ -13,6 +13,7 @@ from subgame.abstraction.lift import abstract_best_response, lift
 from subgame.games.leduc import LeducAbstract
 from subgame.papers.burch2014 import AT, Resolving, doubling
 from subgame.papers.report import Found, Progress, panel, row, series
+from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, complete
 
@@ -54,13 +55,14 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     subgames = sg.cut(tree, AT)
     counts = [*doubling(25, 3_200), 6_250]
     counts = sorted({*counts, 2_000, *([] if quick else (12_500, 25_000))})
-    trials, others = [], dict[str, list[float]]()
+    trials, others = list[Trial](), dict[str, list[float]]()
+    below = list(sg.compact(tree, sg.Strategy.uniform(tree), at=AT).subgames())
     ways, gap = (("pcfr+", "lp"), 1e-5) if quick else (WAYS, GAP)
     starts = [*ways, *(f"seed {seed + k}" for k in range(1, (3 if quick else 20) - len(ways) + 1))]
     for k, start in enumerate(starts):
         tell(f"Abstract equilibrium {k + 1} of {len(starts)}, {start}", k / len(starts))
         found = abstract_equilibrium(coarse, start, gap)
-        trials.append(_trial(found, tree, counts, start))
+        trials.append(_trial(found, tree, counts, start, below))
         for name, after in _others(found, tree, subgames).items():
             others.setdefault(name, []).append(after)
     panels = [
@@ -114,13 +116,19 @@ def abstract_equilibrium(coarse: sg.PublicTree, start: str, gap: float = GAP) ->
     return complete(solving, Limits(iterations=500_000, target=gap))
 
 
-def _trial(found: sg.Result, tree: sg.PublicTree, counts: Sequence[int], start: str) -> Trial:
+def _trial(
+    found: sg.Result,
+    tree: sg.PublicTree,
+    counts: Sequence[int],
+    start: str,
+    below: Sequence[SequenceSubgame],
+) -> Trial:
     original = lift(found.strategy, tree)
     kept = sg.compact(tree, original, at=AT)
     gaps: dict[str, list[float]] = {}
     wins: dict[str, list[float]] = {}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):
-        solving = Resolving(kept, tree, technique, "cfr")
+        solving = Resolving(kept, tree, technique, "cfr", 0, below)
         gaps[name], wins[name] = [], []
         for count in counts:
             solving.advance(count)
