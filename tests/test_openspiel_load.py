@@ -6,12 +6,14 @@ import importlib.util
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from subgame import games
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, StateReader
 from subgame.interop import openspiel
+from subgame.tree.sequence import walk as walking
 from subgame.tree.sequence.walk import Top, walk
 
 pyspiel: Any = pytest.importorskip("pyspiel")
@@ -179,20 +181,61 @@ def test_errors(name: Any, parameters: dict[str, Any], message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_walk_asks_for_names_once_an_infoset(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_asks_for_names_once_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     names = openspiel.OpenSpielReader.names
 
-    def counted(self: openspiel.OpenSpielReader, opened: Any, keys: Any) -> tuple[str, ...]:
-        asked.append(opened.information_state_string())
-        return names(self, opened, keys)
+    def counted(self: openspiel.OpenSpielReader, opened: Any, *rest: Any) -> tuple[str, ...]:
+        asked.append(rest)
+        return names(self, opened, *rest)
 
     monkeypatch.setattr(openspiel.OpenSpielReader, "names", counted)
+    monkeypatch.setattr(walking, "NAMED_AGAIN", 10**6)
     game = openspiel.load("leduc_poker")
     start = game.new_initial_state()
     assert len(walk(game, tops=[Top(start)])) == 9457
-    assert len(asked) == len(set(asked)) == 936
+    assert len(asked) == 28  # 3 lists of each player, and 1 + 6 + 15 that chance can deal
     assert start.pyspiel_state.history() == []  # the walk changed a copy of it
+
+
+@pytest.mark.parametrize("name", ["leduc_poker", "hex(num_rows=2,num_cols=2)"])
+def test_names_that_depend_on_the_state(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """They are asked at every infoset as soon as one differs; nothing else changes."""
+    plain = walk(openspiel.load(name))
+    named = openspiel.OpenSpielReader.names
+
+    def longer(self: openspiel.OpenSpielReader, opened: Any, player: int, keys: Any) -> Any:
+        if player >= 0 and opened.move_number() > 3:
+            self._game.fixed.discard(player)
+        return tuple(f"{each}@{opened.move_number()}" for each in named(self, opened, player, keys))
+
+    monkeypatch.setattr(openspiel.OpenSpielReader, "names", longer)
+    found = walk(openspiel.load(name))
+    assert np.array_equal(found.parent, plain.parent)
+    for table in found.tables:
+        for h, actions in zip(table.first.tolist(), table.actions, strict=True):
+            assert {each.rpartition("@")[2] for each in actions} == {str(len(plain.path(h)))}
+
+
+@pytest.mark.parametrize(
+    "name", ["nim(pile_sizes=2;3)", "connect_four(rows=3,columns=3,x_in_row=3)"]
+)
+def test_histories_spell_what_is_known_in_games_of_perfect_information(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nobody is asked; the tree is that of a game whose players are asked everywhere."""
+    game = openspiel.load(name)
+    assert game.spelled
+    found = walk(game)
+    monkeypatch.setattr(openspiel.OpenSpielGame, "spelled", False)
+    asked = walk(openspiel.load(name))
+    assert np.array_equal(found.node, asked.node)
+    assert np.array_equal(found.sequence, asked.sequence)
+    assert [list(t.names) for t in found.tables] == [list(t.names) for t in asked.tables]
+    state = game.new_initial_state()
+    top = state.child(state.legal_actions()[0])
+    below = walk(game, tops=[Top(top)])
+    assert below.tables[1].names[0] == top.information_state(1)
 
 
 class Renumbered(StateReader):
@@ -201,13 +244,28 @@ class Renumbered(StateReader):
     def __init__(self, renamed: bool) -> None:
         self.renamed = renamed
 
-    def facts(self, opened: Any, both: bool) -> Any:
-        player, public, moves, known = super().facts(opened, both)
-        mark = opened.cards[1 - player] if player >= 0 else ""
-        return player, public, [Key(key, mark) for key in moves] if mark else moves, known
+    def opened(self, state: Any) -> Any:
+        return Marked(state)
 
-    def names(self, opened: Any, keys: Any) -> tuple[str, ...]:
-        return tuple(str(key) + key.mark if self.renamed else str(key) for key in keys)
+    def names(self, opened: Any, player: int, keys: Any) -> tuple[str, ...]:
+        return tuple(getattr(key, "mark", "") * self.renamed + str(key) for key in keys)
+
+
+class Marked:
+    """A state of Kuhn poker whose actions are marked with the other player's card."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def child(self, action: str) -> Marked:
+        return Marked(self.inner.child(str(action)))
+
+    def legal_actions(self) -> list[Key]:
+        mark = self.inner.cards[1 - self.inner.current_player()]
+        return [Key(key, mark) for key in self.inner.legal_actions()]
 
 
 class Key(str):
@@ -232,7 +290,7 @@ def test_keys_may_differ_where_names_do_not(monkeypatch: pytest.MonkeyPatch) -> 
     assert again.tables[0].actions == plain.tables[0].actions
     assert [again.path(h) for h in range(len(again))] == [plain.path(h) for h in range(len(plain))]
     monkeypatch.setattr(Game, "reader", lambda self: Renumbered(renamed=True))
-    with pytest.raises(SubgameError, match=r"offers \['pQ', 'bQ'\] at .* but \['pK', 'bK'\]"):
+    with pytest.raises(SubgameError, match=r"offers \['Qp', 'Qb'\] at .* but \['Kp', 'Kb'\]"):
         walk(games.load("kuhn"))
 
 

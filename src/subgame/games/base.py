@@ -13,7 +13,8 @@ A whole game fits in about thirty lines; see `subgame.games.kuhn` for the smalle
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from operator import methodcaller
 from random import Random
 from typing import Any, Self, cast
 
@@ -102,22 +103,39 @@ class State(ABC):
         return False
 
 
+Ask = Callable[[Any, int], str | None] | None
+"""What a player knows at an opened state."""
+
+
+def _known(state: State, player: int) -> str | None:
+    return state.information_state(player)
+
+
 class StateReader:
     """How a walk over all histories reads a game's states: in few calls for each history.
 
-    A walk asks for `opened` states and calls their `child` with keys of actions. Here these are the
-    states themselves and the actions' names. A game that wraps another library's states can give
-    them and their own keys instead (`Game.reader`), and name an action only where it is new.
+    A walk asks `opened` states for their `current_player`, `legal_actions` and `returns`, and calls
+    `child` with keys of actions. Here these are the states themselves and the actions' names. A
+    game that wraps another library's states can give them and their own keys instead
+    (`Game.reader`), and name an action only where it is new.
 
     >>> import subgame as sg
     >>> game = sg.games.load("kuhn")
     >>> state = game.new_initial_state().child("J").child("Q")
-    >>> game.reader().facts(state, both=True)
-    (0, '', ('p', 'b'), ('J', 'Q'))
+    >>> [ask(state, p) for p, ask in enumerate(game.reader().asks(both=True)[0])]
+    ['J', 'Q']
     """
 
-    replace: Callable[[Any, Any], None] | None = None
+    become: Callable[[Any, Any], None] | None = None
     """Turns an opened state into its child. A walk calls it where nothing needs the state again."""
+    public_of: Callable[[Any], str | None] | None = methodcaller("public_state")
+    """The public state of an opened state; None where no state has one."""
+    trusted: bool = False
+    """Whether no sample of the states has to be checked for states that change and the like."""
+    spell: Callable[[Sequence[Any]], str] | None = None
+    """How a game in which all moves are known says what is known, given their keys; or None."""
+    fixed: Container[int] = (0, 1, CHANCE)
+    """The players (or chance) whose moves are named alike wherever their keys are the same."""
 
     def opened(self, state: State) -> Any:
         """The state as the other methods take it."""
@@ -127,33 +145,30 @@ class StateReader:
         """The state that was opened, or a child of it."""
         return cast("State", opened)
 
-    def facts(
-        self, opened: Any, both: bool
-    ) -> tuple[int, str | None, Sequence[Any], tuple[str | None, str | None]]:
-        """Who acts; the public state; keys of the actions, or the payoffs; what the players know.
+    def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
+        """For each acting player, how to ask for what the two players know; None if not at all.
 
-        Unless `both`, what a player who does not act knows may be left out.
+        Unless `both`, only the acting player is asked.
         """
-        state: State = opened
-        player = state.current_player()
-        if player == 0:
-            mine, other = state.information_state(0), state.information_state(1) if both else None
-            return 0, state.public_state(), state.legal_actions(), (mine, other)
-        if player == 1:
-            mine, other = state.information_state(1), state.information_state(0) if both else None
-            return 1, state.public_state(), state.legal_actions(), (other, mine)
-        paid = state.returns() if player == TERMINAL else ()
-        known = (state.information_state(0), state.information_state(1)) if both else (None, None)
-        return player, state.public_state(), paid, known
+        if both:
+            return dict.fromkeys((0, 1, CHANCE, TERMINAL), (_known, _known))
+        return {0: (_known, None), 1: (None, _known), CHANCE: (None, None), TERMINAL: (None, None)}
 
-    def names(self, opened: Any, keys: Sequence[Any]) -> tuple[str, ...]:
-        """The names of the actions with these keys."""
+    def history(self, state: State) -> Sequence[Any]:
+        """The keys of the moves so far, for `spell`."""
+        raise NotImplementedError
+
+    def refused(self, player: int) -> bool:
+        """What a player knows was asked in vain where `player` acts: is it not asked next time?"""
+        return False
+
+    def names(self, opened: Any, player: int, keys: Sequence[Any]) -> tuple[str, ...]:
+        """The names of the actions or outcomes with these keys."""
         return tuple(keys)
 
-    def outcomes(self, opened: Any) -> tuple[Sequence[Any], Sequence[tuple[str, float]]]:
-        """The keys of a chance state's outcomes, and their names with their probabilities."""
-        outcomes = opened.chance_outcomes()
-        return [name for name, _ in outcomes], outcomes
+    def outcomes(self, opened: Any) -> Sequence[tuple[Any, float]]:
+        """The keys of a chance state's outcomes, with their probabilities."""
+        return cast("State", opened).chance_outcomes()
 
 
 class Game(ABC):

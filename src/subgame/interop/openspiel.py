@@ -15,10 +15,12 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from random import Random
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.base import CHANCE, TERMINAL, Game, State, StateReader
+from subgame.games.base import CHANCE, TERMINAL, Ask, Game, State, StateReader
 
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
@@ -37,6 +39,9 @@ __all__ = [
 ]
 
 ONLY_ACTING = re.compile(r"(?<=\()\s*only_acting\s*=\s*True\s*,?|,\s*only_acting\s*=\s*True\s*")
+
+PLAYOUTS, LONGEST = 8, 200
+"""Random playouts that show how a game spells what its players know, and their most moves."""
 
 
 class OpenSpielState(State):
@@ -108,44 +113,51 @@ class OpenSpielState(State):
 
 
 class OpenSpielReader(StateReader):
-    """Reads pyspiel states and OpenSpiel's numbers of actions; each infoset is named once."""
+    """Reads pyspiel states and OpenSpiel's numbers of actions.
+
+    Actions are named once for each list of them, as long as no two states name one differently.
+    """
+
+    public_of, trusted = None, True
 
     def __init__(self, game: OpenSpielGame) -> None:
-        self._silent, self._perfect = game.silent, game.perfect
-        self.replace = _pyspiel().State.apply_action
+        self._game, self.fixed = game, game.fixed
+        self._named: dict[tuple[int, int], str] = {}
+        self.spell = _history_string if game.spelled else None
+        self.become = _pyspiel().State.apply_action
 
     def opened(self, state: State) -> Any:
         return cast("OpenSpielState", state).pyspiel_state.clone()
 
     def closed(self, opened: Any) -> OpenSpielState:
-        return OpenSpielState(opened, self._silent, self._perfect)
+        return OpenSpielState(opened, self._game.silent, self._game.perfect)
 
-    def facts(
-        self, opened: Any, both: bool
-    ) -> tuple[int, str | None, Sequence[Any], tuple[str | None, str | None]]:
-        player: int = opened.current_player()
-        moves: Sequence[Any] = ()
-        if player >= 0:
-            moves = opened.legal_actions()
-        elif player == TERMINAL:
-            moves = opened.returns()
-        if player not in self._silent:
-            try:
-                first = opened.information_state_string(0)
-                second = first if self._perfect else opened.information_state_string(1)
-                return player, None, moves, (first, second)
-            except RuntimeError:  # pyspiel.SpielError
-                self._silent.add(player)
-        state = self.closed(opened)
-        return player, None, moves, (state.information_state(0), state.information_state(1))
+    def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
+        ask = _pyspiel().State.information_state_string
+        if self.spell is not None:
+            return dict.fromkeys((0, 1, CHANCE, TERMINAL), (None, None))
+        own = {0: (ask, None), 1: (None, ask), CHANCE: (None, None), TERMINAL: (None, None)}
+        return {seat: own[seat] if seat in self._game.silent else (ask, ask) for seat in own}
 
-    def names(self, opened: Any, keys: Sequence[int]) -> tuple[str, ...]:
-        names = tuple([opened.action_to_string(key) for key in keys])
-        return names if len(set(names)) == len(names) else _distinct(names, keys)
+    def history(self, state: State) -> list[int]:
+        return cast("list[int]", cast("OpenSpielState", state).pyspiel_state.history())
 
-    def outcomes(self, opened: Any) -> tuple[Sequence[int], Sequence[tuple[str, float]]]:
-        state = self.closed(opened)
-        return state.action_ids(), state.chance_outcomes()
+    def refused(self, player: int) -> bool:
+        new = player not in self._game.silent
+        self._game.silent.add(player)  # OpenSpiel reports each of these on stderr too
+        return new
+
+    def names(self, opened: Any, player: int, keys: Sequence[int]) -> tuple[str, ...]:
+        names = [opened.action_to_string(player, key) for key in keys]
+        pairs = zip(keys, names, strict=True)
+        before = [self._named.setdefault((player, key), name) for key, name in pairs]
+        if names != before:
+            self._game.fixed.discard(player)
+        return _distinct(names, keys)
+
+    def outcomes(self, opened: Any) -> Sequence[tuple[int, float]]:
+        chances = dict(opened.chance_outcomes())
+        return [(action, chances[action]) for action in opened.legal_actions()]
 
 
 class OpenSpielGame(Game):
@@ -161,6 +173,8 @@ class OpenSpielGame(Game):
         self.perfect: bool = kind.information == type(kind).Information.PERFECT_INFORMATION
         # Acting players (or CHANCE, TERMINAL) at whose histories the others' strings are missing.
         self.silent: set[int] = {0, 1, CHANCE, TERMINAL} if only_acting else set()
+        # Players (or CHANCE) none of whose moves is known to be named differently in two states.
+        self.fixed: set[int] = {0, 1, CHANCE}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -171,6 +185,26 @@ class OpenSpielGame(Game):
 
     def new_initial_state(self) -> OpenSpielState:
         return OpenSpielState(self.pyspiel_game.new_initial_state(), self.silent, self.perfect)
+
+    @cached_property
+    def spelled(self) -> bool:
+        """Whether the players know all moves, and their strings are those of the history.
+
+        The strings are compared at the histories of `PLAYOUTS` random playouts.
+        """
+        if not self.perfect or self.silent:
+            return False
+        rng = Random(0)
+        for _ in range(PLAYOUTS):
+            state = self.pyspiel_game.new_initial_state()
+            for _ in range(LONGEST):
+                text = _history_string(state.history())
+                if any(state.information_state_string(p) != text for p in (0, 1)):
+                    return False
+                if state.is_terminal():
+                    break
+                state.apply_action(rng.choice(state.legal_actions()))
+        return True
 
     def reader(self) -> StateReader:
         return OpenSpielReader(self)
@@ -265,6 +299,15 @@ def _text(value: Any) -> str:
         return str(value)
     inside = ", ".join(f"{key}={_text(each)}" for key, each in value.items() if key != "name")
     return f"{value['name']}({inside})"
+
+
+def _history_string(actions: Sequence[int]) -> str:
+    """What OpenSpiel's `State::HistoryString` says after these actions.
+
+    >>> _history_string([4, 0, 8])
+    '4, 0, 8'
+    """
+    return ", ".join(map(str, actions))
 
 
 def _distinct(names: Sequence[str], ids: Iterable[int]) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.base import CHANCE, TERMINAL
+from subgame.tree.public_tree import OnDemand
 from subgame.tree.sequence.tree import (
     Entries,
     Floats,
@@ -185,8 +187,8 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
         plex=plex,
         slots=tuple(player.slots),
         reach=player.reach,
-        names=[player.names[i] for i in order],
-        actions=[player.actions[i] for i in order],
+        names=_reordered(player.names, order),
+        actions=[player.actions[i] for i in order.tolist()],
         node=player.node[order],
         origin=player.origin[order],
         first=first.astype(np.int32),
@@ -196,9 +198,20 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     return treeplex, new.astype(np.int32)
 
 
+def _reordered(names: Sequence[str], order: NDArray[np.int64]) -> Sequence[str]:
+    """The names in another order; those made on demand still are."""
+    if isinstance(names, OnDemand):
+        return OnDemand(len(names), partial(_at, names, order))
+    return [names[i] for i in order.tolist()]
+
+
+def _at(names: Sequence[str], order: NDArray[np.int64], i: int) -> str:
+    return names[int(order[i])]
+
+
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
-    order = np.lexsort((entries.col, entries.row, entries.node))
+    order = _order(entries.node, entries.row, entries.col)
     node, row, col = entries.node[order], entries.row[order], entries.col[order]
     value = entries.value[order]
     fresh = _changes(node, row, col)
@@ -208,7 +221,7 @@ def _group(entries: Entries) -> Terminals:
     node, row, col, value = node[keep], row[keep], col[keep], value[keep]
     starts = np.flatnonzero(_changes(node))
     sizes = np.diff(np.append(starts, len(node)))
-    turned = np.lexsort((row, col, node))  # by column first
+    turned = _order(node, col, row)
     rows, local_row = _numbered(node, row, starts, sizes)
     cols, local_col = _numbered(node[turned], col[turned], starts, sizes)
     local_col[turned] = local_col.copy()
@@ -217,10 +230,12 @@ def _group(entries: Entries) -> Terminals:
     # Rounding differs with the order in which chances are multiplied, so it is ignored.
     keys = np.column_stack([local_row, local_col, matrix.round(12) + 0.0])
     groups: dict[bytes, list[int]] = {}
-    for k, (at, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
-        groups.setdefault(keys[at : at + size].tobytes(), []).append(k)
+    single = np.flatnonzero(sizes == 1)  # these have the same matrix, so one of them is looked at
+    for k in np.sort(np.append(np.flatnonzero(sizes > 1), single[:1])).tolist():
+        groups.setdefault(keys[starts[k] : starts[k] + sizes[k]].tobytes(), []).append(k)
     parts = []
     for lanes in map(np.array, groups.values()):
+        lanes = single if sizes[lanes[0]] == 1 else lanes
         inside = slice(starts[lanes[0]], starts[lanes[0]] + sizes[lanes[0]])
         parts.append(
             _Part(
@@ -242,6 +257,13 @@ class _Part(NamedTuple):
     scale: Floats  # [l]
     node: Index  # [l]
     matrix: tuple[NDArray[np.int64], NDArray[np.int64], Floats]  # [e] rows, columns and values
+
+
+def _order(*keys: Index) -> NDArray[np.int64]:
+    """The order of the entries by these keys, the first one first."""
+    if np.all(np.diff(keys[0]) > 0):
+        return np.arange(len(keys[0]))
+    return np.lexsort(keys[::-1])
 
 
 def _changes(*keys: Index) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.base import State
+from subgame.tree.sequence.forest import first_equal
 
 Ints = NDArray[np.int32]
 
@@ -32,24 +33,23 @@ def derive_public(parent: Ints, tokens: tuple[Ints, Ints]) -> tuple[Ints, Ints, 
     size = len(parent)
     link = np.where(parent < 0, 0, np.arange(size))  # all tops form one public state
     for ids in tokens:  # a history and the first one with the same knowledge are one class
-        first = np.full(ids.max() + 1, size)
-        np.minimum.at(first, ids, np.arange(size))
-        link = _join(link, np.arange(size), first[ids])
+        link = _join(link, np.arange(size), first_equal(ids))
     inner = np.flatnonzero(parent >= 0)
     while True:
         above, below = link[parent[inner]], link[inner]
         cross = above != below
         above, below = above[cross], below[cross]
-        first_above = np.full(size, size)
-        np.minimum.at(first_above, below, above)
+        some_above = np.zeros(size, dtype=np.int64)
+        some_above[below] = above
         # A class entered from two classes, or entered from inside itself, joins them.
-        joined = _join(link, above, first_above[below])
+        joined = _join(link, above, some_above[below])
         back = below < above
         joined = _join(joined, above[back], below[back])
-        if np.array_equal(joined, link):
+        if joined is link:
             break
         link = joined
-    firsts, node = np.unique(link, return_inverse=True)
+    new = link == np.arange(size)  # a class is named by its least member
+    firsts, node = np.flatnonzero(new), (np.cumsum(new) - 1)[link]
     node_parent = np.full(len(firsts), -1)
     node_parent[node[inner[cross]]] = node[parent[inner[cross]]]
     return node.astype(np.int32), firsts.astype(np.int32), node_parent.astype(np.int32)
@@ -57,15 +57,15 @@ def derive_public(parent: Ints, tokens: tuple[Ints, Ints]) -> tuple[Ints, Ints, 
 
 def _join(link: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
     """Classes after joining each ``a[k]`` with ``b[k]``; a class is named by its least member."""
+    a, b = link[a], link[b]
+    apart = a != b
+    if not apart.any():
+        return link
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    size = len(link)
-    rows = np.concatenate([np.arange(size), a])
-    cols = np.concatenate([link, b])
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, cols)), shape=(size, size))
+    size, a, b = len(link), a[apart], b[apart]
+    graph = coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(size, size))
     _, label = connected_components(graph, directed=False)
-    least = np.full(label.max() + 1, size)
-    np.minimum.at(least, label, np.arange(size))
-    joined: NDArray[np.int64] = least[label]
+    joined: NDArray[np.int64] = first_equal(label)[link]
     return joined

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import count, islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,19 @@ from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.memory import Allowance
 from subgame.tree.public_tree import OnDemand
-from subgame.tree.sequence.packed import Packed
+from subgame.tree.sequence.forest import NOTHING, first_equal, inherit, shape
+from subgame.tree.sequence.histories import (
+    FRONTIER,
+    Histories,
+    InfosetTable,
+    Ints,
+    Top,
+    path_name,
+    spelled,
+)
 from subgame.tree.sequence.public_states import derive_public
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
+__all__ = ["FRONTIER", "Histories", "Top", "walk"]
 
 BYTES_PER_HISTORY = 240
 """Bytes of one history while its arrays are made, as measured."""
@@ -39,210 +48,182 @@ DEEPEST = 10_000
 LONGEST = 40
 """Moves of a history that an error names; those between the first and the last are left out."""
 
-FRONTIER = -2
-"""`Histories.player` where a walk stopped."""
+NAMED_AGAIN = 128
+"""Histories after which the names of actions are asked once more, to see whether they change."""
 
 
-class Top(NamedTuple):
-    """A history at the top of the part of the game that is walked (S_top)."""
+class _Lists:
+    """The distinct lists of actions or outcomes. Axes: s = list, k = place in all lists."""
 
-    state: State
-    chance: float = 1.0
-    """Probability of all chance moves on the way to it."""
-    slots: tuple[int, int] = (0, 0)
-    """The number of each player's root infoset (augmented infoset) there."""
+    def __init__(self) -> None:
+        self.labels: dict[str, int] = {}
+        self.index: dict[tuple[Any, ...], int] = {}
+        self.names: list[tuple[str, ...]] = []  # [s]
+        self.numbers: dict[tuple[str, ...], int] = {}
+        self.number = array("i")  # [s] equal where the names are equal
+        self.keys: list[list[Any]] = []  # [s] the last one first
+        self.key: list[Any] = []  # [k]
+        self.player, self.seat = array("b"), array("b")  # [s] what `Histories` says; who acts
+        self.start = array("i", [0])  # [s + 1]
+        self.label, self.prob = array("i"), array("d")  # [k]
+        self.add(TERMINAL, TERMINAL)  # the first list is that of all ends
 
-
-@dataclass(frozen=True, slots=True)
-class InfosetTable:
-    """The infosets of one player in order of first visit. Axis: i = infoset."""
-
-    names: Sequence[str]
-    actions: Sequence[tuple[str, ...]]
-    first: Ints  # [i] the first history seen in it
-    parent: Ints  # [i] the player's sequence leading to it, -1 - s from root infoset s
-    sequence: Ints  # [i + 1] where its sequences start in the player's numbering
-
-
-@dataclass(frozen=True, slots=True)
-class Histories:
-    """All histories in depth-first order, parents first. Axis: h = history.
-
-    A player's *sequence* is one of the player's infosets with an action there (von Stengel 1996);
-    number ``tables[p].sequence[i] + a`` is action ``a`` at infoset ``i``.
-    """
-
-    game: Game
-    parent: Ints  # [h] -1 at the start
-    edge: Ints  # [h] index into labels: the action or outcome that led here
-    player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
-    action: NDArray[np.int16]  # [h] index of that action among its siblings
-    infoset: Ints  # [h] index into tables[player], -1 where nobody acts
-    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root infoset s
-    chance: Floats  # [h] probability of all chance moves on the way
-    payoff: Floats  # [h] to player 0; 0 inside the tree
-    node: Ints  # [h] public state
-    labels: Sequence[str]
-    tables: tuple[InfosetTable, InfosetTable]
-    node_names: Sequence[str]
-    node_parent: Ints  # [n] -1 at the root
-
-    def path(self, h: int) -> list[str]:
-        """The actions and outcomes that lead to history `h`."""
-        return _path(self.parent, self.edge, self.labels, h)
-
-    def state(self, h: int) -> State:
-        """The game's state at history `h`, by replaying its path."""
-        state = self.game.new_initial_state()
-        for label in self.path(h):
-            state = state.child(label)
-        return state
-
-    def __len__(self) -> int:
-        return len(self.parent)
+    def add(
+        self,
+        player: int,
+        seat: int,
+        names: tuple[str, ...] = (),
+        keys: Sequence[Any] = (),
+        probs: Sequence[float] = (),
+    ) -> int:
+        """The number of a list, which may be there already."""
+        found = self.index.setdefault((player, seat, names, *keys, *probs), len(self.names))
+        if found < len(self.names):
+            return found
+        self.player.append(player)
+        self.seat.append(seat)
+        self.label.extend(self.labels.setdefault(name, len(self.labels)) for name in names)
+        self.prob.extend(probs)
+        self.key.extend(keys)
+        self.names.append(names)
+        self.number.append(self.numbers.setdefault(names, len(self.numbers)))
+        self.keys.append(list(keys)[::-1])
+        self.start.append(len(self.label))
+        return found
 
 
-_Moves = tuple[tuple[int, int, Any], ...]
-"""Actions or outcomes as (number, index of the label, key), the last one first."""
-
-
-@dataclass(slots=True)
-class _Table:
-    """A growing `InfosetTable`. Axis: i = infoset."""
-
-    index: dict[int, int] = field(default_factory=dict)  # number of the name -> infoset
-    names: list[Any] = field(default_factory=list)
-    actions: list[tuple[str, ...]] = field(default_factory=list)
-    keys: list[Sequence[Any]] = field(default_factory=list)
-    moves: list[_Moves] = field(default_factory=list)
-    first: array[int] = field(default_factory=lambda: array("i"))
-    parent: array[int] = field(default_factory=lambda: array("i"))
-    sequence: array[int] = field(default_factory=lambda: array("i", [0]))
-    node: array[int] = field(default_factory=lambda: array("i"))
-
-    def frozen(self) -> InfosetTable:
-        return InfosetTable(
-            self.names,
-            self.actions,
-            _ints(self.first),
-            _ints(self.parent),
-            _ints(self.sequence),
-        )
-
-
-def _ints(values: array[int]) -> Ints:
-    return np.array(values, dtype=np.int32)
-
-
-_Step = tuple[Any, Any, int, int, tuple[int, int, int, float, int, int]]
-"""A history to be visited: the state above it and the key of its last move (at a top, its own state
-and None), the public state and the number of moves there, and its row of `_Walk.rows`."""
+class _StartAgainError(Exception):
+    """The reader found that it has to read the game in another way."""
 
 
 class _Walk:
-    """The state of one walk: growing arrays, and the checks of the rules.
+    """The state of one walk: growing arrays. What needs no rules is computed from them at the end.
 
-    `rows` and `visits` are what leads to each history and what is found at it; `one` and `two` are
-    the numbers of what the players know. `paid` is what the terminals pay. States are made when
-    they are visited, so that a walk holds one per move of the longest history.
+    Each history has its list of moves (`chosen`), which says who acts. The lengths of these lists
+    are the shape of the tree. Where a player is asked, `known` is the number of the first answer
+    that is the same. `paid` is what the terminals pay. States are made when they are visited, so
+    that a walk holds one per move of the longest history.
     """
 
     def __init__(
         self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
         self.game, self.allowed, self.stop = game, allowed, stop
-        self.reader = game.reader()
-        self.paid = array("d")
-        self.tables = (_Table(), _Table())
-        self.label_index: dict[str, int] = {}
-        self.action_sets: dict[tuple[str, ...], tuple[tuple[str, ...], Sequence[Any], _Moves]] = {}
+        self.reader, self.lists = game.reader(), _Lists()
+        self.chosen, self.node, self.paid = array("i"), array("i"), array("d")
+        self.known = [array("i"), array("i")]
+        self.numbers: list[dict[Any, int]] = [{}, {}]
+        # Lists, payoffs and answers of the last histories, which are not yet in the arrays.
+        self.last: list[int] = []
+        self.won: list[float] = []
+        self.told: list[list[Any]] = [[], []]
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
-        self.numbers: dict[str, int] = {}  # of all information states
-        self.derive: bool = False
         self.public_of: list[str] = []
-        self.rows = Packed(parent="i", edge="i", action="h", chance="d", first="i", second="i")
-        self.visits = Packed(player="b", infoset="i", node="i", one="i", two="i")
-        self.named = 0  # bytes of all names
-        self.roots = 1
+        self.infosets = self.named = 0  # how many infosets there are at least; bytes of all names
+        self.unchecked = 1024  # histories after which the infosets are checked
 
-    def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> None:
+    def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> Histories:
         """Visit all histories. This loop is most of the time of a compilation."""
-        self.roots = 1 + max(max(top.slots) for top in tops)
-        self.derive = derive = tops[0].state.public_state() is None
-        reader, stop = self.reader, self.stop
-        facts, replace = reader.facts, reader.replace if stop is None else None
-        stack: list[_Step] = [
-            (reader.opened(state), None, -1, -1, (-1, -1, 0, chance, -1 - slots[0], -1 - slots[1]))
-            for state, chance, slots in reversed(tops)
-        ]
-        rows, visits, numbers = self.rows.rows, self.visits.rows, self.numbers
-        h = node = -1
-        while stack:
-            state, key, above, depth, row = stack.pop()
-            parent, _, _, chance, first, second = row
-            if parent >= 0:
-                if replace is None or (stack and stack[-1][0] is state):
+        self.tops, self.derive = tops, tops[0].state.public_state() is None
+        reader, stop, keys_of = self.reader, self.stop, self.lists.keys
+        become = reader.become if stop is None else None
+        public_of, fixed = reader.public_of, reader.fixed
+        asks = self.asks = reader.asks(self.derive)
+        last, paid, (told, told_second) = self.last, self.won, self.told
+        known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
+        stack: list[tuple[Any, list[Any], int, int]] = []
+        h = -1
+        for top in tops:
+            state, depth, node = reader.opened(top.state), 0, -1
+            while True:
+                h += 1
+                last.append(0)
+                player = state.current_player()
+                try:
+                    first, second = asks[player]
+                    if first is not None:
+                        told.append(first(state, 0))
+                    if second is not None:
+                        told_second.append(second(state, 1))
+                except (KeyError, RuntimeError):
+                    self._unasked(player)
+                    raise
+                if public_of is not None:
+                    node = self._node(public_of(state), node)
+                if stop is not None and depth and stop(reader.closed(state)):
+                    last[-1] = self.lists.add(FRONTIER, player)
+                elif player == TERMINAL:
+                    won = state.returns()
+                    if len(won) != 2:
+                        raise self._payees(len(won))
+                    paid += won
+                else:
+                    keys = state.legal_actions() if player >= 0 else reader.outcomes(state)
+                    key = tuple(keys) if player in fixed else (self._infoset(player, h), *keys)
+                    found = known[player].get(key, 0)
+                    if not found or h % NAMED_AGAIN == 0:
+                        found = known[player][key] = self._list(state, player, keys)
+                    last[-1] = found
+                    stack.append((state, keys_of[found].copy(), depth + 1, node))
+                if h % 1024 == 0 or depth > DEEPEST:
+                    self._check(h + 1, depth, progress)
+                if not stack:
+                    break
+                state, keys, depth, node = stack[-1]
+                key = keys.pop()
+                if not keys:
+                    stack.pop()
+                if keys or become is None:
                     state = state.child(key)
-                else:  # the last child of its state
-                    replace(state, key)
-            player, public, moves, (mine, yours) = facts(state, derive)
-            if stop is not None and parent >= 0 and stop(reader.closed(state)):
-                player = FRONTIER
-            rows.append(row)
-            h, depth, infoset, size, one, two = h + 1, depth + 1, -1, len(numbers), -1, -1
-            if not derive or public is not None:
-                node = self._node(public, above)
-            if mine is not None:
-                one = numbers.setdefault(mine, size)
-                if one == size:
-                    self.named += len(str(mine)) + BYTES_PER_NAME
-            if yours is mine:
-                two = one
-            elif yours is not None:
-                size = len(numbers)
-                two = numbers.setdefault(yours, size)
-                if two == size:
-                    self.named += len(str(yours)) + BYTES_PER_NAME
-            if player == TERMINAL:
-                self.paid.append(self._payoff(moves))
-            elif player == 0:
-                infoset, base, steps = self._infoset(state, mine, one, moves, 0, first, node, h)
-                for a, e, key in steps:
-                    stack.append((state, key, node, depth, (h, e, a, chance, base + a, second)))
-            elif player == 1:
-                infoset, base, steps = self._infoset(state, yours, two, moves, 1, second, node, h)
-                for a, e, key in steps:
-                    stack.append((state, key, node, depth, (h, e, a, chance, first, base + a)))
-            elif player == CHANCE:
-                for (a, e, key), p in self._outcomes(state):
-                    stack.append((state, key, node, depth, (h, e, a, chance * p, first, second)))
-            elif player != FRONTIER:
-                self._nobody(player, parent)
-            visits.append((player, infoset, node, one, two))
-            if h % 1024 == 0 or depth > DEEPEST:
-                self._check(depth, progress)
-        self.check_memory(complete=True)
+                else:  # nothing needs the state above any more
+                    become(state, key)
+        return self._frozen()
 
-    def _check(self, depth: int, progress: Callable[[int], None] | None) -> None:
+    def _check(self, size: int, depth: int, progress: Callable[[int], None] | None) -> None:
         if depth > DEEPEST:
             raise self.fail(
                 f"history {self.name()} has more than {DEEPEST:,} moves; only games that end "
                 f"after at most {DEEPEST:,} moves can be compiled."
             )
-        size = self.check_memory()
+        self._pack()
+        if size > self.unchecked:
+            self.unchecked *= 32
+            self._arranged()
+        self._check_memory()
         if progress is not None:
             progress(size - 1)
 
+    def _pack(self) -> None:
+        """Move the lists, payoffs and answers of the last histories to the arrays."""
+        self.chosen.extend(self.last)
+        self.paid.extend(self.won)
+        for told, index, known in zip(self.told, self.numbers, self.known, strict=True):
+            before = len(index)
+            known.extend(map(index.setdefault, told, count(len(known))))
+            new = islice(reversed(index), len(index) - before)
+            self.named += sum(map(len, map(str, new))) + (len(index) - before) * BYTES_PER_NAME
+            told.clear()
+        self.last.clear()
+        self.won.clear()
+
+    def _check_memory(self, *, complete: bool = False) -> None:
+        """An error if compiling or solving the histories needs too much memory."""
+        size = len(self.chosen)
+        need = size * BYTES_PER_HISTORY + self.infosets * BYTES_PER_INFOSET + self.named
+        what = f"{self.game}: the tree of {size:,} histories"
+        self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
+
     # Errors ----------------------------------------------------------------------------------
-    def name(self, h: int | None = None) -> str:
-        """The moves to a history; by default to the one that is being visited."""
-        size, rows = self.rows.pack(), self.rows.columns()
-        parent, edge, labels, out = rows["parent"], rows["edge"], list(self.label_index), []
-        h = size - 1 if h is None else h
-        while h >= 0 and parent[h] >= 0:
-            out.append(labels[edge[h]])
-            h = int(parent[h])
+    def name(self, h: int | None = None, *, but: int = 0) -> str:
+        """The moves to a history, by default to the one that is being visited, `but` the last."""
+        self._pack()
+        parent, action = shape(np.diff(_ints(self.lists.start))[self.chosen], len(self.tops))
+        out, h = [], len(parent) - 1 if h is None else h
+        while parent[h] >= 0:
+            place, h = action[h], int(parent[h])
+            out.append(self.lists.names[self.chosen[h]][place])
+        out = out[but:]
         if len(out) > LONGEST:
             out[LONGEST // 2 : -LONGEST // 2] = ["..."]
         return f"'{' '.join(reversed(out))}'" if out else "the start"
@@ -250,215 +231,244 @@ class _Walk:
     def fail(self, sentence: str) -> SubgameError:
         return SubgameError(f"{self.game}: {sentence}")
 
-    def _nobody(self, player: int, parent: int) -> int:
-        raise self.fail(
-            f"player {player} acts right after history {self.name(parent)}; "
-            "the acting player must be 0, 1, chance (-1) or the end (-4)."
-        )
+    def _unasked(self, player: int) -> None:
+        """Raise an error if nobody can be asked here, and try again if fewer can be asked."""
+        if player not in self.asks:
+            raise self.fail(
+                f"player {player} acts right after history {self.name(but=1)}; "
+                "the acting player must be 0, 1, chance (-1) or the end (-4)."
+            ) from None
+        if self.reader.refused(player):
+            raise _StartAgainError from None
+
+    def _payees(self, count: int) -> SubgameError:
+        return self.fail(f"history {self.name()} pays {count} players instead of two.")
 
     # One history -----------------------------------------------------------------------------
-    def check_memory(self, *, complete: bool = False) -> int:
-        """The number of histories. An error if compiling or solving them needs too much memory."""
-        infosets = sum(len(table.actions) for table in self.tables)
-        size, _ = self.rows.pack(), self.visits.pack()
-        need = size * BYTES_PER_HISTORY + infosets * BYTES_PER_INFOSET + self.named
-        what = f"{self.game}: the tree of {size:,} histories"
-        self.allowed.refuse(what if complete else f"{what} so far", need, known=complete)
-        return size
-
-    def _payoff(self, won: Sequence[float]) -> float:
-        if len(won) != 2:
-            raise self.fail(f"history {self.name()} pays {len(won)} players instead of two.")
-        first, second = won
-        if first == -second and first - first == 0:  # finite
-            return float(first)
-        if not (math.isfinite(first) and math.isfinite(second)):
-            raise self.fail(f"history {self.name()} pays {first} and {second}.")
-        if abs(first + second) > 1e-9 * max(1.0, abs(first)):
-            raise self.fail(
-                f"history {self.name()} pays {first:g} and {second:g}, "
-                "which do not sum to zero; only zero-sum games can be solved."
-            )
-        return float(first)
+    def _infoset(self, player: int, h: int = 0) -> Any:
+        """What the acting player knows at the history that is being visited; `h` for chance."""
+        return h if player == CHANCE or self.reader.spell else self.told[player][-1]
 
     def _node(self, public: str | None, above: int) -> int:
         """The number of the public state of a history whose game names its public states."""
-        if self.derive or public is None:
+        if public is None and self.derive:
+            return -1
+        if public is None or self.derive:
             raise self.fail(
                 f"public_state() answers at some histories and not at others ({self.name()}); "
                 "answer everywhere, or return None everywhere to have it derived."
             )
-        if above >= 0 and self.public_of[above] == public:
-            return above
-        key = (above, public if above >= 0 else None)  # all tops form one public state
-        found = self.node_index.get(key)
-        if found is None:
-            found = self.node_index[key] = len(self.node_parent)
-            self.node_parent.append(above)
-            self.public_of.append(public)
-            self.named += len(public) + BYTES_PER_NAME
+        found = above
+        if above < 0 or self.public_of[above] != public:
+            key = (above, public if above >= 0 else None)  # all tops form one public state
+            found = self.node_index.setdefault(key, len(self.node_parent))
+            if found == len(self.node_parent):
+                self.node_parent.append(above)
+                self.public_of.append(public)
+                self.named += len(public) + BYTES_PER_NAME
+        self.node.append(found)
         return found
 
-    def _infoset(
-        self,
-        state: Any,
-        name: str | None,
-        number: int,
-        keys: Sequence[Any],
-        player: int,
-        sequence: int,
-        node: int,
-        h: int,
-    ) -> tuple[int, int, _Moves]:
-        """The acting player's infoset, which is checked, its first sequence and its actions."""
-        table = self.tables[player]
-        i = table.index.get(number, -1)
-        if i < 0:
-            i = table.index[number] = len(table.index)
-            actions, kept, moves = self._actions(state, name, keys, player)
-            base = table.sequence[-1]
-            table.names.append(name)
-            table.actions.append(actions)
-            table.keys.append(kept)
-            table.moves.append(moves)
-            table.first.append(h)
-            table.parent.append(sequence)
-            table.sequence.append(base + len(moves))
-            table.node.append(node)
-            return i, base, moves
-        moves = table.moves[i]
-        if table.keys[i] != keys:
-            names = self.reader.names(state, keys)
-            if table.actions[i] != names:
+    def _list(self, state: Any, player: int, keys: Sequence[Any]) -> int:
+        """The number of a list of actions or outcomes, which is checked."""
+        probs: Sequence[float] = [1.0] * len(keys)
+        if player == CHANCE:
+            keys, probs = [key for key, _ in keys], [prob for _, prob in keys]
+            if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
                 raise self.fail(
-                    f"infoset '{name}' of player {player} offers {list(table.actions[i])} at "
-                    f"history {self.name(table.first[i])} but {list(names)} at {self.name()}."
+                    f"the chance probabilities at history {self.name()} are "
+                    f"{probs} and sum to {sum(probs):g} instead of 1."
                 )
-            moves = self._moves(names, keys)
-        if table.parent[i] != sequence:
-            raise self.fail(
-                f"infoset '{name}' of player {player} has imperfect recall: histories "
-                f"{self.name(table.first[i])} and {self.name()} are both in it, but there the "
-                f"player came from {self._own(player, table.parent[i])} and from "
-                f"{self._own(player, sequence)}."
-            )
-        if table.node[i] != node:
-            raise self.fail(
-                f"infoset '{name}' of player {player} crosses public states: history "
-                f"{self.name(table.first[i])} is in '{self.public_of[table.node[i]]}' and "
-                f"{self.name()} in '{self.public_of[node]}'."
-            )
-        return i, table.sequence[i], moves
+        fixed = player in self.reader.fixed
+        names = self.reader.names(state, player, keys)
+        if fixed and player not in self.reader.fixed:
+            raise _StartAgainError
+        bad = [name for name in names if not isinstance(name, str)]
+        if player == CHANCE:
+            if bad:
+                raise self.fail(
+                    f"the chance outcome {bad[0]!r} at history {self.name()} is not a string."
+                )
+            if len(set(names)) != len(names):
+                raise self.fail(f"two chance outcomes at history {self.name()} have the same name.")
+        else:
+            name = self._infoset(player)
+            if bad:
+                raise self.fail(
+                    f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
+                    f"{self.name()}) is not a string."
+                )
+            if not names or len(set(names)) != len(names):
+                raise self.fail(
+                    f"infoset '{name}' of player {player} has the actions {list(names)} at "
+                    f"history {self.name()}; there must be at least one and no two alike."
+                )
+        return self.lists.add(player, player, names, keys, probs)
 
-    def _actions(
-        self, state: Any, name: str | None, keys: Sequence[Any], player: int
-    ) -> tuple[tuple[str, ...], Sequence[Any], _Moves]:
-        """The actions of a new infoset; equal ones are checked and stored once."""
-        if not isinstance(name, str):
-            raise self.fail(
-                f"player {player} acts at history {self.name()}, "
-                "but information_state gives no string there."
-            )
-        actions = self.reader.names(state, keys)
-        try:
-            known = self.action_sets.get(actions)
-        except TypeError:  # cannot be hashed, so not a string
-            known = None
-        if known is not None and known[1] == keys:
-            return known
-        if bad := [action for action in actions if not isinstance(action, str)]:
-            raise self.fail(
-                f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
-                f"{self.name()}) is not a string."
-            )
-        if not actions or len(set(actions)) != len(actions):
-            raise self.fail(
-                f"infoset '{name}' of player {player} has the actions {list(actions)} at "
-                f"history {self.name()}; there must be at least one and no two alike."
-            )
-        known = self.action_sets[actions] = actions, keys, self._moves(actions, keys)
-        return known
-
-    def _moves(self, names: Sequence[str], keys: Sequence[Any]) -> _Moves:
-        labels = self.label_index
-        moves = [
-            (a, labels.setdefault(name, len(labels)), key)
-            for a, (name, key) in enumerate(zip(names, keys, strict=True))
-        ]
-        return tuple(reversed(moves))
-
-    def _own(self, player: int, sequence: int) -> str:
-        if sequence < 0:
-            return "no earlier choice"
-        table = self.tables[player]
-        i = int(np.searchsorted(np.array(table.sequence), sequence, side="right")) - 1
-        return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
-
-    def _outcomes(self, state: Any) -> list[tuple[tuple[int, int, Any], float]]:
-        """The outcomes of chance with their probabilities, the last one first."""
-        keys, outcomes = self.reader.outcomes(state)
-        names, probs = [name for name, _ in outcomes], [prob for _, prob in outcomes]
-        if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
-            raise self.fail(
-                f"the chance probabilities at history {self.name()} are "
-                f"{probs} and sum to {sum(probs):g} instead of 1."
-            )
-        if bad := [name for name in names if not isinstance(name, str)]:
-            raise self.fail(
-                f"the chance outcome {bad[0]!r} at history {self.name()} is not a string."
-            )
-        if len(set(names)) != len(names):
-            raise self.fail(f"two chance outcomes at history {self.name()} have the same name.")
-        return list(zip(self._moves(names, keys), reversed(probs), strict=True))
-
-    def frozen(self) -> Histories:
+    # All histories ---------------------------------------------------------------------------
+    def _frozen(self) -> Histories:
         """The table of all histories."""
-        rows, visits = self.rows.columns(), self.visits.columns()
-        parent, edge, labels = rows["parent"], rows["edge"], list(self.label_index)
-        node, node_parent = visits["node"], np.array(self.node_parent, dtype=np.int32)
-        sequence, player = (rows["first"], rows["second"]), visits["player"]
-        names: Sequence[str] = self.public_of
-        if self.derive:  # equal numbers are equal knowledge, see `knowledge`
-            first, second = (
-                np.where(known < 0, 3 * (last + self.roots) + 1, 3 * known + 2 * (player == p))
-                for p, (known, last) in enumerate(
-                    zip((visits["one"], visits["two"]), sequence, strict=True)
-                )
-            )
-            node, firsts, node_parent = derive_public(parent, (first, second))
-            names = OnDemand(len(firsts), partial(_path_name, parent, edge, labels, firsts))
-        payoff = np.zeros(len(parent))
-        payoff[player == TERMINAL] = self.paid
-        return Histories(
+        found, known = self._arranged()
+        self._check_memory(complete=True)
+        if not self.derive:
+            return found
+        roots = 1 + max(max(top.slots) for top in self.tops)
+        one, two = (  # equal numbers are equal knowledge, see `knowledge`
+            np.where(each < 0, 3 * (last + roots) + 1, 3 * each + 2 * (found.player == p))
+            for p, (each, last) in enumerate(zip(known, found.sequence, strict=True))
+        )
+        node, firsts, parent = derive_public(found.parent, (one, two))
+        item = partial(path_name, found.parent, found.edge, found.labels, firsts)
+        names = OnDemand(len(firsts), item)
+        return replace(found, node=node, node_parent=parent, node_names=names)
+
+    def _arranged(self) -> tuple[Histories, list[Ints]]:
+        """All histories so far, which are checked, and the numbers of what the players know."""
+        self._pack()
+        lists, chosen = self.lists, _ints(self.chosen)
+        start, player = _ints(lists.start), np.array(lists.player)[chosen]
+        parent, action = shape(np.diff(start)[chosen], len(self.tops))
+        inner, size = np.flatnonzero(parent >= 0), len(parent)
+        above = parent[inner]
+        places = np.full(size, -1, np.int32)
+        place = places[inner] = start[chosen[above]] + action[inner]
+        edge, chance, payoff = np.full(size, -1, np.int32), np.empty(size), np.zeros(size)
+        edge[inner] = _ints(lists.label)[place]
+        chance[inner] = np.array(lists.prob)[place]
+        payoff[player == TERMINAL] = self.paid[::2]
+        known = [self._known(p, np.array(lists.seat)[chosen]) for p in (0, 1)]
+        infoset, tables, sequence = np.full(size, -1, np.int32), [], []
+        tops, roots = self.tops[: size - len(inner)], np.flatnonzero(parent < 0)
+        chance[roots] = [top.chance for top in tops]
+        spell = self.reader.spell
+        before = [self.reader.history(top.state) for top in tops] if spell else []
+        for p in (0, 1):
+            here, mine = np.flatnonzero(player == p), inner[player[above] == p]
+            infoset[here], table = self._infosets(p, here, known[p][here])
+            if spell is not None:
+                item = partial(spelled, spell, parent, places, lists.key, before, table.first)
+                table = replace(table, names=OnDemand(len(table.first), item))
+            last = np.full(size, NOTHING, np.int32)
+            last[roots] = [-1 - top.slots[p] for top in tops]
+            last[mine] = table.sequence[infoset[parent[mine]]] + action[mine]
+            tables.append(table)
+            sequence.append(last)
+        one, two = sequence
+        inherit(parent, (one, two), chance)
+        first, second = (
+            replace(table, parent=last[table.first])
+            for table, last in zip(tables, sequence, strict=True)
+        )
+        found = Histories(
             game=self.game,
             parent=parent,
             edge=edge,
             player=player,
-            action=rows["action"],
-            infoset=visits["infoset"],
-            sequence=sequence,
-            chance=rows["chance"],
+            action=action,
+            infoset=infoset,
+            sequence=(one, two),
+            chance=chance,
             payoff=payoff,
-            node=node,
-            labels=labels,
-            tables=(self.tables[0].frozen(), self.tables[1].frozen()),
-            node_names=names,
-            node_parent=node_parent,
+            node=_ints(self.node),
+            labels=list(lists.labels),
+            tables=(first, second),
+            node_names=self.public_of,
+            node_parent=np.array(self.node_parent, dtype=np.int32),
+        )
+        self._check_rules(found)
+        self.infosets = len(first.names) + len(second.names)
+        return found, known
+
+    def _known(self, p: int, seat: NDArray[np.int8]) -> Ints:
+        """[h] the number of what player `p` knows; -1 where the game does not say."""
+        if self.reader.spell is not None:  # every history is an infoset
+            return np.arange(len(seat), dtype=np.int32)
+        told = np.isin(seat, [who for who, asked in self.asks.items() if asked[p] is not None])
+        numbers, out = _ints(self.known[p]), np.full(len(seat), -1, np.int32)
+        out[told] = np.where(numbers == self.numbers[p].get(None, -1), -1, numbers)
+        return out
+
+    def _infosets(self, p: int, here: NDArray[np.int64], known: Ints) -> tuple[Ints, InfosetTable]:
+        """The infoset of each history `here`, where player `p` acts, and their table."""
+        first, lists = first_equal(known + 1), self.lists.names
+        new = first == np.arange(len(here))
+        firsts, names = here[new].astype(np.int32), list(self.numbers[p])
+        if self.reader.spell is None:
+            numbers = np.fromiter(self.numbers[p].values(), np.int32, len(names))
+            names = [names[k] for k in np.searchsorted(numbers, known[new]).tolist()]
+            told = [
+                isinstance(n, str) and k >= 0
+                for n, k in zip(names, known[new].tolist(), strict=True)
+            ]
+            if not all(told):
+                raise self.fail(
+                    f"player {p} acts at history {self.name(firsts[told.index(False)])}, "
+                    "but information_state gives no string there."
+                )
+        actions = [lists[self.chosen[h]] for h in firsts.tolist()]
+        start = np.cumsum([0, *map(len, actions)], dtype=np.int32)
+        table = InfosetTable(names, actions, firsts, firsts, start)
+        return (np.cumsum(new, dtype=np.int32) - 1)[first], table
+
+    def _check_rules(self, found: Histories) -> None:
+        """Raise an error that names the first history at which a rule is broken, if any is."""
+        one, two = np.array(self.paid).reshape(-1, 2).T
+        with np.errstate(invalid="ignore"):
+            zero = np.abs(one + two) <= 1e-9 * np.maximum(1.0, np.abs(one))
+        wrong = np.flatnonzero(found.player == TERMINAL)[~(zero & np.isfinite(one))][:1].tolist()
+        moves = _ints(self.lists.number)[self.chosen]
+        for p, table in enumerate(found.tables):
+            here = np.flatnonzero(found.player == p)
+            first = table.first[found.infoset[here]]
+            columns = [moves, found.sequence[p], *([] if self.derive else [found.node])]
+            differ = np.any([each[here] != each[first] for each in columns], axis=0)
+            wrong += here[differ][:1].tolist()
+        if wrong:
+            h = min(wrong)
+            p = int(found.player[h])
+            raise self._bad_payoff(found, h) if p == TERMINAL else self._bad_infoset(found, h, p)
+
+    def _bad_payoff(self, found: Histories, h: int) -> SubgameError:
+        k = 2 * int(np.count_nonzero(found.player[:h] == TERMINAL))
+        first, second = self.paid[k : k + 2]
+        if not (math.isfinite(first) and math.isfinite(second)):
+            return self.fail(f"history {self.name(h)} pays {first} and {second}.")
+        return self.fail(
+            f"history {self.name(h)} pays {first:g} and {second:g}, "
+            "which do not sum to zero; only zero-sum games can be solved."
+        )
+
+    def _bad_infoset(self, found: Histories, h: int, player: int) -> SubgameError:
+        table, i = found.tables[player], int(found.infoset[h])
+        first, infoset = int(table.first[i]), f"infoset '{table.names[i]}' of player {player}"
+        names = self.lists.names[self.chosen[h]]
+        if names != table.actions[i]:
+            return self.fail(
+                f"{infoset} offers {list(table.actions[i])} at history {self.name(first)} but "
+                f"{list(names)} at {self.name(h)}."
+            )
+        if (last := int(found.sequence[player][h])) != table.parent[i]:
+            return self.fail(
+                f"{infoset} has imperfect recall: histories {self.name(first)} and {self.name(h)} "
+                f"are both in it, but there the player came from {_own(table, table.parent[i])} "
+                f"and from {_own(table, last)}."
+            )
+        return self.fail(
+            f"{infoset} crosses public states: history {self.name(first)} is in "
+            f"'{self.public_of[self.node[first]]}' and {self.name(h)} in "
+            f"'{self.public_of[self.node[h]]}'."
         )
 
 
-def _path(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:
-    """The actions and outcomes that lead to history `h`."""
-    out = []
-    while parent[h] >= 0:
-        out.append(labels[edge[h]])
-        h = int(parent[h])
-    return out[::-1]
+def _own(table: InfosetTable, sequence: int) -> str:
+    if sequence < 0:
+        return "no earlier choice"
+    i = int(np.searchsorted(table.sequence, sequence, side="right")) - 1
+    return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
 
 
-def _path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n: int) -> str:
-    """The name of a public state that the game does not name: the path of its first history."""
-    return " ".join(_path(parent, edge, labels, int(firsts[n]))) or "the start"
+def _ints(values: array[int]) -> Ints:
+    return np.array(values, dtype=np.int32)
 
 
 def walk(
@@ -478,6 +488,10 @@ def walk(
         raise SubgameError(
             f"{game}: the game has {game.num_players} players; only two-player games can be solved."
         )
-    found = _Walk(game, Allowance.of() if allowed is None else allowed, stop)
-    found.run(tops or [Top(game.new_initial_state())], progress)
-    return found.frozen()
+    allowed = Allowance.of() if allowed is None else allowed
+    while True:
+        found = _Walk(game, allowed, stop)
+        try:
+            return found.run(tops or [Top(game.new_initial_state())], progress)
+        except _StartAgainError:
+            pass

@@ -1,0 +1,109 @@
+"""`Histories`: what a walk finds, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subgame.games.base import Game, State
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+FRONTIER = -2
+"""`Histories.player` where a walk stopped."""
+
+
+class Top(NamedTuple):
+    """A history at the top of the part of the game that is walked (S_top)."""
+
+    state: State
+    chance: float = 1.0
+    """Probability of all chance moves on the way to it."""
+    slots: tuple[int, int] = (0, 0)
+    """The number of each player's root infoset (augmented infoset) there."""
+
+
+@dataclass(frozen=True, slots=True)
+class InfosetTable:
+    """The infosets of one player in order of first visit. Axis: i = infoset."""
+
+    names: Sequence[str]
+    actions: Sequence[tuple[str, ...]]
+    first: Ints  # [i] the first history seen in it
+    parent: Ints  # [i] the player's sequence leading to it, -1 - s from root infoset s
+    sequence: Ints  # [i + 1] where its sequences start in the player's numbering
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """All histories in depth-first order, parents first. Axis: h = history.
+
+    A player's *sequence* is one of the player's infosets with an action there (von Stengel 1996);
+    number ``tables[p].sequence[i] + a`` is action ``a`` at infoset ``i``.
+    """
+
+    game: Game
+    parent: Ints  # [h] -1 at the start
+    edge: Ints  # [h] index into labels: the action or outcome that led here
+    player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
+    action: NDArray[np.int16]  # [h] index of that action among its siblings
+    infoset: Ints  # [h] index into tables[player], -1 where nobody acts
+    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root infoset s
+    chance: Floats  # [h] probability of all chance moves on the way
+    payoff: Floats  # [h] to player 0; 0 inside the tree
+    node: Ints  # [h] public state
+    labels: Sequence[str]
+    tables: tuple[InfosetTable, InfosetTable]
+    node_names: Sequence[str]
+    node_parent: Ints  # [n] -1 at the root
+
+    def path(self, h: int) -> list[str]:
+        """The actions and outcomes that lead to history `h`."""
+        return path_of(self.parent, self.edge, self.labels, h)
+
+    def state(self, h: int) -> State:
+        """The game's state at history `h`, by replaying its path."""
+        state = self.game.new_initial_state()
+        for label in self.path(h):
+            state = state.child(label)
+        return state
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+
+def path_of(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:
+    """The actions and outcomes that lead to history `h`."""
+    out = []
+    while parent[h] >= 0:
+        out.append(labels[edge[h]])
+        h = int(parent[h])
+    return out[::-1]
+
+
+def spelled(
+    spell: Callable[[Sequence[Any]], str],
+    parent: Ints,
+    places: Ints,
+    keys: Sequence[Any],
+    before: Sequence[Sequence[Any]],
+    first: Ints,
+    i: int,
+) -> str:
+    """The name of an infoset of a game whose players know all moves, those `before` included."""
+    h, out = int(first[i]), []
+    while parent[h] >= 0:
+        out.append(keys[places[h]])
+        h = int(parent[h])
+    root = int(np.count_nonzero(parent[:h] < 0))
+    return spell([*before[root], *out[::-1]])
+
+
+def path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n: int) -> str:
+    """The name of a public state that the game does not name: the path of its first history."""
+    return " ".join(path_of(parent, edge, labels, int(firsts[n]))) or "the start"

@@ -1,0 +1,83 @@
+"""CPU seconds of compiling OpenSpiel games, beside a plain walk of them in Python.
+
+``python tests/compile_times.py`` writes ``docs/results/compile-times.json`` and prints a table. Two
+walks are recursive and clone a state for each child. The bare one asks for the acting player, the
+legal actions and the payoffs. The other one also collects what each player knows at every history
+(one string where all is known), which is what a compilation has to ask for. The least of three runs
+of each counts, taken in turn.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import subgame as sg
+from subgame.interop.openspiel import OpenSpielGame, load
+
+RESULT = Path(__file__).parent.parent / "docs" / "results" / "compile-times.json"
+NAMES = [
+    "tic_tac_toe",
+    "leduc_poker",
+    "liars_dice(numdice=1,dice_sides=4)",
+    "goofspiel(imp_info=True,num_cards=4)",
+    "kuhn_poker",
+]
+
+
+def walk(state: Any, asked: tuple[int, ...], found: set[str]) -> int:
+    """The number of histories; `found` collects what the players `asked` know."""
+    for player in asked:
+        found.add(state.information_state_string(player))
+    if state.is_terminal():
+        state.returns()
+        return 1
+    chance = state.is_chance_node()
+    moves = [a for a, _ in state.chance_outcomes()] if chance else state.legal_actions()
+    count = 1
+    for move in moves:
+        child = state.clone()
+        child.apply_action(move)
+        count += walk(child, asked, found)
+    return count
+
+
+def seconds(what: Callable[[], object]) -> float:
+    began = time.process_time()
+    what()
+    return time.process_time() - began
+
+
+def measured(name: str) -> dict[str, Any]:
+    game: OpenSpielGame = load(name)
+    start, asked = game.pyspiel_game.new_initial_state, (0,) if game.perfect else (0, 1)
+    runs: dict[str, Callable[[], object]] = {
+        "bare walk": lambda: walk(start(), (), set()),
+        "walk with strings": lambda: walk(start(), asked, set()),
+        "compile": lambda: sg.compile(load(name)),
+    }
+    best = dict.fromkeys(runs, 1e9)
+    for _ in range(3):
+        best = {what: min(best[what], seconds(run)) for what, run in runs.items()}
+    return {"game": name, "histories": walk(start(), (), set()), **best}
+
+
+def main() -> None:
+    rows = [measured(name) for name in NAMES]
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+    found = {"command": "python tests/compile_times.py", "commit": commit.strip(), "rows": rows}
+    RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for row in rows:
+        bare, strings, ours = (row[key] for key in ("bare walk", "walk with strings", "compile"))
+        print(
+            f"{row['game']}: {row['histories']:,} histories, compile {ours:.3f} s, bare walk "
+            f"{bare:.3f} ({ours / bare:.2f}), with strings {strings:.3f} ({ours / strings:.2f})"
+        )
+
+
+if __name__ == "__main__":
+    main()
