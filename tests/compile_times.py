@@ -10,7 +10,7 @@ of each counts, taken in turn.
 from __future__ import annotations
 
 import json
-import subprocess
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 
 import subgame as sg
 from subgame.interop.openspiel import OpenSpielGame, load
+from subgame.papers.report import commit, machine
 
 RESULT = Path(__file__).parent.parent / "docs" / "results" / "compile-times.json"
 NAMES = [
@@ -60,16 +61,21 @@ def measured(name: str) -> dict[str, Any]:
         "walk with strings": lambda: walk(start(), asked, set()),
         "compile": lambda: sg.compile(load(name)),
     }
-    best = dict.fromkeys(runs, 1e9)
+    best = dict.fromkeys(runs, math.inf)
     for _ in range(3):
-        best = {what: min(best[what], seconds(run)) for what, run in runs.items()}
+        for what, run in runs.items():
+            best[what] = min(best[what], seconds(run))
     return {"game": name, "histories": walk(start(), (), set()), **best}
 
 
 def main() -> None:
     rows = [measured(name) for name in NAMES]
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout
-    found = {"command": "python tests/compile_times.py", "commit": commit.strip(), "rows": rows}
+    found = {
+        "command": "python tests/compile_times.py",
+        "commit": commit(),
+        "machine": machine(("numpy", "open-spiel")),
+        "rows": rows,
+    }
     RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for row in rows:
         bare, strings, ours = (row[key] for key in ("bare walk", "walk with strings", "compile"))

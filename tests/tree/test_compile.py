@@ -384,3 +384,12 @@ def test_a_game_that_is_over_at_once() -> None:
     strategy = sg.Strategy.uniform(tree)
     assert sg.expected_value(tree, strategy) == 2
     assert sg.exploitability(tree, strategy).per_seat == (-2, 2)
+
+
+def test_a_move_that_cannot_be_hashed_is_named_where_no_spot_check_comes() -> None:
+    deep = Toy(
+        player=lambda h: 0 if len(h) < 12 else TERMINAL,
+        actions=lambda h: (["x"], "r") if h == ("r",) * 11 else ("l", "r"),
+    )
+    with pytest.raises(sg.SubgameError, match=r"action \['x'\] at infoset .* is not a string"):
+        sg.compile(deep)

@@ -161,7 +161,10 @@ class _Walk:
                 else:
                     keys = state.legal_actions() if player >= 0 else reader.outcomes(state)
                     key = tuple(keys) if player in fixed else (self._infoset(player, h), *keys)
-                    found = known[player].get(key, 0)
+                    try:
+                        found = known[player].get(key, 0)
+                    except TypeError:  # a move that cannot be hashed is not a string
+                        found = 0
                     if not found or h % NAMED_AGAIN == 0:
                         found = known[player][key] = self._list(state, player, keys)
                     last[-1] = found
