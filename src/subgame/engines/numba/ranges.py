@@ -151,7 +151,8 @@ class NumbaRangeEngine(EngineBase):
         """Zeros for player `p`; an error if there is no memory for them."""
         number = 2 + 4 / LANES if self.storage == "int16" else 4
         need = (3 if predictive else 2) * number * self.tree.stored(p)
-        Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
+        if need > SMALL:
+            Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
         one, two = self._zeros(p), self._zeros(p)
         return Regrets(one, two, self._zeros(p) if predictive else None)
 
@@ -459,6 +460,8 @@ def _cores() -> int:
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
+SMALL = 1 << 24
+"""Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 _COUNTED: Floats = np.eye(WIDTH)[3]
 """Added to rates, because kernels count iterations from 1."""
 
