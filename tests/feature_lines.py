@@ -37,8 +37,8 @@ NEW = {
     "play: agents, matches, protocols, LBR, AIVAT": "play/* refine/live/* cli/match.py cli/play.py "
     "cli/lbr.py cli/dealer.py cli/acpc.py cli/slumbot.py cli/histories.py bench/play.py "
     "refine/solve_gadget.py:play_gadget refine/solve_gadget.py:Played games/actions.py "
-    "agent_names.py *:sample_chance refine/depth/rollouts.py *:is_public *:allows "
-    "games/base.py:Game.unit games/holdem/game.py:Holdem.unit "
+    "agent_names.py *:sample_chance refine/depth/rollouts.py refine/depth/preflop.py "
+    "*:is_public *:allows games/base.py:Game.unit games/holdem/game.py:Holdem.unit "
     "games/holdem/game.py:Holdem._next_hand games/holdem/game.py:Holdem._cumulative",
     "the workbench in a browser": "serve/* cli/serve.py",
     "trained blueprints on sampled boards": "blueprints/* engines/sampled.py "

@@ -9,6 +9,7 @@ import pytest
 
 import subgame as sg
 from subgame import errors, memory
+from subgame.engines.numba import ranges
 from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games.base import TERMINAL, Game, State
 from subgame.games.holdem.cards import Deck
@@ -190,6 +191,7 @@ def test_no_limit_exceeds_what_is_available(
     with pytest.raises(sg.MemoryLimitError, match="available"):
         sg.compile(sg.games.load("leduc"), memory_limit=None)
     sg.compile(game, memory_limit=None)  # a GPU may solve it
+    monkeypatch.setattr(ranges, "SMALL", 0)
     with pytest.raises(sg.MemoryLimitError, match="solving it for one player needs"):
         sg.solve(spot, "dcfr", iterations=1)
 
