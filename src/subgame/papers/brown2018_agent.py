@@ -63,8 +63,8 @@ TABLE1 = (
     Contest("limited against single", ("limited", "single"), 1000),
 )
 LBR = (
-    Contest("nested against LBR, first version", ("nested", "2018-turn"), 1000, 570.0),
-    Contest("nested against LBR, second version", ("nested", "2018-flop"), 1000, 1377.0),
+    Contest("limited against LBR, first version", ("limited", "2018-turn"), 1000, 570.0),
+    Contest("limited against LBR, second version", ("limited", "2018-flop"), 1000, 1377.0),
     Contest("blueprint against LBR, first version", ("blueprint", "2018-turn"), 1000),
     Contest("blueprint against LBR, second version", ("blueprint", "2018-flop"), 1000),
 )

@@ -43,7 +43,9 @@ BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 """The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
 to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
-"""Turn subgames that are kept, and streets that were solved to a depth limit."""
+"""Turn subgames that are kept."""
+PLANS = 16
+"""Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 TECHNIQUE = "maxmargin"
@@ -166,13 +168,15 @@ class HoldemAgent(SearchAgent):
     def _with_plan(self, early: Early, made: str | None = None) -> Early:
         """The same with the street solved to its end, where that is to be done.
 
-        The bet that the opponent has `made` is among those that are solved. After a bet in the
-        middle of the street that was not, the rest of the street is solved again.
+        The bet that the opponent has `made` is among those that are solved. If it was not in an
+        earlier solution, the street is solved again from the state before it, so that the range
+        with which the opponent makes it is that of a solution, not that of another bet.
         """
         reached, game = early.reached, self.limited
         if game is None or reached.player < 0 or reached.betting.street != self.street - 1:
             return early
-        if early.planned is not None:
+        planned = early.planned
+        if planned is not None and (made is None or made in planned.actions):
             return early
         assert isinstance(self.blueprint, StoredBlueprint)
         here = replace(reached, game=_with_bet(game, reached.betting, made))
@@ -182,7 +186,7 @@ class HoldemAgent(SearchAgent):
         key = None if both else self.seat, at
         known = self.plans.get(key)
         if known is None or not all(map(np.array_equal, known[0], here.reach)):
-            while len(self.plans) >= ROOTS:
+            while len(self.plans) >= PLANS:
                 self.plans.pop(next(iter(self.plans)))
             plan = solve_street(self.blueprint, here, early.mind, self.seat, limits, self.choices)
             known = self.plans[key] = here.reach, plan

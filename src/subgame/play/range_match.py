@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -29,9 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.errors import SubgameError
+from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.play.agent import Agent, Event, Policy, draw
+from subgame.play.lbr import LocalBestResponse
 from subgame.play.match import mixed_seed
 from subgame.play.range_values import BlueprintValues, Board, Mind, Ranges
 from subgame.tree.public_tree import OnDemand
@@ -40,6 +42,12 @@ Floats = NDArray[np.float64]
 Seats = tuple[Agent, Agent]
 SAME = 1e-9
 """Probabilities that differ by less are the same."""
+KNOWN = 0.1
+"""How often an action whose value is exact is drawn, compared with the others."""
+SMALL = 1e-3
+"""Bets of LBR that are less likely have their value without the agent's answer."""
+BEFORE = 24
+"""Whole boards for values before the flop."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,9 @@ class _Place:
 
 Children = dict[str, tuple[_Place, float]]
 """By action: what follows, and how likely it is, up to a factor."""
+Value = tuple[float, bool]
+"""What player 0 wins, and whether that is exact."""
+Values = dict[str, Value]
 
 
 class RangeMatch:
@@ -106,6 +117,8 @@ class RangeMatch:
         self.deck, self.final = game.deck, values.final
         self.early: dict[tuple[int, str], Policy] = {}
         """Policies before the flop, by agent and betting, which are the same in every deal."""
+        self.preflop: dict[tuple[str | bytes, ...], float] = {}
+        """Values before the flop, by betting and ranges."""
         one, two = agents
         self.seats = tuple((copy.copy(one), copy.copy(two)) for _ in (0, 1))
         """By seat: both agents, who sit there in turn."""
@@ -155,40 +168,76 @@ class RangeMatch:
     # One hand --------------------------------------------------------------------------------
     def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
         """(what player 0 wins without luck, chips that player 0 wins) from a public state on."""
-        estimate = 0.0
+        estimate, weight = 0.0, 1.0
         while not place.at.real.is_over:
             if not place.ready:
                 cards = self._cards(place, random)
-                estimate += self._luck_of_cards(place, cards)
+                estimate += weight * self._luck_of_cards(place, cards)
                 place = self._dealt(place, cards, seats)
                 continue
             p = place.at.real.player
             children = self._children(place, self._policy(seats[p], place))
-            action = self._drawn(children, random)
-            estimate += self._luck_of_action(place, children, action) if place.board else 0.0
+            values = self._values(place, children, seats)
+            action, likely = self._drawn(children, values, random)
+            mean = _mean((children[name][1], value) for name, (value, _) in values.items())
+            estimate += weight * (mean - likely * values[action][0])
+            weight *= likely
             place = children[action][0]
             for agent in seats:
                 agent.observe(Event(p, action))
-        return estimate + self._paid(place, random), self._won(place, random)
+        return estimate + weight * self._paid(place, random), weight * self._won(place, random)
 
-    def _luck_of_action(self, place: _Place, children: Children, action: str) -> float:
-        """The mean of the values after all actions, minus that after the one that was taken."""
-        boards = self.values.runouts(place.board, self._many(place.board))
-        values = {
-            name: self.values.sums(child.at, boards, child.ranges).mean
-            for name, (child, share) in children.items()
-            if share > 0
-        }
-        total = sum(share for _, share in children.values())
-        mean = sum(children[name][1] * value for name, value in values.items()) / total
-        return mean - values[action]
+    def _values(self, place: _Place, children: Children, seats: Seats) -> Values:
+        """The values after all actions that may be taken."""
+        found, total = Values(), sum(share for _, share in children.values())
+        responds = isinstance(seats[place.at.real.player], LocalBestResponse)
+        for name, (child, share) in children.items():
+            if share > 0:
+                asked = responds and kind_of(name) == "raise" and share > SMALL * total
+                found[name] = (
+                    self._value_of_bet(child, name, seats) if asked else self._value(child)
+                )
+        return found
+
+    def _value_of_bet(self, place: _Place, bet: str, seats: Seats) -> Value:
+        """The value after a bet of LBR. LBR has asked for the answer to it, so that is known."""
+        p = place.at.real.player
+        agent = copy.copy(seats[p])
+        agent.observe(Event(1 - p, bet))
+        children = self._children(place, self._asked(agent, place)).values()
+        found = [(share, *self._value(child)) for child, share in children if share > 0]
+        mean = _mean((share, value) for share, value, _ in found)
+        return mean, all(exact for _, _, exact in found)
+
+    def _value(self, place: _Place) -> Value:
+        """What player 0 wins: exactly where the hand is over, otherwise if both follow the values.
+
+        Before the flop, where the same ranges come again in every deal, values are kept.
+        """
+        real, more = place.at.real, self.final - len(place.board)
+        if real.is_over and (not real.is_showdown or more <= 2):
+            return self._paid(place), True
+        if place.board:
+            boards = self.values.runouts(place.board, self._many(place.board))
+            return self.values.sums(place.at, boards, place.ranges).mean, False
+        key = str(real), *(each.tobytes() for each in place.ranges)
+        if key not in self.preflop:
+            boards = self.values.runouts((), BEFORE)
+            self.preflop[key] = self.values.sums(place.at, boards, place.ranges).mean
+        return self.preflop[key], False
 
     def _policy(self, agent: Agent, place: _Place) -> Policy:
         """What an agent does with each hand of the deck; 0 with hands that it cannot have."""
-        real = place.at.real
-        key = id(agent), str(real)
+        key = id(agent), str(place.at.real)
         if key in self.early:
             return self.early[key]
+        policy = self._asked(agent, place)
+        if not place.board and place.at.meant is not None and str(place.at.meant) == key[1]:
+            self.early[key] = policy  # nothing was translated, which an agent may do by chance
+        return policy
+
+    def _asked(self, agent: Agent, place: _Place) -> Policy:
+        real = place.at.real
         held = np.flatnonzero(place.ranges[real.player] * self._facing(place, real.player))
         name = partial(self.game.infoset_name, board=place.board, betting=real)
         names = OnDemand(self.deck.num_hands, name)
@@ -197,10 +246,7 @@ class RangeMatch:
             raise SubgameError(f"The strategy of '{agent.name}' is not known for every hand.")
         out = np.zeros((self.deck.num_hands, len(found.actions)))
         out[held] = found.probabilities
-        policy = Policy(found.actions, out)
-        if not place.board and place.at.meant is not None and str(place.at.meant) == key[1]:
-            self.early[key] = policy  # nothing was translated, which an agent may do by chance
-        return policy
+        return Policy(found.actions, out)
 
     def _facing(self, place: _Place, p: int) -> Floats:
         """[hand] the reach of the other player's hands that each hand of player `p` may meet."""
@@ -213,9 +259,22 @@ class RangeMatch:
         found: Floats = reach.sum() - cards[low] - cards[high] + reach
         return np.maximum(found, 0.0)
 
-    def _drawn(self, children: Children, random: Random) -> str:
-        """One of the actions, by how likely it is with all hands of the range."""
-        return draw(random, tuple(children), [share for _, share in children.values()])
+    def _drawn(self, children: Children, values: Values, random: Random) -> tuple[str, float]:
+        """One of the actions, and how likely it is over how often it is drawn.
+
+        Actions are drawn in proportion to how likely they are with all hands of the range, times
+        the pot that follows; those whose value is exact less often.
+        """
+        often = {
+            name: children[name][1] * float(children[name][0].at.real.pot) * (KNOWN if exact else 1)
+            for name, (_, exact) in values.items()
+        }
+        action = self._choice(often, random)
+        total = sum(share for _, share in children.values())
+        return action, children[action][1] / total / (often[action] / sum(often.values()))
+
+    def _choice(self, often: dict[str, float], random: Random) -> str:
+        return draw(random, tuple(often), list(often.values()))
 
     def _pair(self, place: _Place, random: Random) -> tuple[int, int]:
         """The hands of both players, by how likely they are."""
@@ -279,12 +338,13 @@ class RangeMatch:
             actual = value if (card,) == cards else actual
         return mean / total - actual
 
-    def _paid(self, place: _Place, random: Random) -> float:
+    def _paid(self, place: _Place, random: Random | None = None) -> float:
         """What a hand that is over pays player 0, over all hands and cards to come."""
         if not place.at.real.is_showdown:
             return float(place.at.real.net()[0])
         more = self.final - len(place.board)
         if more > 2:  # too many boards: one pair of hands and one board are drawn
+            assert random is not None
             return self._won(place, random)
         left = [card for card in range(self.deck.size) if card not in place.board]
         boards = [(*place.board, *cards) for cards in itertools.combinations(left, more)]
@@ -299,6 +359,12 @@ class RangeMatch:
         rest = self._rest(place, (one, two), self.final - len(place.board), random)
         rank = self.values.ranks((*place.board, *rest))
         return float(real.at_stake) * float(np.sign(int(rank[one]) - int(rank[two])))
+
+
+def _mean(weighted: Iterable[tuple[float, float]]) -> float:
+    """The mean of values with weights."""
+    weights, values = zip(*weighted, strict=True)
+    return float(np.dot(weights, values) / sum(weights))
 
 
 def _same(one: Policy, two: Policy) -> bool:
