@@ -19,7 +19,6 @@ exactly 0, and agents that differ from the turn on have no luck of the streets b
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +27,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.actions import kind_of
 from subgame.games.base import CHANCE
@@ -346,9 +346,11 @@ class RangeMatch:
         if more > 2:  # too many boards: one pair of hands and one board are drawn
             assert random is not None
             return self._won(place, random)
-        left = [card for card in range(self.deck.size) if card not in place.board]
-        boards = [(*place.board, *cards) for cards in itertools.combinations(left, more)]
-        return self.values.sums(place.at, boards, place.ranges).mean
+        if more == 0:
+            return self.values.sums(place.at, [place.board], place.ranges).mean
+        ahead = mean_ahead(place.board, self.final, self.deck)
+        won = float(place.ranges[0] @ ahead @ place.ranges[1])
+        return float(place.at.real.at_stake) * won / float(place.ranges[0] @ self._facing(place, 0))
 
     def _won(self, place: _Place, random: Random) -> float:
         """What one pair of hands pays player 0."""

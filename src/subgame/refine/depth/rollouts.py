@@ -10,8 +10,8 @@ times who is ahead, so that a board is a few matrix products (see `PairTables`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
 from typing import NamedTuple, cast
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
@@ -152,7 +153,9 @@ class RolloutLeaves:
     """Values at the leaves of a street, by the blueprint's buckets there; see `street.Leaves`.
 
     A hand wins what its bucket wins on average from the other player's range, as far as that range
-    shares no card with it. Axes: k = continuation, b and c = buckets of the opponent and of us.
+    shares no card with it. Where there are no more bets, it wins exactly what it wins on all boards
+    to come: a call of an all-in of many pots depends on a percent of equity.
+    Axes: k = continuation, b and c = buckets of the opponent and of us.
     """
 
     values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
@@ -160,6 +163,9 @@ class RolloutLeaves:
     hands: tuple[Ints, Ints]  # [hand] by player, which they are in the deck
     buckets: tuple[Ints, Ints]  # [hand] by player
     deck: Deck
+    shown: Mapping[int, float] = field(default_factory=dict)
+    """Leaf -> what a showdown without more bets wins, in chips."""
+    ahead: Singles | None = None  # [opponent's hand, ours] how often it wins minus loses
 
     def __len__(self) -> int:
         return len(self.values)
@@ -198,6 +204,10 @@ class RolloutLeaves:
         mine, yours = self._same if p == 0 else self._same[::-1]
         met[..., mine] += reach[..., yours]
         found: Floats = won.transpose(1, 0, 2)[..., self.buckets[p]] * met
+        if self.ahead is not None:
+            ahead = self.ahead.T if p == self.opponent else -self.ahead
+            for l, chips in self.shown.items():
+                found[l] = chips * (reach[l].astype(np.float32) @ ahead)
         return found
 
     @cached_property
@@ -313,7 +323,12 @@ class _Solving:
         ]
         shape = (self.choices, len(self.below), len(kept[o]), len(kept[1 - o]))
         total, count = np.zeros(shape, np.float32), np.zeros(shape[2:], np.float32)
-        boards = 0
+        boards, ahead, final = 0, None, BOARD_CARDS[self.reached.game.rules.last_street]
+        shown = {l: float(c[0]) for l, (below, c) in enumerate(self.below) if below is None}
+        if shown and final - len(self.reached.board) <= 2:
+            every = mean_ahead(self.reached.board, final, deck)
+            ahead = every[np.ix_(self.hands[o], self.hands[1 - o])]
+        rolled = [l for l in range(len(self.below)) if ahead is None or l not in shown]
         for board in self._runouts():
             if until is not None and boards >= FEWEST and time.perf_counter() > until:
                 break
@@ -325,13 +340,14 @@ class _Solving:
                 _counted(bucket[p], kinds[p][1], free[self.hands[p]]) for p in (o, 1 - o)
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
-            for l in range(len(self.below)):
+            for l in rolled:
                 total[:, l] += mine @ (self._paid(l, seen) @ yours.T)
             count += np.outer(mine.sum(1), yours.sum(1))
             boards += 1
         values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
         hands = self.hands[0], self.hands[1]
-        return RolloutLeaves(values, o, hands, (bucket[0], bucket[1]), deck), boards
+        buckets = bucket[0], bucket[1]
+        return RolloutLeaves(values, o, hands, buckets, deck, shown, ahead), boards
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
