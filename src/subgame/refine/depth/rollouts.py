@@ -148,6 +148,33 @@ def _below(blueprint: StoredBlueprint, first: int) -> _Below:
     return _Below(blueprint, first)
 
 
+@lru_cache(maxsize=4)
+def _street_tree(
+    deck: Deck, board: tuple[int, ...], street: str, held: tuple[bytes, ...]
+) -> RangeTree:
+    """The hands of a street, by the bits of those that each player may hold."""
+    bits = [np.unpackbits(np.frombuffer(each, np.uint8), count=deck.num_hands) for each in held]
+    ranges = [Range(each.astype(np.float64), deck) for each in bits]
+    spot = endgame(board, 2, 1, ranges, "all: none", deck=deck, last=street)
+    return compile_range_tree(spot, merge=False)
+
+
+_Key = tuple[_Below | None, bytes]
+"""What follows a leaf, and the chips that are won there."""
+
+
+@lru_cache(maxsize=2)
+def _known(
+    blueprint: StoredBlueprint,
+    board: tuple[int, ...],
+    held: tuple[bytes, ...],
+    player: int,
+    choices: int,
+) -> dict[_Key, Singles]:
+    """[k, b, c] values of leaves that were rolled out: after another bet most are the same."""
+    return {}
+
+
 @dataclass(frozen=True, eq=False)
 class RolloutLeaves:
     """Values at the leaves of a street, by the blueprint's buckets there; see `street.Leaves`.
@@ -281,9 +308,9 @@ class _Solving:
         self.street = grow(game, [reached.betting])[0]
         held = [reach * (reached.weight(p) > 0) for p, reach in enumerate(reached.reach)]
         kept = [each * (each > FAINT * each.max()) for each in held]
-        ranges = [Range((each > 0).astype(np.float64), game.deck) for each in kept]
-        spot = endgame(reached.board, 2, 1, ranges, "all: none", deck=game.deck, last=street)
-        self.tree: RangeTree = compile_range_tree(spot, merge=False)
+        held_by = tuple(np.packbits(each > 0).tobytes() for each in kept)
+        self.tree = _street_tree(game.deck, tuple(reached.board), street, held_by)
+        self.known = _known(blueprint, tuple(reached.board), held_by, player, choices)
         self.hands = self.tree.units[0].hands
         self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
         self.below = [self._below(state, mind) for state in self.street.leaves]
@@ -321,15 +348,31 @@ class _Solving:
             np.searchsorted(kept[p], self.blueprint.cards.of(self.reached.board)[self.hands[p]])
             for p in (0, 1)
         ]
-        shape = (self.choices, len(self.below), len(kept[o]), len(kept[1 - o]))
-        total, count = np.zeros(shape, np.float32), np.zeros(shape[2:], np.float32)
-        boards, ahead, final = 0, None, BOARD_CARDS[self.reached.game.rules.last_street]
+        ahead, final = None, BOARD_CARDS[self.reached.game.rules.last_street]
         shown = {l: float(c[0]) for l, (below, c) in enumerate(self.below) if below is None}
         if shown and final - len(self.reached.board) <= 2:
             every = mean_ahead(self.reached.board, final, deck)
             ahead = every[np.ix_(self.hands[o], self.hands[1 - o])]
-        rolled = [l for l in range(len(self.below)) if ahead is None or l not in shown]
-        for board in self._runouts():
+        keys = [(below, chips.tobytes()) for below, chips in self.below]
+        known = self.known if until is None else {}  # within a limit of time boards differ
+        left = [l for l in range(len(keys)) if keys[l] not in known]
+        left = [l for l in left if ahead is None or l not in shown]
+        found, boards = self._rolled(left, bucket, until)
+        known.update({keys[l]: each for l, each in zip(left, found, strict=True)})
+        none = np.zeros((self.choices, len(kept[o]), len(kept[1 - o])), np.float32)
+        values: Singles = np.stack([known.get(key, none) for key in keys], axis=1)
+        leaves = RolloutLeaves(
+            values, o, (self.hands[0], self.hands[1]), (bucket[0], bucket[1]), deck, shown, ahead
+        )
+        return leaves, boards
+
+    def _rolled(
+        self, left: Sequence[int], bucket: Sequence[Ints], until: float | None
+    ) -> tuple[list[Singles], int]:
+        """[k, b, c] values of some leaves, and the number of boards."""
+        o, deck, count, boards = self.o, self.reached.game.deck, np.zeros((1, 1), np.float32), 0
+        total = [np.zeros((1, 1, 1), np.float32) for _ in left]
+        for board in self._runouts() if left else ():
             if until is not None and boards >= FEWEST and time.perf_counter() > until:
                 break
             if until is None and boards >= BOARDS:
@@ -340,14 +383,12 @@ class _Solving:
                 _counted(bucket[p], kinds[p][1], free[self.hands[p]]) for p in (o, 1 - o)
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
-            for l in rolled:
-                total[:, l] += mine @ (self._paid(l, seen) @ yours.T)
-            count += np.outer(mine.sum(1), yours.sum(1))
+            for n, l in enumerate(left):
+                total[n] = total[n] + mine @ (self._paid(l, seen) @ yours.T)
+            count = count + np.outer(mine.sum(1), yours.sum(1))
             boards += 1
-        values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
-        hands = self.hands[0], self.hands[1]
-        buckets = bucket[0], bucket[1]
-        return RolloutLeaves(values, o, hands, buckets, deck, shown, ahead), boards
+        least = np.maximum(count, 1)
+        return [each / least for each in total], boards if left else BOARDS
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
