@@ -18,7 +18,7 @@ from subgame.games.holdem.rules import Betting
 from subgame.play.agent import Agent, Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.lbr import LocalBestResponse
-from subgame.play.range_match import Children, RangeMatch, Seats, Values, _Place
+from subgame.play.range_match import RangeMatch, Seats, _Hand, _Place
 from subgame.play.range_values import BlueprintValues, Mind
 
 RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
@@ -95,16 +95,9 @@ class Scripted(RangeMatch):
 
     script: list[str]
     river: tuple[int, ...]
-    weight: float
-    """How likely the actions are over how often they would be drawn."""
 
     def _choice(self, often: dict[str, float], random: Random) -> str:
         return self.script.pop(0)
-
-    def _drawn(self, children: Children, values: Values, random: Random) -> tuple[str, float]:
-        action, likely = super()._drawn(children, values, random)
-        self.weight *= likely
-        return action, likely
 
     def _cards(self, place: _Place, random: Random) -> tuple[int, ...]:
         return self.river
@@ -159,20 +152,31 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
     how = "deterministic-pseudo-harmonic"  # bets that are taken for others by chance have no path
     one, two = (BlueprintAgent(GAME, each, how) for each in (first, second))
     agents: tuple[Agent, Agent] = (one, LocalBestResponse(GAME, one, "fcpa") if responds else two)
+    turned: tuple[Agent, Agent] = (
+        BlueprintAgent(GAME, second, how),
+        BlueprintAgent(GAME, first, how),
+    )
     match = Scripted(GAME, agents, BlueprintValues(third), boards=(2, 8, 1))
     betting, both = GAME.start().play("cc/cc/"), ranges(2)
     place = _Place(Mind(betting, betting), TURN, both)
     free = DECK.disjoint * np.outer(*both)
-    exact = mean = total = 0.0
-    for line, weight, paid in list(ends(match, agents, [], place, free)):
-        cards = [DECK.parse(move) for move in line if move[0] not in "fcr"]
-        match.river = cards[0] if cards else ()
-        match.script, match.weight = [move for move in line if move[0] in "fcr"], 1.0
-        found, _ = match._play(place, Random(1), seated(agents))
-        often = weight.sum() / free.sum() / match.weight
-        exact, mean, total = exact + paid / free.sum(), mean + often * found, total + often
-    assert total == pytest.approx(1)
-    assert mean == pytest.approx(exact, rel=1e-4)
+    for seatings in ([agents], [agents, turned]):
+        exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
+        lines = dict[tuple[str, ...], list[float]]()
+        for k, seats in enumerate(seatings):
+            for line, weight, paid in ends(match, seats, [], place, free):
+                lines.setdefault(tuple(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
+                exact[k] += paid / free.sum()
+        for line, shares in lines.items():
+            cards = [DECK.parse(move) for move in line if move[0] not in "fcr"]
+            match.river = cards[0] if cards else ()
+            match.script = [move for move in line if move[0] in "fcr"]
+            hands = match._play(place, Random(1), [seated(each) for each in seatings])
+            often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
+            total += often
+            mean = [m + often * hand.estimate for m, hand in zip(mean, hands, strict=True)]
+        assert total == pytest.approx(1)
+        assert mean == pytest.approx(exact, rel=1e-4)
 
 
 def test_no_variance_where_the_agents_play_as_the_values_say(
@@ -193,9 +197,9 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     worth /= sum(float(each.sum()) for each in fits)
     chips = set()
     for k in range(20):
-        found, won = match._play(place, Random(k), seated(agents))
-        assert found == pytest.approx(worth, rel=1e-4, abs=1e-2)
-        chips.add(won)
+        (hand,) = match._play(place, Random(k), [seated(agents)])
+        assert hand.estimate == pytest.approx(worth, rel=1e-4, abs=1e-2)
+        chips.add(hand.chips)
     assert len(chips) > 2
 
 
@@ -219,10 +223,14 @@ def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBluepri
     """Their mean is how often the agents come where they differ, by a walk before the flop."""
 
     class Weights(RangeMatch):
-        def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
-            swapped = isinstance(seats[0], Checks)
-            assert isinstance(seats[1], Checks) != swapped
-            return (-1.0, -3.0) if swapped else (5.0, 2.0)  # to player 0
+        def _play(self, place: _Place, random: Random, seatings: Sequence[Seats]) -> list[_Hand]:
+            found = []
+            for seats in seatings:
+                swapped = isinstance(seats[0], Checks)
+                assert isinstance(seats[1], Checks) != swapped
+                won, chips = (-1.0, -3.0) if swapped else (5.0, 2.0)  # to player 0
+                found.append(_Hand(seats, place, won, chips=chips))
+            return found
 
     made = blueprints[1]
     agents = BlueprintAgent(GAME, made), Checks(GAME, made)

@@ -138,9 +138,7 @@ def lbr(
     for contest in contests:
         name, setting = contest.agents
         against = LocalBestResponse(game, agent(name), setting)
-        matches[contest.name] = RangeMatch(
-            game, [agent(name), against], values, seed=seed, boards=(2, 6, 1)
-        )
+        matches[contest.name] = RangeMatch(game, [agent(name), against], values, seed=seed)
     return _found("lbr", contests, matches, iterations, seed, tell, budget, keep)
 
 

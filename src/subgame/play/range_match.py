@@ -86,6 +86,20 @@ Value = tuple[float, bool]
 Values = dict[str, Value]
 
 
+@dataclass
+class _Hand:
+    """A hand that is being played."""
+
+    seats: Seats
+    place: _Place
+    estimate: float = 0.0
+    """What player 0 wins without luck, in chips."""
+    weight: float = 1.0
+    """How likely what happened is, over how often it is drawn."""
+    chips: float = 0.0
+    """What one pair of hands pays player 0, weighted."""
+
+
 class RangeMatch:
     """A match of two agents that know their strategies, deal by deal.
 
@@ -111,7 +125,7 @@ class RangeMatch:
         values: BlueprintValues,
         *,
         seed: int = 0,
-        boards: tuple[int, int, int] = (8, 12, 2),
+        boards: tuple[int, int, int] = (4, 12, 6),
     ) -> None:
         self.game, self.values, self.seed, self.boards = game, values, seed, boards
         self.deck, self.final = game.deck, values.final
@@ -154,38 +168,80 @@ class RangeMatch:
             for agent in every:
                 agent.observe(Event(p, action))
         scale = self.game.unit[1] * weight / 2
+        seatings = [(self.seats[0][k], self.seats[1][1 - k]) for k in (0, 1)]
+        # The first agent in seat 0, then in seat 1; on one line if both have the same actions.
+        together = (
+            [seatings] if set(first.actions) == set(second.actions) else [[s] for s in seatings]
+        )
+        seed = mixed_seed(self.seed, number, 3)
         won = [
-            self._play(
-                place,
-                Random(mixed_seed(self.seed, number, 3)),
-                (self.seats[0][k], self.seats[1][1 - k]),
-            )
-            for k in (0, 1)
-        ]  # the first agent in seat 0, then in seat 1
+            (hand.estimate, hand.chips)
+            for each in together
+            for hand in self._play(place, Random(seed), each)
+        ]
         aivat, plain = (scale * (one - two) for one, two in zip(*won, strict=True))
         return Pair(number, aivat, plain, place.at.real.street, weight)
 
     # One hand --------------------------------------------------------------------------------
-    def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
-        """(what player 0 wins without luck, chips that player 0 wins) from a public state on."""
-        estimate, weight = 0.0, 1.0
-        while not place.at.real.is_over:
-            if not place.ready:
-                cards = self._cards(place, random)
-                estimate += weight * self._luck_of_cards(place, cards)
-                place = self._dealt(place, cards, seats)
-                continue
-            p = place.at.real.player
-            children = self._children(place, self._policy(seats[p], place))
-            values = self._values(place, children, seats)
-            action, likely = self._drawn(children, values, random)
+    def _play(self, place: _Place, random: Random, seatings: Sequence[Seats]) -> list[_Hand]:
+        """Hands from a public state on, one for each seating, all with the same actions and cards.
+
+        What happens is drawn from the mean of the hands' probabilities, and weighted by each one's
+        own. Agents that do nearly the same have nearly the same luck then, which cancels.
+        """
+        hands = [_Hand(seats, place) for seats in seatings]
+        live = hands
+        while live and not live[0].place.at.real.is_over:
+            if live[0].place.ready:
+                self._act(live, random)
+            else:
+                self._deal(live, random)
+            live = [hand for hand in live if hand.weight > 0]
+        for hand in live:
+            hand.estimate += hand.weight * self._paid(hand.place, random)
+            hand.chips = hand.weight * self._won(hand.place, random)
+        return hands
+
+    def _act(self, live: Sequence[_Hand], random: Random) -> None:
+        """One action of the player to act."""
+        p, often, known = live[0].place.at.real.player, dict[str, float](), []
+        for hand in live:
+            children = self._children(hand.place, self._policy(hand.seats[p], hand.place))
+            values = self._values(hand.place, children, hand.seats)
+            known.append((children, values))
+            for name, share in self._often(children, values).items():
+                often[name] = often.get(name, 0.0) + hand.weight * share
+        action = self._choice(often, random)
+        drawn = often[action] / sum(often.values())
+        for hand, (children, values) in zip(live, known, strict=True):
             mean = _mean((children[name][1], value) for name, (value, _) in values.items())
-            estimate += weight * (mean - likely * values[action][0])
-            weight *= likely
-            place = children[action][0]
-            for agent in seats:
+            if action not in values:  # it is not on this line any more
+                hand.estimate, hand.weight = hand.estimate + hand.weight * mean, 0.0
+                continue
+            likely = children[action][1] / sum(share for _, share in children.values()) / drawn
+            hand.estimate += hand.weight * (mean - likely * values[action][0])
+            hand.weight, hand.place = hand.weight * likely, children[action][0]
+            for agent in hand.seats:
                 agent.observe(Event(p, action))
-        return estimate + weight * self._paid(place, random), weight * self._won(place, random)
+
+    def _deal(self, live: Sequence[_Hand], random: Random) -> None:
+        """The cards of the next street."""
+        weights = [hand.weight for hand in live]
+        one = live[0] if len(live) == 1 else random.choices(live, weights)[0]
+        cards = self._cards(one.place, random)
+        after = [self._next(hand.place, cards) for hand in live]
+        chances = [
+            self._mass(there) / self._mass(hand.place)
+            for there, hand in zip(after, live, strict=True)
+        ]
+        drawn = float(np.dot(weights, chances) / sum(weights))
+        for hand, chance in zip(live, chances, strict=True):
+            likely = chance / drawn
+            hand.estimate += hand.weight * self._luck_of_cards(hand.place, cards, likely)
+            hand.weight, hand.place = (
+                hand.weight * likely,
+                self._dealt(hand.place, cards, hand.seats),
+            )
 
     def _values(self, place: _Place, children: Children, seats: Seats) -> Values:
         """The values after all actions that may be taken."""
@@ -259,19 +315,18 @@ class RangeMatch:
         found: Floats = reach.sum() - cards[low] - cards[high] + reach
         return np.maximum(found, 0.0)
 
-    def _drawn(self, children: Children, values: Values, random: Random) -> tuple[str, float]:
-        """One of the actions, and how likely it is over how often it is drawn.
+    def _often(self, children: Children, values: Values) -> dict[str, float]:
+        """How often each action is drawn.
 
-        Actions are drawn in proportion to how likely they are with all hands of the range, times
-        the pot that follows; those whose value is exact less often.
+        That is in proportion to how likely it is with all hands of the range, times the pot that
+        follows; actions whose value is exact are drawn less often.
         """
         often = {
             name: children[name][1] * float(children[name][0].at.real.pot) * (KNOWN if exact else 1)
             for name, (_, exact) in values.items()
         }
-        action = self._choice(often, random)
-        total = sum(share for _, share in children.values())
-        return action, children[action][1] / total / (often[action] / sum(often.values()))
+        total = sum(often.values())
+        return {name: share / total for name, share in often.items()}
 
     def _choice(self, often: dict[str, float], random: Random) -> str:
         return draw(random, tuple(often), list(often.values()))
@@ -305,6 +360,10 @@ class RangeMatch:
         """How many whole boards are looked at."""
         return self.boards[0] if self.final - len(board) > 1 else self.boards[1]
 
+    def _mass(self, place: _Place) -> float:
+        """The reach of all pairs of hands that share no card."""
+        return float(place.ranges[0] @ self._met(place.ranges[1]))
+
     def _next(self, place: _Place, cards: Board) -> _Place:
         board = (*place.board, *cards)
         free = self.deck.compatible(board)
@@ -320,8 +379,11 @@ class RangeMatch:
             agent.observe(Event(CHANCE, self.deck.name(cards)))
         return self._next(place, cards)
 
-    def _luck_of_cards(self, place: _Place, cards: Board) -> float:
-        """The mean of the values after all cards that may come, minus that after those that do."""
+    def _luck_of_cards(self, place: _Place, cards: Board, likely: float) -> float:
+        """The mean of the values after all cards that may come, minus that after those that do.
+
+        The latter counts as often as the cards are `likely` over how often they are drawn.
+        """
         if len(cards) > 1:  # of the flop, luck stays in
             return 0.0
         total = mean = actual = 0.0
@@ -329,14 +391,14 @@ class RangeMatch:
             if card in place.board:
                 continue
             there = self._next(place, (card,))
-            share = float(there.ranges[0] @ self._met(there.ranges[1]))
+            share = self._mass(there)
             if share <= 0:
                 continue
             boards = self.values.runouts(there.board, self.boards[2])
             value = self.values.sums(there.at, boards, there.ranges).mean
             total, mean = total + share, mean + share * value
             actual = value if (card,) == cards else actual
-        return mean / total - actual
+        return mean / total - likely * actual
 
     def _paid(self, place: _Place, random: Random | None = None) -> float:
         """What a hand that is over pays player 0, over all hands and cards to come."""
