@@ -160,23 +160,23 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
     betting, both = GAME.start().play("cc/cc/"), ranges(2)
     place = _Place(Mind(betting, betting), TURN, both)
     free = DECK.disjoint * np.outer(*both)
-    for seatings in ([agents], [agents, turned]):
-        exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
-        lines = dict[tuple[str, ...], list[float]]()
-        for k, seats in enumerate(seatings):
-            for line, weight, paid in ends(match, seats, [], place, free):
-                lines.setdefault(tuple(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
-                exact[k] += paid / free.sum()
-        for line, shares in lines.items():
-            cards = [DECK.parse(move) for move in line if move[0] not in "fcr"]
-            match.river = cards[0] if cards else ()
-            match.script = [move for move in line if move[0] in "fcr"]
-            hands = match._play(place, Random(1), [seated(each) for each in seatings])
-            often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
-            total += often
-            mean = [m + often * hand.estimate for m, hand in zip(mean, hands, strict=True)]
-        assert total == pytest.approx(1)
-        assert mean == pytest.approx(exact, rel=1e-4)
+    seatings = [agents] if responds else [agents, turned]
+    exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
+    lines = dict[tuple[str, ...], list[float]]()
+    for k, seats in enumerate(seatings):
+        for line, weight, paid in ends(match, seats, [], place, free):
+            lines.setdefault(tuple(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
+            exact[k] += paid / free.sum()
+    for line, shares in lines.items():
+        cards = [DECK.parse(move) for move in line if move[0] not in "fcr"]
+        match.river = cards[0] if cards else ()
+        match.script = [move for move in line if move[0] in "fcr"]
+        hands = match._play(place, Random(1), [seated(each) for each in seatings])
+        often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
+        total += often
+        mean = [m + often * hand.estimate for m, hand in zip(mean, hands, strict=True)]
+    assert total == pytest.approx(1)
+    assert mean == pytest.approx(exact, rel=1e-4)
 
 
 def test_no_variance_where_the_agents_play_as_the_values_say(
