@@ -162,15 +162,15 @@ def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
     free = DECK.disjoint * np.outer(*both)
     seatings = [agents] if responds else [agents, turned]
     exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
-    lines = dict[tuple[str, ...], list[float]]()
+    lines = dict[str, list[float]]()
     for k, seats in enumerate(seatings):
         for line, weight, paid in ends(match, seats, [], place, free):
-            lines.setdefault(tuple(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
+            lines.setdefault(" ".join(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
             exact[k] += paid / free.sum()
-    for line, shares in lines.items():
-        cards = [DECK.parse(move) for move in line if move[0] not in "fcr"]
+    for text, shares in lines.items():
+        cards = [DECK.parse(move) for move in text.split() if move[0] not in "fcr"]
         match.river = cards[0] if cards else ()
-        match.script = [move for move in line if move[0] in "fcr"]
+        match.script = [move for move in text.split() if move[0] in "fcr"]
         hands = match._play(place, Random(1), [seated(each) for each in seatings])
         often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
         total += often

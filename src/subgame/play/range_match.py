@@ -131,7 +131,7 @@ class RangeMatch:
         self.deck, self.final = game.deck, values.final
         self.early: dict[tuple[int, str], Policy] = {}
         """Policies before the flop, by agent and betting, which are the same in every deal."""
-        self.preflop: dict[tuple[str | bytes, ...], float] = {}
+        self.preflop: dict[tuple[str, bytes, bytes], float] = {}
         """Values before the flop, by betting and ranges."""
         one, two = agents
         self.seats = tuple((copy.copy(one), copy.copy(two)) for _ in (0, 1))
@@ -276,7 +276,7 @@ class RangeMatch:
         if place.board:
             boards = self.values.runouts(place.board, self._many(place.board))
             return self.values.sums(place.at, boards, place.ranges).mean, False
-        key = str(real), *(each.tobytes() for each in place.ranges)
+        key = str(real), place.ranges[0].tobytes(), place.ranges[1].tobytes()
         if key not in self.preflop:
             boards = self.values.runouts((), BEFORE)
             self.preflop[key] = self.values.sums(place.at, boards, place.ranges).mean

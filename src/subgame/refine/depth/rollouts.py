@@ -388,7 +388,8 @@ class _Solving:
             count = count + np.outer(mine.sum(1), yours.sum(1))
             boards += 1
         least = np.maximum(count, 1)
-        return [each / least for each in total], boards if left else BOARDS
+        values: list[Singles] = [(each / least).astype(np.float32) for each in total]
+        return values, boards if left else BOARDS
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
