@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import STREETS, BetSizes
@@ -147,6 +148,7 @@ class HoldemAgent(SearchAgent):
             if self.limited is not None and isinstance(blueprint, StoredBlueprint):
                 for cards in (4, 5):
                     blueprint.cards.of(range(cards))
+                mean_ahead(tuple(range(4)), 5, game.deck)
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)

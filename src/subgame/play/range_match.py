@@ -13,7 +13,11 @@ players' ranges are known at every public state, and no private card is left to 
 Each deal is played twice, with the seats exchanged (duplicate). As long as both agents do the same
 with every hand, both hands of the pair are one; from the first difference on they are two. What
 would have followed without the difference cancels. Two agents with the same strategy differ by
-exactly 0, and agents that differ from the turn on have no luck of the streets before.
+exactly 0, and agents that differ from the turn on have no luck of the streets before. Agents with
+the same actions play both hands on one line, with the same cards.
+
+Actions are drawn in proportion to their probability times the pot that follows, and results are
+weighted in return. Values of actions that end the hand are exact, so those are drawn less often.
 """
 
 from __future__ import annotations
@@ -104,9 +108,8 @@ class RangeMatch:
     """A match of two agents that know their strategies, deal by deal.
 
     `boards` are the whole boards for values on the flop, on the turn, and after each turn card.
-    As long as both agents do the same, actions are drawn in proportion to their probability times
-    the pot that follows, and never so that the hand is over, since such pairs differ by nothing;
-    results are weighted in return. So time goes into large pots, where most is won and lost.
+    As long as both agents do the same, no action is drawn that ends the hand, since such pairs
+    differ by nothing. So time goes into large pots, where most is won and lost.
 
     >>> from subgame.blueprints.recipe import Recipe
     >>> from subgame.blueprints.stored import StoredBlueprint
