@@ -13,8 +13,8 @@ players' ranges are known at every public state, and no private card is left to 
 Each deal is played twice, with the seats exchanged (duplicate). As long as both agents do the same
 with every hand, both hands of the pair are one; from the first difference on they are two. What
 would have followed without the difference cancels. Two agents with the same strategy differ by
-exactly 0, and agents that differ from the turn on have no luck of the streets before. Agents with
-the same actions play both hands on one line, with the same cards.
+exactly 0, and agents that differ from the turn on have no luck of the streets before. Afterwards
+both hands are played on one line with the same cards, as far as both may take it.
 
 Actions are drawn in proportion to their probability times the pot that follows, and results are
 weighted in return. Values of actions that end the hand are exact, so those are drawn less often.
@@ -172,10 +172,9 @@ class RangeMatch:
                 agent.observe(Event(p, action))
         scale = self.game.unit[1] * weight / 2
         seatings = [(self.seats[0][k], self.seats[1][1 - k]) for k in (0, 1)]
-        # The first agent in seat 0, then in seat 1; on one line if both have the same actions.
-        together = (
-            [seatings] if set(first.actions) == set(second.actions) else [[s] for s in seatings]
-        )
+        # The first agent in seat 0, then in seat 1; on one line while both may do the same.
+        shared = "c" in first.actions and "c" in second.actions
+        together = [seatings] if shared else [[each] for each in seatings]
         seed = mixed_seed(self.seed, number, 3)
         won = [
             (hand.estimate, hand.chips)
