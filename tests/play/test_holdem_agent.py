@@ -186,6 +186,21 @@ def test_an_off_tree_bet_before_the_flop_is_solved(
     assert match(game, [agent, Always("raise")], hands=4, seed=2).hands == 4
 
 
+def test_a_bet_on_a_flop_that_is_not_in_its_solution(game: Holdem, stored: StoredBlueprint) -> None:
+    """It is solved from the state before it, where the opponent's range is that of the solution.
+
+    Taken for a small bet, which most hands make, an all-in would be called by half of our hands.
+    """
+    line = [(1, "c"), (0, "c"), (-1, "Jh9sTs"), (0, "c"), (1, "r500")]
+    agent = HoldemAgent(game, stored, limited="flop: 0.5x / cap 1", iterations=5, seconds=None)
+    after(agent, 0, line)._rows()
+    early, before = agent._follow()[0], agent.seen[agent.line[:-1]]
+    assert early.plan is not None
+    actions, rows = early.plan.rows[before.reached.betting.history]
+    assert actions == ("c", "r100", "r500")
+    np.testing.assert_allclose(early.reached.reach[1], before.reached.reach[1] * rows[:, 2])
+
+
 def test_a_single_valued_flop_is_solved_once_for_both_seats(
     game: Holdem, stored: StoredBlueprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,8 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.rules import Betting
 from subgame.play.agent import Agent, Event, Policy
 from subgame.play.blueprint_agent import BlueprintAgent
-from subgame.play.range_match import Children, RangeMatch, Seats, _Place
+from subgame.play.lbr import LocalBestResponse
+from subgame.play.range_match import RangeMatch, Seats, _Hand, _Place
 from subgame.play.range_values import BlueprintValues, Mind
 
 RECIPE = Recipe("tiny", "all: 1x / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd")
@@ -90,26 +91,16 @@ def test_a_mind_takes_bets_for_known_ones(blueprints: list[StoredBlueprint]) -> 
 
 
 class Scripted(RangeMatch):
-    """A match in which actions are given."""
+    """A match in which actions and cards are given."""
 
     script: list[str]
     river: tuple[int, ...]
 
-    def _drawn(self, children: Children, random: Random) -> str:
+    def _choice(self, often: dict[str, float], random: Random) -> str:
         return self.script.pop(0)
 
     def _cards(self, place: _Place, random: Random) -> tuple[int, ...]:
         return self.river
-
-
-def paths(betting: Betting) -> Iterator[tuple[list[str], Betting]]:
-    """All ways to the end: the actions, and the betting."""
-    if betting.is_over:
-        yield [], betting
-        return
-    for action in GAME.actions(betting):
-        for rest, end in paths(betting.child(action)):
-            yield [action, *rest], end
 
 
 def seated(agents: tuple[Agent, Agent]) -> tuple[Agent, Agent]:
@@ -120,42 +111,71 @@ def seated(agents: tuple[Agent, Agent]) -> tuple[Agent, Agent]:
     return agents
 
 
-def test_no_bias(blueprints: list[StoredBlueprint]) -> None:
+def ends(
+    match: RangeMatch, agents: tuple[Agent, Agent], line: list[str], place: _Place, both: Floats
+) -> Iterator[tuple[list[str], Floats, float]]:
+    """All ways to the end: actions and cards, [hand, hand] how likely it is, what is paid."""
+    real, left = place.at.real, [card for card in range(DECK.size) if card not in place.board]
+    some = both * DECK.compatible(place.board) * DECK.compatible(place.board)[:, None]
+    if real.is_over:
+        rivers = [(card,) for card in left] if real.is_showdown and len(place.board) == 4 else [()]
+        paid = [float((some * pay(real, (*place.board, *cards))).sum()) for cards in rivers]
+        yield line, some, sum(paid) / (len(left) - 4 if len(rivers) > 1 else 1)
+        return
+    if not place.ready:
+        for card in left:
+            there, name = match._next(place, (card,)), DECK.name((card,))
+            yield from ends(match, agents, [*line, name], there, some / (len(left) - 4))
+        return
+    p, betting = place.at.real.player, GAME.start().play("cc/cc/")
+    for agent in seated(agents):
+        here = betting
+        for move in line:
+            agent.observe(Event(CHANCE if move[0] not in "fcr" else here.player, move))
+            here = here.child(move) if move[0] in "fcr" else here
+    policy = match._policy(agents[p], place)
+    for (action, (child, _)), row in zip(
+        match._children(place, policy).items(), policy.probabilities.T, strict=True
+    ):
+        some = both * (row[:, None] if p == 0 else row)
+        if some.any():
+            yield from ends(match, agents, [*line, action], child, some)
+
+
+@pytest.mark.parametrize("responds", [False, True])
+def test_no_bias(blueprints: list[StoredBlueprint], responds: bool) -> None:
     """Summed over every public path from a turn on, it is exactly what two strategies win.
 
-    The value function is that of a third strategy.
+    The value function is that of a third strategy. The second player may be a local best response.
     """
     first, second, third = blueprints
-    agents = (BlueprintAgent(GAME, first), BlueprintAgent(GAME, second))
+    how = "deterministic-pseudo-harmonic"  # bets that are taken for others by chance have no path
+    one, two = (BlueprintAgent(GAME, each, how) for each in (first, second))
+    agents: tuple[Agent, Agent] = (one, LocalBestResponse(GAME, one, "fcpa") if responds else two)
+    turned: tuple[Agent, Agent] = (
+        BlueprintAgent(GAME, second, how),
+        BlueprintAgent(GAME, first, how),
+    )
     match = Scripted(GAME, agents, BlueprintValues(third), boards=(2, 8, 1))
     betting, both = GAME.start().play("cc/cc/"), ranges(2)
     place = _Place(Mind(betting, betting), TURN, both)
     free = DECK.disjoint * np.outer(*both)
-    exact = mean = total = 0.0
-    for actions, end in paths(betting):
-        river = [c for c in range(DECK.size) if c not in TURN] if end.street == 3 else [-1]
-        for card in river:
-            board = TURN if card < 0 else (*TURN, card)
-            weight = free * DECK.compatible(board) * DECK.compatible(board)[:, None]
-            weight = weight * (1.0 if card < 0 else 1 / (DECK.size - 8))
-            here = betting
-            for action in actions:
-                made = (first, second)[here.player]
-                state = type(GAME.new_initial_state())(
-                    GAME, (0, 0), board if here.street == 3 else TURN, here
-                )
-                names, rows = made.range_strategy(state)
-                row = rows[:, names.index(action)]
-                weight = weight * (row[:, None] if here.player == 0 else row)
-                here = here.child(action)
-            share = float(weight.sum())
-            if share == 0:
-                continue
-            match.script, match.river = list(actions), board[4:]
-            found, _ = match._play(place, Random(1), seated(agents))
-            exact += float((weight * pay(end, board)).sum())
-            mean, total = mean + share * found, total + share
-    assert total == pytest.approx(free.sum())
+    seatings = [agents] if responds else [agents, turned]
+    exact, mean, total = [0.0] * len(seatings), [0.0] * len(seatings), 0.0
+    lines = dict[str, list[float]]()
+    for k, seats in enumerate(seatings):
+        for line, weight, paid in ends(match, seats, [], place, free):
+            lines.setdefault(" ".join(line), [0.0, 0.0])[k] = weight.sum() / free.sum()
+            exact[k] += paid / free.sum()
+    for text, shares in lines.items():
+        cards = [DECK.parse(move) for move in text.split() if move[0] not in "fcr"]
+        match.river = cards[0] if cards else ()
+        match.script = [move for move in text.split() if move[0] in "fcr"]
+        hands = match._play(place, Random(1), [seated(each) for each in seatings])
+        often = max(s / h.weight for s, h in zip(shares, hands, strict=False) if h.weight > 0)
+        total += often
+        mean = [m + often * hand.estimate for m, hand in zip(mean, hands, strict=True)]
+    assert total == pytest.approx(1)
     assert mean == pytest.approx(exact, rel=1e-4)
 
 
@@ -177,9 +197,9 @@ def test_no_variance_where_the_agents_play_as_the_values_say(
     worth /= sum(float(each.sum()) for each in fits)
     chips = set()
     for k in range(20):
-        found, won = match._play(place, Random(k), seated(agents))
-        assert found == pytest.approx(worth, rel=1e-4, abs=1e-2)
-        chips.add(won)
+        (hand,) = match._play(place, Random(k), [seated(agents)])
+        assert hand.estimate == pytest.approx(worth, rel=1e-4, abs=1e-2)
+        chips.add(hand.chips)
     assert len(chips) > 2
 
 
@@ -203,10 +223,14 @@ def test_weights_are_those_of_importance_sampling(blueprints: list[StoredBluepri
     """Their mean is how often the agents come where they differ, by a walk before the flop."""
 
     class Weights(RangeMatch):
-        def _play(self, place: _Place, random: Random, seats: Seats) -> tuple[float, float]:
-            swapped = isinstance(seats[0], Checks)
-            assert isinstance(seats[1], Checks) != swapped
-            return (-1.0, -3.0) if swapped else (5.0, 2.0)  # to player 0
+        def _play(self, place: _Place, random: Random, seatings: Sequence[Seats]) -> list[_Hand]:
+            found = []
+            for seats in seatings:
+                swapped = isinstance(seats[0], Checks)
+                assert isinstance(seats[1], Checks) != swapped
+                won, chips = (-1.0, -3.0) if swapped else (5.0, 2.0)  # to player 0
+                found.append(_Hand(seats, place, won, chips=chips))
+            return found
 
     made = blueprints[1]
     agents = BlueprintAgent(GAME, made), Checks(GAME, made)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,6 +16,7 @@ from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
@@ -117,6 +122,30 @@ def test_leaves_pay_what_buckets_win_from_hands_that_share_no_card(
             mean = row @ table[buckets[p][h], buckets[1 - p]]
             meets = deck.disjoint[hands[p][h], hands[1 - p]]
             assert one == pytest.approx(mean / row.sum() * (row @ meets), abs=1e-6)
+
+
+def test_an_all_in_pays_what_it_wins_on_all_boards_to_come(
+    blueprint: StoredBlueprint, solving: _Solving
+) -> None:
+    game = hunl(600, bets="flop: a / cap 1", ranks="9TJQKA", suits="cd")
+    reached = replace(solving.reached, game=game)
+    here = _Solving(blueprint, reached, blueprint.game.start().play("cc"), player=1)
+    leaves, _ = here._leaves(None)
+    assert [str(leaf) for leaf in here.street.leaves] == ["cc/cc/", "cc/cr500c", "cc/r500c"]
+    assert leaves.shown == {1: 600.0, 2: 600.0}
+    deck, board = game.deck, reached.board
+    left = [card for card in range(deck.size) if card not in board]
+    boards = np.array([(*board, *cards) for cards in combinations(left, 2)])
+    rng = np.random.default_rng(0)
+    for p in (0, 1):
+        reach = rng.random((3, 1 if p == leaves.opponent else CHOICES, len(here.hands[1 - p])))
+        found = leaves.won(p, reach)
+        for l, k in ((1, 0), (2, reach.shape[1] - 1)):
+            whole = np.zeros(deck.num_hands)
+            whole[here.hands[1 - p]] = reach[l, k]
+            won, met = equities(boards, deck, whole[None])
+            wanted = 600 * (2 * won - met)[..., 0].sum(0) / comb(len(left) - 4, 2)
+            assert found[l, k] == pytest.approx(wanted[here.hands[p]], rel=1e-4, abs=1e-2)
 
 
 def test_a_street_is_solved(solving: _Solving) -> None:

@@ -35,8 +35,8 @@ NOTES = (
     "other.",
     "Results are thousandths of a big blind per hand (mbb/h) of the first agent with 95 % "
     "intervals, by AIVAT over both players' ranges with values of the blueprint's self-play. Each "
-    "deal is played in both seatings and is one observation. Where the agents do not differ yet, "
-    "lines to large pots are drawn more often, and weighted.",
+    "deal is played in both seatings and is one observation. Lines to large pots are drawn more "
+    "often, and weighted; what a fold or an all-in pays is taken exactly.",
     "nested follows the blueprint before the turn and solves from the turn on; single and limited "
     "also solve the flop to its end, with one value of a state and with four. Before the flop all "
     "follow the blueprint: there is no depth limit before the flop, where the paper has one.",
@@ -63,8 +63,8 @@ TABLE1 = (
     Contest("limited against single", ("limited", "single"), 1000),
 )
 LBR = (
-    Contest("nested against LBR, first version", ("nested", "2018-turn"), 1000, 570.0),
-    Contest("nested against LBR, second version", ("nested", "2018-flop"), 1000, 1377.0),
+    Contest("limited against LBR, first version", ("limited", "2018-turn"), 1000, 570.0),
+    Contest("limited against LBR, second version", ("limited", "2018-flop"), 1000, 1377.0),
     Contest("blueprint against LBR, first version", ("blueprint", "2018-turn"), 1000),
     Contest("blueprint against LBR, second version", ("blueprint", "2018-flop"), 1000),
 )
@@ -138,9 +138,7 @@ def lbr(
     for contest in contests:
         name, setting = contest.agents
         against = LocalBestResponse(game, agent(name), setting)
-        matches[contest.name] = RangeMatch(
-            game, [agent(name), against], values, seed=seed, boards=(2, 6, 1)
-        )
+        matches[contest.name] = RangeMatch(game, [agent(name), against], values, seed=seed)
     return _found("lbr", contests, matches, iterations, seed, tell, budget, keep)
 
 

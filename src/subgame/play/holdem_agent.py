@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.blueprints.stored import StoredBlueprint
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.bets import STREETS, BetSizes
@@ -44,7 +45,9 @@ BETS = "turn: 0.75x / cap 2; river: 0.75x / cap 2; add-all-in 2.5"
 """The sizes that are solved; the opponent's own bet is always among them. All-in is one of them up
 to 2.5 pots only: with all-ins of many pots CFR needs ten times as many iterations."""
 ROOTS = 4
-"""Turn subgames that are kept, and streets that were solved to a depth limit."""
+"""Turn subgames that are kept."""
+PLANS = 16
+"""Streets solved to a depth limit that are kept; LBR asks for the answers to eleven bets."""
 ROOT = Unsafe()
 """The gadget of the first subgame that is solved, with both players' ranges."""
 TECHNIQUE = "maxmargin"
@@ -153,6 +156,7 @@ class HoldemAgent(SearchAgent):
             if self.limited is not None and isinstance(blueprint, StoredBlueprint):
                 for cards in (4, 5):
                     blueprint.cards.of(range(cards))
+                mean_ahead(tuple(range(4)), 5, game.deck)
 
     def begin(self, seat: int, seed: int) -> None:
         super().begin(seat, seed)
@@ -174,16 +178,19 @@ class HoldemAgent(SearchAgent):
     def _with_plan(self, early: Early, made: str | None = None) -> Early:
         """The same with the street solved to its end, where that is to be done.
 
-        The bet that the opponent has `made` is among those that are solved. After a bet in the
-        middle of the street that was not, the rest of the street is solved again.
+        The bet that the opponent has `made` is among those that are solved. If it was not in an
+        earlier solution, the street is solved again from the state before it, so that the range
+        with which the opponent makes it is that of a solution, not that of another bet.
         """
-        reached, game = early.reached, self.limited
-        if game is None or reached.player < 0 or early.planned is not None:
+        reached, game, planned = early.reached, self.limited, early.planned
+        if game is None or reached.player < 0:
             return early
         street = reached.betting.street
-        if not getattr(game.bets, STREETS[street]).bets or street >= self.street:
+        if street >= self.street or not getattr(game.bets, STREETS[street]).bets:
             return early
-        if street == 0 and not self._is_off_tree(early, made):
+        if planned is not None and (made is None or made in planned.actions):
+            return early
+        if street == 0 and planned is None and not self._is_off_tree(early, made):
             return early
         assert isinstance(self.blueprint, StoredBlueprint)
         here = replace(reached, game=_with_bet(game, reached.betting, made))
@@ -193,7 +200,7 @@ class HoldemAgent(SearchAgent):
         key = None if both else self.seat, at
         known = self.plans.get(key)
         if known is None or not all(map(np.array_equal, known[0], here.reach)):
-            while len(self.plans) >= ROOTS:
+            while len(self.plans) >= PLANS:
                 self.plans.pop(next(iter(self.plans)))
             solve: Any = solve_street
             on: object = self.blueprint

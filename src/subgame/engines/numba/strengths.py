@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -119,6 +121,21 @@ def _scores(ranks, order, hands, cards, out):
 
 
 @njit(cache=True, nogil=True)
+def _ahead(ranks, out):
+    """How many boards more a hand wins than loses against another, blocked ones left out."""
+    for one in range(len(out)):
+        row = out[one]
+        for b in range(len(ranks)):
+            mine, all_ = ranks[b, one], ranks[b]
+            if mine >= 0:
+                for two in range(one):
+                    other = all_[two]
+                    row[two] += np.int16((other >= 0) & (mine > other)) - np.int16(mine < other)
+        for two in range(one):
+            out[two, one] = -row[two]
+
+
+@njit(cache=True, nogil=True)
 def _quantiles(rows, images, bins, at, out):
     """Quantiles by counting the bins of each hand."""
     counts = np.zeros((images.shape[1], BINS), np.int32)
@@ -165,6 +182,26 @@ def ranks(boards: NDArray[np.int64], deck: Deck) -> Ranks:
     out = np.empty((len(boards), deck.num_hands), np.int16)
     _ranks(boards, *keys, table.start[n - 5], table.place, table.plain, table.flush, out)
     return out
+
+
+@lru_cache(maxsize=4)
+def mean_ahead(board: tuple[int, ...], final: int, deck: Deck) -> NDArray[np.float32]:
+    """[hand, hand] how often a hand wins minus how often it loses, on all boards of `final` cards.
+
+    0 for pairs of hands that share a card with each other or with the board.
+
+    >>> from subgame.games.holdem.cards import DECK
+    >>> found = mean_ahead(tuple(DECK.parse("AcKdQh7s")), 5, DECK)
+    >>> round(float(found[DECK.parse_hand("AsAh"), DECK.parse_hand("KsKh")]), 3)  # all but one king
+    0.955
+    """
+    left = [card for card in range(deck.size) if card not in board]
+    more = final - len(board)
+    boards = np.array([(*board, *cards) for cards in combinations(left, more)], np.int64)
+    out = np.zeros((deck.num_hands, deck.num_hands), np.int16)
+    _ahead(ranks(boards, deck), out)
+    found: NDArray[np.float32] = out * deck.disjoint / np.float32(comb(len(left) - 4, more))
+    return found
 
 
 @lru_cache(maxsize=8)

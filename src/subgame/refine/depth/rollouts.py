@@ -10,8 +10,8 @@ times who is ahead, so that a board is a few matrix products (see `PairTables`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
 from typing import NamedTuple, cast
@@ -23,6 +23,7 @@ from subgame.blueprints.stored import StoredBlueprint
 from subgame.engines.arrays import Array
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
+from subgame.engines.numba.strengths import mean_ahead
 from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.evaluate import rank_hands
@@ -161,12 +162,41 @@ def what_follows(blueprint: StoredBlueprint, first: int) -> Below:
     return Below(blueprint, first)
 
 
+@lru_cache(maxsize=4)
+def _street_tree(
+    deck: Deck, board: tuple[int, ...], street: str, held: tuple[bytes, ...]
+) -> RangeTree:
+    """The hands of a street, by the bits of those that each player may hold."""
+    bits = [np.unpackbits(np.frombuffer(each, np.uint8), count=deck.num_hands) for each in held]
+    ranges = [Range(each.astype(np.float64), deck) for each in bits]
+    spot = endgame(board, 2, 1, ranges, "all: none", deck=deck, last=street)
+    return compile_range_tree(spot, merge=False)
+
+
+_Key = tuple[_Below | None, bytes]
+"""What follows a leaf, and the chips that are won there."""
+
+
+@lru_cache(maxsize=2)
+def _known(
+    blueprint: StoredBlueprint,
+    board: tuple[int, ...],
+    held: tuple[bytes, ...],
+    player: int,
+    choices: int,
+) -> dict[_Key, Singles]:
+    """[k, b, c] values of leaves that were rolled out: after another bet most are the same."""
+    return {}
+
+
 @dataclass(frozen=True, eq=False)
 class RolloutLeaves:
     """Values at the leaves of a street, by the blueprint's buckets there; see `street.Leaves`.
 
     A hand wins what its bucket wins on average from the other player's range, as far as that range
-    shares no card with it. Axes: k = continuation, b and c = buckets of the opponent and of us.
+    shares no card with it. Where there are no more bets, it wins exactly what it wins on all boards
+    to come: a call of an all-in of many pots depends on a percent of equity.
+    Axes: k = continuation, b and c = buckets of the opponent and of us.
     """
 
     values: Singles  # [k, leaf, b, c] what the opponent wins, in chips
@@ -174,6 +204,9 @@ class RolloutLeaves:
     hands: tuple[Ints, Ints]  # [hand] by player, which they are in the deck
     buckets: tuple[Ints, Ints]  # [hand] by player
     deck: Deck
+    shown: Mapping[int, float] = field(default_factory=dict)
+    """Leaf -> what a showdown without more bets wins, in chips."""
+    ahead: Singles | None = None  # [opponent's hand, ours] how often it wins minus loses
 
     def __len__(self) -> int:
         return len(self.values)
@@ -212,6 +245,10 @@ class RolloutLeaves:
         mine, yours = self._same if p == 0 else self._same[::-1]
         met[..., mine] += reach[..., yours]
         found: Floats = won.transpose(1, 0, 2)[..., self.buckets[p]] * met
+        if self.ahead is not None:
+            ahead = self.ahead.T if p == self.opponent else -self.ahead
+            for l, chips in self.shown.items():
+                found[l] = chips * (reach[l].astype(np.float32) @ ahead)
         return found
 
     @cached_property
@@ -285,9 +322,9 @@ class _Solving:
         self.street = grow(game, [reached.betting])[0]
         held = [reach * (reached.weight(p) > 0) for p, reach in enumerate(reached.reach)]
         kept = [each * (each > FAINT * each.max()) for each in held]
-        ranges = [Range((each > 0).astype(np.float64), game.deck) for each in kept]
-        spot = endgame(reached.board, 2, 1, ranges, "all: none", deck=game.deck, last=street)
-        self.tree: RangeTree = compile_range_tree(spot, merge=False)
+        held_by = tuple(np.packbits(each > 0).tobytes() for each in kept)
+        self.tree = _street_tree(game.deck, tuple(reached.board), street, held_by)
+        self.known = _known(blueprint, tuple(reached.board), held_by, player, choices)
         self.hands = self.tree.units[0].hands
         self.reach = [kept[p][self.hands[p]][None] for p in (0, 1)]
         self.below = [self._below(state, mind) for state in self.street.leaves]
@@ -325,10 +362,31 @@ class _Solving:
             np.searchsorted(kept[p], self.blueprint.cards.of(self.reached.board)[self.hands[p]])
             for p in (0, 1)
         ]
-        shape = (self.choices, len(self.below), len(kept[o]), len(kept[1 - o]))
-        total, count = np.zeros(shape, np.float32), np.zeros(shape[2:], np.float32)
-        boards = 0
-        for board in self._runouts():
+        ahead, final = None, BOARD_CARDS[self.reached.game.rules.last_street]
+        shown = {l: float(c[0]) for l, (below, c) in enumerate(self.below) if below is None}
+        if shown and final - len(self.reached.board) <= 2:
+            every = mean_ahead(self.reached.board, final, deck)
+            ahead = every[np.ix_(self.hands[o], self.hands[1 - o])]
+        keys = [(below, chips.tobytes()) for below, chips in self.below]
+        known = self.known if until is None else {}  # within a limit of time boards differ
+        left = [l for l in range(len(keys)) if keys[l] not in known]
+        left = [l for l in left if ahead is None or l not in shown]
+        found, boards = self._rolled(left, bucket, until)
+        known.update({keys[l]: each for l, each in zip(left, found, strict=True)})
+        none = np.zeros((self.choices, len(kept[o]), len(kept[1 - o])), np.float32)
+        values: Singles = np.stack([known.get(key, none) for key in keys], axis=1)
+        leaves = RolloutLeaves(
+            values, o, (self.hands[0], self.hands[1]), (bucket[0], bucket[1]), deck, shown, ahead
+        )
+        return leaves, boards
+
+    def _rolled(
+        self, left: Sequence[int], bucket: Sequence[Ints], until: float | None
+    ) -> tuple[list[Singles], int]:
+        """[k, b, c] values of some leaves, and the number of boards."""
+        o, deck, count, boards = self.o, self.reached.game.deck, np.zeros((1, 1), np.float32), 0
+        total = [np.zeros((1, 1, 1), np.float32) for _ in left]
+        for board in self._runouts() if left else ():
             if until is not None and boards >= FEWEST and time.perf_counter() > until:
                 break
             if until is None and boards >= BOARDS:
@@ -339,13 +397,13 @@ class _Solving:
                 _counted(bucket[p], kinds[p][1], free[self.hands[p]]) for p in (o, 1 - o)
             )  # [bucket, kind] hands
             seen = _Seen(board, (kinds[0][0], kinds[1][0]), ranks)
-            for l in range(len(self.below)):
-                total[:, l] += mine @ (self._paid(l, seen) @ yours.T)
-            count += np.outer(mine.sum(1), yours.sum(1))
+            for n, l in enumerate(left):
+                total[n] = total[n] + mine @ (self._paid(l, seen) @ yours.T)
+            count = count + np.outer(mine.sum(1), yours.sum(1))
             boards += 1
-        values: Singles = (total / np.maximum(count, 1)).astype(np.float32)
-        hands = self.hands[0], self.hands[1]
-        return RolloutLeaves(values, o, hands, (bucket[0], bucket[1]), deck), boards
+        least = np.maximum(count, 1)
+        values: list[Singles] = [(each / least).astype(np.float32) for each in total]
+        return values, boards if left else BOARDS
 
     def _kinds(self, board: tuple[int, ...], ranks: NDArray[np.int16], hands: Ints) -> _Kinds:
         """Hands that play and win alike on a board: one hand of each kind, [hand] the kind."""
