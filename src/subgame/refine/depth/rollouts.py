@@ -173,7 +173,7 @@ def _street_tree(
     return compile_range_tree(spot, merge=False)
 
 
-_Key = tuple[_Below | None, bytes]
+_Key = tuple[Below | None, bytes]
 """What follows a leaf, and the chips that are won there."""
 
 
