@@ -15,11 +15,11 @@ from subgame.blueprints.training import Trainer
 from subgame.play.blueprint_agent import BlueprintAgent
 from subgame.play.named import known_strategy
 from subgame.refine.depth import preflop
+from subgame.refine.depth.blueprint_below import in_mind
 from subgame.refine.depth.continuations import biased
 from subgame.refine.depth.limit import Limit
 from subgame.refine.depth.preflop import PreflopValues, _leaf, solve_before_flop
 from subgame.refine.depth.ranges import RangeLimit, limited_ranges
-from subgame.refine.depth.rollouts import in_mind
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse

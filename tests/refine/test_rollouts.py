@@ -20,7 +20,8 @@ from subgame.games.holdem.equity import equities
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import HoldemState
 from subgame.games.holdem.rules import Betting
-from subgame.refine.depth.rollouts import CHOICES, FACTOR, RolloutLeaves, _Seen, _Solving
+from subgame.refine.depth.blueprint_below import CHOICES, FACTOR
+from subgame.refine.depth.rollouts import RolloutLeaves, _Seen, _Solving
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.solve.solver import Limits
 

@@ -30,8 +30,9 @@ from subgame.games.holdem.spots import endgame
 from subgame.play.agent import Policy, thresholded
 from subgame.play.searching import Explanation, SearchAgent, actions_of, shares
 from subgame.play.strategies import real_action
+from subgame.refine.depth.blueprint_below import CHOICES
 from subgame.refine.depth.preflop import PreflopValues, solve_before_flop
-from subgame.refine.depth.rollouts import CHOICES, Planned, StreetPlan, solve_street
+from subgame.refine.depth.rollouts import Planned, StreetPlan, solve_street
 from subgame.refine.gadgets import Unsafe
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.live.live import PASSED, Book, Clock, Live, Rows, Search

@@ -35,15 +35,8 @@ from subgame.games.holdem.cards import DECK
 from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
-from subgame.refine.depth.rollouts import (
-    CHOICES,
-    SCHEDULE,
-    Planned,
-    StreetPlan,
-    by_pair,
-    in_mind,
-    what_follows,
-)
+from subgame.refine.depth.blueprint_below import CHOICES, by_pair, in_mind, what_follows
+from subgame.refine.depth.rollouts import SCHEDULE, Planned, StreetPlan
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
