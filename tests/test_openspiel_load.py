@@ -190,6 +190,7 @@ def test_a_walk_asks_for_names_once_a_list(monkeypatch: pytest.MonkeyPatch) -> N
         return names(self, opened, *rest)
 
     monkeypatch.setattr(openspiel.OpenSpielReader, "names", counted)
+    monkeypatch.setattr(walking, "NAMED_FIRST", 0)
     monkeypatch.setattr(walking, "NAMED_AGAIN", 10**6)
     game = openspiel.load("leduc_poker")
     start = game.new_initial_state()

@@ -172,12 +172,12 @@ def _front(found: list[str]) -> str:
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if name in ("_NAMES", "_MODULES", "__all__"):
+            if name in ("_NAMES", "__all__"):
                 values[name] = ast.literal_eval(node.value)
     home = {each: m for m, names in values["_NAMES"].items() for each in names.split()}
     lines = []
     for name in values["__all__"]:
-        at = f"{home[name]}.{name}" if name in home else values["_MODULES"][name]
+        at = f"subgame.{home[name]}.{name}" if name in home else f"subgame.{name}"
         if name in ("solve", "refine"):  # packages that can be called
             at = {"solve": "subgame.solve.solver.solve", "refine": "subgame.refine.refine.refine"}[
                 name

@@ -157,11 +157,11 @@ def test_ctrl_c_does_not_go_on_with_half_a_solution(
     cli = runner(capsys, monkeypatch)
     advance, after = Run.advance, []
 
-    def press(run: Run, count: int) -> None:
+    def press(run: Run, count: int, check: Any = None) -> None:
         if run.iteration > 2:  # not while the kernels are loaded
             after.append(count)
             signal.raise_signal(signal.SIGINT)
-        advance(run, count)
+        advance(run, count, check)
 
     monkeypatch.setattr(Run, "advance", press)
     answer = cli(*words, "--json")
@@ -174,10 +174,10 @@ def test_solves_inside_other_work_are_whole(monkeypatch: pytest.MonkeyPatch) -> 
     """Otherwise the work would go on after Ctrl-C."""
     advance = Run.advance
 
-    def press(run: Run, count: int) -> None:
+    def press(run: Run, count: int, check: Any = None) -> None:
         if count:
             signal.raise_signal(signal.SIGINT)
-        advance(run, count)
+        advance(run, count, check)
 
     tree = sg.compile(sg.games.load("leduc-ranks"))
     blueprint = sg.Strategy.uniform(tree)

@@ -70,7 +70,7 @@ def test_a_killed_report_goes_on_where_it_was(
 ) -> None:
     log, solved = tmp_path / "log.jsonl", []
 
-    def row(task: report.Task) -> dict[str, Any]:
+    def row(task: report.Task, tree: object) -> dict[str, Any]:
         solved.append(task.flop.name)
         return next(dict(each) for each in found if each["flop"] == task.flop.name)
 

@@ -74,9 +74,12 @@ def blueprint_command(
     check_device(place.device, place.threads)
 
     from subgame.blueprints.run import join_group, train
-    from subgame.blueprints.training import memory
+    from subgame.blueprints.training import group, memory
+    from subgame.refine.depth.preflop import SUFFIX, PreflopValues
     from subgame.tree.betting_arrays import BettingArrays
 
+    values = None if preflop is None else file.with_suffix(SUFFIX)
+    check_saved("--preflop", values)
     threads = place.threads or os.cpu_count() or 1
     device = join_group(place.device)
     with Meter(wanted.name) as meter:
@@ -96,20 +99,25 @@ def blueprint_command(
             threads=threads,
             memory_limit=place.memory_limit,
         )
-        if preflop is not None:
-            from subgame.refine.depth.preflop import SUFFIX, PreflopValues
-
+        if made.card.get("stopped"):
+            values = None
+        if preflop is not None and values is not None:
             table = PreflopValues.make(
                 made,
                 preflop,
                 device=device,
                 progress=lambda what, share: meter.update(what, "", share),
             )
-            table.save(file.with_suffix(SUFFIX))
+            if group()[0] == 0:  # of several processes one writes
+                table.save(values)
     if json:
-        emit({"name": wanted.name, "out": str(file), **made.card})
+        beside = {} if values is None else {"preflop": str(values)}
+        emit({"name": wanted.name, "out": str(file), **beside, **made.card})
     else:
         _show(made, file)
+        if values is not None:
+            size = human_bytes(values.stat().st_size)
+            stdout().print(Text(f"  The table before the flop is saved as {values}, {size}."))
 
 
 def _until(hours: float | None) -> str:

@@ -164,7 +164,6 @@ def _flops(spot: Spot, how: Reporting) -> None:
 
     from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
-    from multiprocessing import get_context
 
     from subgame.solve.report import LINES, check_log, flop_report, quote, weighted_mean
 
@@ -186,9 +185,7 @@ def _flops(spot: Spot, how: Reporting) -> None:
             meter.update("Solving flops", f"{done:,} of {of:,}, {row['flop']}", done / of)
 
         threads = 1 if how.jobs > 1 else how.threads
-        # A process that used a GPU cannot be forked.
-        way = None if how.device in (None, "cpu") else get_context("spawn")
-        pool = ProcessPoolExecutor(how.jobs, way) if how.jobs > 1 else nullcontext(None)
+        pool = ProcessPoolExecutor(how.jobs) if how.jobs > 1 else nullcontext(None)
         with pool as executor:
             found = flop_report(
                 chosen,

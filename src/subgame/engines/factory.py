@@ -42,8 +42,7 @@ def engine(
     if tree.has_locks and storage != "float32":
         raise SubgameError(
             f"{tree.game} has locked decisions, which can be solved only with the storage float32, "
-            f"not with {storage}: in 16 bits several hands share a scale, in which the locked ones "
-            "leave no digits for the others."
+            f"not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
     found = tree.engines.get(key)

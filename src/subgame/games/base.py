@@ -131,7 +131,7 @@ class StateReader:
     public_of: Callable[[Any], str | None] | None = methodcaller("public_state")
     """The public state of an opened state; None where no state has one."""
     trusted: bool = False
-    """Whether no sample of the states has to be checked for states that change and the like."""
+    """Whether states need no spot check: they do not change, and the game is deterministic."""
     spell: Callable[[Sequence[Any]], str] | None = None
     """How a game in which all moves are known says what is known, given their keys; or None."""
     fixed: Container[int] = (0, 1, CHANCE)
@@ -159,7 +159,7 @@ class StateReader:
         raise NotImplementedError
 
     def refused(self, player: int) -> bool:
-        """What a player knows was asked in vain where `player` acts: is it not asked next time?"""
+        """A question failed where `player` acts; whether a walk from the start asks fewer."""
         return False
 
     def names(self, opened: Any, player: int, keys: Sequence[Any]) -> tuple[str, ...]:

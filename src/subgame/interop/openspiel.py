@@ -118,10 +118,12 @@ class OpenSpielReader(StateReader):
     Actions are named once for each list of them, as long as no two states name one differently.
     """
 
-    public_of, trusted = None, True
+    public_of = None
 
     def __init__(self, game: OpenSpielGame) -> None:
         self._game, self.fixed = game, game.fixed
+        # Games that somebody wrote in Python are checked as others are.
+        self.trusted = type(game.pyspiel_game).__module__.startswith("pyspiel")
         self._named: dict[tuple[int, int], str] = {}
         self.spell = _history_string if game.spelled else None
         self.become = _pyspiel().State.apply_action
@@ -199,7 +201,10 @@ class OpenSpielGame(Game):
             state = self.pyspiel_game.new_initial_state()
             for _ in range(LONGEST):
                 text = _history_string(state.history())
-                if any(state.information_state_string(p) != text for p in (0, 1)):
+                try:
+                    if any(state.information_state_string(p) != text for p in (0, 1)):
+                        return False
+                except RuntimeError:  # only the acting player can be asked
                     return False
                 if state.is_terminal():
                     break

@@ -36,10 +36,10 @@ NOTES = (
     "Results are thousandths of a big blind per hand (mbb/h) of the first agent with 95 % "
     "intervals, by AIVAT over both players' ranges with values of the blueprint's self-play. Each "
     "deal is played in both seatings and is one observation. Lines to large pots are drawn more "
-    "often, and weighted; what a fold or an all-in pays is taken exactly.",
+    "often, and weighted; what a fold pays, or an all-in after the flop, is taken exactly.",
     "nested follows the blueprint before the turn and solves from the turn on; single and limited "
     "also solve the flop to its end, with one value of a state and with four. Before the flop all "
-    "follow the blueprint: there is no depth limit before the flop, where the paper has one.",
+    "follow the blueprint, where the paper's agent has a depth limit.",
 )
 
 

@@ -96,7 +96,7 @@ class HoldemAgent(SearchAgent):
     is made. Where it has solved, actions below the probability `threshold` are not taken; 1 takes
     the most probable one.
 
-    With sizes for `limited` the street before is solved, too, to a depth limit at its end
+    With sizes for `limited` streets before it are solved, too, to a depth limit at their end
     (`subgame.refine.depth.rollouts`); the blueprint must then be a `StoredBlueprint`. The opponent
     has so many `choices` of how to go on there; 1 is single-valued search. With sizes before the
     flop among them, an off-tree bet there is answered by solving the rest of that round in the same
@@ -154,6 +154,8 @@ class HoldemAgent(SearchAgent):
         self.decided: OrderedDict[tuple[int, tuple[str, ...]], Rows] = OrderedDict()
         if seconds is not None:
             load_kernels(game.deck)
+            if self.before is not None:
+                _ = self.before.values, self.before.equity
             if self.limited is not None and isinstance(blueprint, StoredBlueprint):
                 for cards in (4, 5):
                     blueprint.cards.of(range(cards))

@@ -105,8 +105,9 @@ class Endgame:
     ) -> Endgame:
         """Evaluate a strategy exactly; `device` is as in `subgame.solve`."""
         run = engine(range_tree(strategy.tree), threads, device)
-        probs = [run.weights(p, strategy.probs[p]) for p in (0, 1)]  # to the device once
-        return cls._of(strategy, _follow(run, probs), threads, device)
+        # To the device once, and off it before equities need the room.
+        follow = _follow(run, [run.weights(p, strategy.probs[p]) for p in (0, 1)])
+        return cls._of(strategy, follow, threads, device)
 
     @classmethod
     def of_run(

@@ -61,9 +61,14 @@ def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
     tree = tree or _tree(task.game, task.device)
     target, where = task.target * pot / 100, (task.threads, task.device)
     run, limits = begin(tree, SCHEDULE, target=target, threads=where[0], device=where[1])
-    if drive(run, limits) == "interrupted":
+    stopped = drive(run, limits)
+    if stopped == "interrupted":
         raise KeyboardInterrupt  # a flop that was not solved is no row
-    solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
+    if stopped == "stalled" and run.best is not None:  # the last average need not be the best
+        solved, left = Endgame.of(run.best, *where), run.evaluate(run.best.probs).mean
+    else:
+        solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
+        left = run.curve[-1].exploitability
     row: dict[str, Any] = {
         "flop": task.flop.name,
         "weight": task.flop.weight,
@@ -77,7 +82,7 @@ def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
         after = "" if line in LINES else f"after {here.words}: "
         row |= decision_row(here, f"{after}{seat} ", values=False)
     return row | {
-        "exploitability_percent": 100 * max(run.curve[-1].exploitability, 0) / pot,
+        "exploitability_percent": 100 * max(left, 0) / pot,
         "iterations": run.iteration,
         "seconds": time.perf_counter() - began,
     }
@@ -139,16 +144,19 @@ def _solved(tasks: Iterable[Task], executor: Executor | None) -> Iterable[dict[s
 
 def _in_turn(tasks: Iterator[Task]) -> Iterable[dict[str, Any]]:
     """The rows one by one. While a device solves a flop, the tree of the next is compiled."""
-    task = next(tasks, None)
+
+    def compiled() -> tuple[Task, RangeTree | None] | None:
+        task = next(tasks, None)
+        if task is None:
+            return None
+        return task, None if task.device in (None, "cpu") else _tree(task.game, task.device)
+
     with ThreadPoolExecutor(1) as host:
-        ahead: Future[RangeTree] | None = None
-        while task is not None:
-            tree, after = ahead.result() if ahead else None, next(tasks, None)
-            ahead = None
-            if after is not None and after.device not in (None, "cpu"):
-                ahead = host.submit(_tree, after.game, after.device)
-            yield flop_row(task) if tree is None else flop_row(task, tree)
-            task = after
+        found = compiled()
+        while found is not None:
+            ahead = host.submit(compiled)
+            yield flop_row(*found)
+            found = ahead.result()
 
 
 class _Log:

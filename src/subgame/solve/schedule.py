@@ -153,8 +153,9 @@ class Schedule:
             moved = np.where(stays, 0, powers) * (1 - way) + np.where(stays, 0, last) * way
             powers = np.where(stays, powers, moved)
         if self.discounted < INF:
-            never = np.array([[INF, -INF if self.beta == -INF else INF, self._last[2]]])
-            powers = np.where(t > self.discounted, never, powers)
+            never = np.array([[INF, -INF if self.beta == -INF else INF]])
+            regrets = np.where(t > self.discounted, never, powers[:, :2])
+            powers = np.hstack([regrets, np.broadcast_to(powers[:, 2:], (len(t), 1))])
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             weight = (t - 1) ** powers
             out: Floats = np.where(np.isinf(weight), 1.0, weight / (weight + 1))

@@ -11,7 +11,8 @@ of one bucket are added up in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,13 +247,14 @@ class BucketOps:
         return numbers.weights.spread(w, some)
 
     def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
-        tasks, block = [task], task.numbers.weights
-        if isinstance(block, Bucketed):
-            tasks = [
+        tasks: Iterable[Task] = [task]
+        block = task.numbers.weights
+        if isinstance(block, Bucketed):  # one piece is spread at a time
+            tasks = (
                 task._replace(place=piece, numbers=StreetNumbers(self._spread(task, some)))
                 for piece, some in self._pieces(task.place, block, 1)
-            ]
-        made = [self.inner.descend(each, lanes) for each in tasks]
+            )
+        made = list(map(self.inner.descend, tasks, repeat(lanes)))
         if len(made) == 1:
             return made[0]  # type: ignore[no-any-return]
         cat = load_torch().cat
@@ -277,12 +279,17 @@ class BucketOps:
             total = load_torch().zeros_like(spread) if averages else None
             here = tuple(_cut(part, some) for part in paid)
             # With nothing kept of what was there, regrets and averages are this iteration's.
-            mine, rates = StreetNumbers(spread, total), self.none if learns else task.rates
-            part = task._replace(place=piece, numbers=mine, rates=rates)
-            self.inner.settle(part, mode, here, into[:, some])
-            for k, found in enumerate((spread, total) if learns else ()):
-                if found is not None:
-                    shares.gain(self.inner, k, found, piece.units)
+            rates = self.none if learns else task.rates
+            self.inner.settle(
+                task._replace(place=piece, numbers=StreetNumbers(spread, total), rates=rates),
+                mode,
+                here,
+                into[:, some],
+            )
+            if learns:
+                shares.gain(self.inner, 0, spread, piece.units)
+            if total is not None:
+                shares.gain(self.inner, 1, total, piece.units)
         if learns and place.units.stop == whole and not self.inner.rehearsing:
             shares.learn(numbers, task.rates)
 

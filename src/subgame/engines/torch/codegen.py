@@ -62,7 +62,7 @@ FOLDS = """unit = ((tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)) // WIDE).to(
 line = met + unit * CARDS
 first = line + tl.load(cards + 2 * at, mask=ok, other=0).to(tl.int64)
 second = line + tl.load(cards + 2 * at + 1, mask=ok, other=0).to(tl.int64)
-held = tl.load(same + at, mask=ok, other=WIDE_O).to(tl.int64)
+held = tl.load(same + at, mask=ok, other=32767).to(tl.int64)
 theirs = lanes + unit * WIDE_O + held"""
 """Where a hand finds what folds need: sums over all hands and over those with a card of its own,
 and the opponent's reach with the same hand, which the two sums take out twice."""

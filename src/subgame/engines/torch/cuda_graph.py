@@ -48,6 +48,8 @@ class RecordedGraph:
         """What `turn` does, without doing it."""
         torch = load_torch()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.device(self.rates.device), torch.cuda.graph(graph):
+        # Another thread may free what an earlier solve had on the device.
+        how = torch.cuda.graph(graph, capture_error_mode="thread_local")
+        with torch.cuda.device(self.rates.device), how:
             turn(self.rates)
         return graph

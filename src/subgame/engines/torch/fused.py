@@ -35,7 +35,7 @@ def _data(block: Block) -> tuple[Tensor, Tensor]:
 
 
 class FusedOps:
-    """The operations of a sweep as Triton kernels, compiled once per street and player."""
+    """The operations of a sweep as Triton kernels, compiled once for all betting of one shape."""
 
     def __init__(self, device: Any) -> None:
         self.torch, self.device = load_torch(), device
@@ -106,7 +106,7 @@ class FusedOps:
         return self.torch.from_numpy(array).to(self.device)
 
     def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
-        """Player `p`'s reach in the lanes, and at the leaves."""
+        """The player's reach in the lanes, and at the leaves."""
         place, p, numbers, rates, above = task
         level, dtype = place.level, above.dtype
         bet, wide = level.bets[p], level.hands[p].wide

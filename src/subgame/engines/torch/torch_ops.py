@@ -129,7 +129,7 @@ class TorchOps:
         return reach, sigma
 
     def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:
-        """Player `p`'s reach in the lanes (if they are wanted), and at the leaves."""
+        """The player's reach in the lanes (if they are wanted), and at the leaves."""
         place, p, numbers, rates, above = task
         bet = place.level.bets[p]
         reach, _ = self.reach(bet, numbers, rates.to(above.dtype), self.enter(place, p, above))

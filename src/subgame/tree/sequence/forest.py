@@ -11,7 +11,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 
-def shape(children: Ints, roots: int) -> tuple[Ints, NDArray[np.int16]]:
+def shape(children: Ints, roots: int) -> tuple[Ints, Ints]:
     """Each node's parent (-1 at a root) and its place among its siblings.
 
     `children` is how many children each node has, depth first. The list may be cut off. A depth
@@ -19,7 +19,7 @@ def shape(children: Ints, roots: int) -> tuple[Ints, NDArray[np.int16]]:
     put at a height of the stack is what is taken from there next.
 
     >>> shape(np.array([2, 0, 1, 0, 2]), roots=2)
-    (array([-1,  0,  0,  2, -1], dtype=int32), array([0, 0, 1, 0, 1], dtype=int16))
+    (array([-1,  0,  0,  2, -1], dtype=int32), array([0, 0, 1, 0, 1], dtype=int32))
     """
     count = np.concatenate([[roots], children])
     open_after = np.cumsum(count - 1) + 1
@@ -31,7 +31,7 @@ def shape(children: Ints, roots: int) -> tuple[Ints, NDArray[np.int16]]:
     kind = np.int16 if height.max() < 2**15 else np.int32  # short ones are sorted faster
     taken = np.argsort(height[1:].astype(kind), kind="stable")
     order = np.argsort(put.astype(kind), kind="stable")
-    above, among = np.empty(len(taken), dtype=np.int32), np.empty(len(taken), dtype=np.int16)
+    above, among = np.empty(len(taken), dtype=np.int32), np.empty(len(taken), dtype=np.int32)
     above[taken], among[taken] = parent[order] - 1, place[order]
     return above[: len(children)], among[: len(children)]
 

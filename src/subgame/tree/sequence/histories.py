@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.games.base import Game, State
+from subgame.games.base import TERMINAL, Game, State
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -51,7 +52,7 @@ class Histories:
     parent: Ints  # [h] -1 at the start
     edge: Ints  # [h] index into labels: the action or outcome that led here
     player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
-    action: NDArray[np.int16]  # [h] index of that action among its siblings
+    action: Ints  # [h] index of that action among its siblings
     infoset: Ints  # [h] index into tables[player], -1 where nobody acts
     sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root infoset s
     chance: Floats  # [h] probability of all chance moves on the way
@@ -107,3 +108,43 @@ def spelled(
 def path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n: int) -> str:
     """The name of a public state that the game does not name: the path of its first history."""
     return " ".join(path_of(parent, edge, labels, int(firsts[n]))) or "the start"
+
+
+class MoveLists:
+    """The distinct lists of actions or outcomes. Axes: s = list, k = place in all lists."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, int] = {}
+        self.index: dict[tuple[Any, ...], int] = {}
+        self.names: list[tuple[str, ...]] = []  # [s]
+        self.numbers: dict[tuple[str, ...], int] = {}
+        self.number = array("i")  # [s] equal where the names are equal
+        self.keys: list[list[Any]] = []  # [s] the last one first
+        self.key: list[Any] = []  # [k]
+        self.player, self.seat = array("b"), array("b")  # [s] what `Histories` says; who acts
+        self.start = array("i", [0])  # [s + 1]
+        self.label, self.prob = array("i"), array("d")  # [k]
+        self.add(TERMINAL, TERMINAL)  # the first list is that of all ends
+
+    def add(
+        self,
+        player: int,
+        seat: int,
+        names: tuple[str, ...] = (),
+        keys: Sequence[Any] = (),
+        probs: Sequence[float] = (),
+    ) -> int:
+        """The number of a list, which may be there already."""
+        found = self.index.setdefault((player, seat, names, *keys, *probs), len(self.names))
+        if found < len(self.names):
+            return found
+        self.player.append(player)
+        self.seat.append(seat)
+        self.label.extend(self.labels.setdefault(name, len(self.labels)) for name in names)
+        self.prob.extend(probs)
+        self.key.extend(keys)
+        self.names.append(names)
+        self.number.append(self.numbers.setdefault(names, len(self.numbers)))
+        self.keys.append(list(keys)[::-1])
+        self.start.append(len(self.label))
+        return found

@@ -29,6 +29,7 @@ from subgame.tree.sequence.histories import (
     Histories,
     InfosetTable,
     Ints,
+    MoveLists,
     Top,
     path_name,
     spelled,
@@ -48,48 +49,8 @@ DEEPEST = 10_000
 LONGEST = 40
 """Moves of a history that an error names; those between the first and the last are left out."""
 
-NAMED_AGAIN = 128
-"""Histories after which the names of actions are asked once more, to see whether they change."""
-
-
-class _Lists:
-    """The distinct lists of actions or outcomes. Axes: s = list, k = place in all lists."""
-
-    def __init__(self) -> None:
-        self.labels: dict[str, int] = {}
-        self.index: dict[tuple[Any, ...], int] = {}
-        self.names: list[tuple[str, ...]] = []  # [s]
-        self.numbers: dict[tuple[str, ...], int] = {}
-        self.number = array("i")  # [s] equal where the names are equal
-        self.keys: list[list[Any]] = []  # [s] the last one first
-        self.key: list[Any] = []  # [k]
-        self.player, self.seat = array("b"), array("b")  # [s] what `Histories` says; who acts
-        self.start = array("i", [0])  # [s + 1]
-        self.label, self.prob = array("i"), array("d")  # [k]
-        self.add(TERMINAL, TERMINAL)  # the first list is that of all ends
-
-    def add(
-        self,
-        player: int,
-        seat: int,
-        names: tuple[str, ...] = (),
-        keys: Sequence[Any] = (),
-        probs: Sequence[float] = (),
-    ) -> int:
-        """The number of a list, which may be there already."""
-        found = self.index.setdefault((player, seat, names, *keys, *probs), len(self.names))
-        if found < len(self.names):
-            return found
-        self.player.append(player)
-        self.seat.append(seat)
-        self.label.extend(self.labels.setdefault(name, len(self.labels)) for name in names)
-        self.prob.extend(probs)
-        self.key.extend(keys)
-        self.names.append(names)
-        self.number.append(self.numbers.setdefault(names, len(self.numbers)))
-        self.keys.append(list(keys)[::-1])
-        self.start.append(len(self.label))
-        return found
+NAMED_FIRST, NAMED_AGAIN = 1024, 128
+"""Moves are named at so many first histories, and then once in so many, to see if names change."""
 
 
 class _StartAgainError(Exception):
@@ -109,7 +70,7 @@ class _Walk:
         self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
     ) -> None:
         self.game, self.allowed, self.stop = game, allowed, stop
-        self.reader, self.lists = game.reader(), _Lists()
+        self.reader, self.lists = game.reader(), MoveLists()
         self.chosen, self.node, self.paid = array("i"), array("i"), array("d")
         self.known = [array("i"), array("i")]
         self.numbers: list[dict[Any, int]] = [{}, {}]
@@ -128,7 +89,7 @@ class _Walk:
         self.tops, self.derive = tops, tops[0].state.public_state() is None
         reader, stop, keys_of = self.reader, self.stop, self.lists.keys
         become = reader.become if stop is None else None
-        public_of, fixed = reader.public_of, reader.fixed
+        public_of, fixed, spell = reader.public_of, reader.fixed, reader.spell
         asks = self.asks = reader.asks(self.derive)
         last, paid, (told, told_second) = self.last, self.won, self.told
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
@@ -163,10 +124,12 @@ class _Walk:
                     key = tuple(keys) if player in fixed else (self._infoset(player, h), *keys)
                     try:
                         found = known[player].get(key, 0)
-                    except TypeError:  # a move that cannot be hashed is not a string
-                        found = 0
-                    if not found or h % NAMED_AGAIN == 0:
-                        found = known[player][key] = self._list(state, player, keys)
+                    except TypeError:  # what cannot be hashed is not a name
+                        found, key = 0, (h,)
+                    if not found or h < NAMED_FIRST or h % NAMED_AGAIN == 0:
+                        found = self._list(state, player, keys)
+                        if player in fixed or (player >= 0 and spell is None):
+                            known[player][key] = found
                     last[-1] = found
                     stack.append((state, keys_of[found].copy(), depth + 1, node))
                 if h % 1024 == 0 or depth > DEEPEST:
