@@ -282,6 +282,7 @@ def test_a_typo_does_not_list_all_names(monkeypatch: pytest.MonkeyPatch) -> None
 
 # PyTorch -----------------------------------------------------------------------------------------
 def test_sequence_trees_have_an_estimate_on_a_device() -> None:
+    pytest.importorskip("torch")
     leduc = sg.compile(sg.games.load("leduc"))
     need = TorchSequenceEngine(leduc, "cpu").estimate()
     numbers = 8 * sum(side.num_sequences for side in leduc.players)

@@ -77,11 +77,11 @@ class Reporting:
         check_writable("--log", self.log)
         check_least("jobs", self.jobs)
         check_least("threads", self.threads)
-        check_device(self.device, self.threads)
         if self.jobs > 1 and self.device != "cpu":
             raise SubgameError(
                 f"--jobs is for the device cpu; on {self.device} flops are solved one by one."
             )
+        check_device(self.device, self.threads)
 
 
 FileArgument = Annotated[
