@@ -117,9 +117,9 @@ def preflop_command(
     """
     check_form(csv, json)
     check_least("iterations", solving.iterations)
-    check_device(solving.device, None)
     if tree.flop is None and solving.device != "cpu":
         raise SubgameError("--device is for betting on the flop, which --flop gives.")
+    check_device(solving.device, None)
 
     from subgame.solve.lines import follow_to_decision
     from subgame.solve.preflop import SEATS, preflop_game
