@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from recipes import FLOP
 from subgame.blueprints.compare import head_to_head, learned_response
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.run import join_group, train
@@ -30,17 +31,6 @@ from subgame.play.lbr import LocalBestResponse
 from subgame.play.named import known_strategy
 from subgame.tree.ranges.tree import RangeTree, range_tree
 
-FLOP = Recipe(
-    "flop",
-    "preflop: 1x / cap 1; flop: 1x / cap 2",
-    (None, None),
-    600,
-    ranks="JQKA",
-    suits="hs",
-    last="flop",
-    boards=8,
-    pairs=60,
-)
 HUNL = Recipe(
     "tiny", "all: 1x a / cap 1", (None, 6, 6, 6), 600, ranks="9TJQKA", suits="cd", boards=2
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import subgame as sg
-from subgame.blueprints.recipe import Recipe
+from recipes import FLOP, trained
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
 from subgame.play.blueprint_agent import BlueprintAgent
@@ -26,23 +26,10 @@ from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run
 from subgame.tree.ranges.tree import RangeTree, range_tree
 
-RECIPE = Recipe(
-    "flop",
-    "preflop: 1x / cap 1; flop: 1x / cap 2",
-    (None, None),
-    600,
-    ranks="JQKA",
-    suits="hs",
-    last="flop",
-    boards=8,
-)
-
 
 @pytest.fixture(scope="module")
 def blueprint() -> StoredBlueprint:
-    trainer = Trainer(RECIPE)
-    trainer.advance(20)
-    return StoredBlueprint.of(trainer)
+    return trained(FLOP, 20)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +39,7 @@ def table(blueprint: StoredBlueprint) -> PreflopValues:
 
 @pytest.fixture(scope="module")
 def tree() -> RangeTree:
-    return range_tree(sg.compile(RECIPE.game, merge="boards"))
+    return range_tree(sg.compile(FLOP.game, merge="boards"))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +56,7 @@ def test_the_round_is_solved_as_with_exact_values(
 ) -> None:
     """All flops are looked at, so that values are those of every pair of hands."""
     assert table.boards == 56
-    start = ReachedRanges.start(RECIPE.game)
+    start = ReachedRanges.start(FLOP.game)
     limits = Limits(40)
     plan = solve_before_flop(table, start, start.betting, player, limits, choices)
     assert plan.iterations == 40
@@ -96,7 +83,7 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
     blueprint: StoredBlueprint, table: PreflopValues, strategy: sg.Strategy
 ) -> None:
     """Exactly, in the game with the bet; after it both play the flop by translation."""
-    game = replace(RECIPE.game, bets=replace(RECIPE.game.bets, added=("r200",)))
+    game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
     larger = range_tree(sg.compile(game, merge="boards"))
     heard = sg.translate(larger, strategy, "deterministic-pseudo-harmonic")
     start = ReachedRanges.start(game)
@@ -117,7 +104,7 @@ def test_an_off_tree_bet_is_answered_better_than_by_translation(
 def test_a_leaf_between_two_has_values_between_theirs(
     blueprint: StoredBlueprint, table: PreflopValues
 ) -> None:
-    game = replace(RECIPE.game, bets=replace(RECIPE.game.bets, added=("r200",)))
+    game = replace(FLOP.game, bets=replace(FLOP.game.bets, added=("r200",)))
     start, mind = game.start(), blueprint.game.start()
     assert [str(leaf) for leaf in table.leaves] == ["cc/", "cr300c/", "r300c/"]
     shares = in_mind(blueprint, start, start.play("r200c"), mind, mapping("pseudo-harmonic"))
@@ -145,7 +132,7 @@ def test_tables_on_files_and_devices(
     assert read.boards == table.boards
     assert read.values == pytest.approx(table.values, abs=2e-3)
     assert read.equity == pytest.approx(table.equity, abs=1e-6)
-    other = StoredBlueprint.of(Trainer(RECIPE))
+    other = StoredBlueprint.of(Trainer(FLOP))
     with pytest.raises(sg.SubgameError, match="not a table of values before the flop of"):
         PreflopValues.load(tmp_path / "tiny.preflop.safetensors", other)
     torch = pytest.importorskip("torch")

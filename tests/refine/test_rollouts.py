@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from recipes import trained
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
-from subgame.blueprints.training import Trainer
 from subgame.games.base import CHANCE
 from subgame.games.holdem import hunl
 from subgame.games.holdem.cards import Deck
@@ -31,9 +31,7 @@ FLOP = "JdTc9d"
 
 @pytest.fixture(scope="module")
 def blueprint() -> StoredBlueprint:
-    trainer = Trainer(RECIPE)
-    trainer.advance(10)
-    return StoredBlueprint.of(trainer)
+    return trained(RECIPE, 10)
 
 
 @pytest.fixture(scope="module")

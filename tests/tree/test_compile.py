@@ -398,11 +398,12 @@ def test_a_move_that_cannot_be_hashed_is_named_where_no_spot_check_comes() -> No
 def test_forty_thousand_outcomes() -> None:
     """More than a number of 16 bits can count; outcomes may also be lists."""
     size = 40_000
+    total = size * (size + 1) / 2
     wide = Toy(
         player=lambda h: (CHANCE, 0, TERMINAL)[len(h)],
-        outcomes=lambda h: [[f"{k}", 1 / size] for k in range(size)],
+        outcomes=lambda h: [[f"{k}", (k + 1) / total] for k in range(size)],
         known=lambda h, p: "all alike" if p == 0 else None,
         returns=lambda h: (float(h[0]), -float(h[0])),
     )
     tree = sg.compile(wide)
-    assert sg.solve(tree, iterations=1).value == pytest.approx((size - 1) / 2)
+    assert sg.solve(tree, iterations=1).value == pytest.approx(2 * (size - 1) / 3)

@@ -99,9 +99,8 @@ def blueprint_command(
             threads=threads,
             memory_limit=place.memory_limit,
         )
-        if made.card.get("stopped"):
-            values = None
-        if preflop is not None and values is not None:
+        saved = {"out": str(file)}
+        if preflop is not None and values is not None and not made.card.get("stopped"):
             table = PreflopValues.make(
                 made,
                 preflop,
@@ -110,14 +109,13 @@ def blueprint_command(
             )
             if group()[0] == 0:  # of several processes one writes
                 table.save(values)
+            saved["preflop"] = str(values)
     if json:
-        beside = {} if values is None else {"preflop": str(values)}
-        emit({"name": wanted.name, "out": str(file), **beside, **made.card})
+        emit({"name": wanted.name, **saved, **made.card})
     else:
         _show(made, file)
-        if values is not None:
-            size = human_bytes(values.stat().st_size)
-            stdout().print(Text(f"  The table before the flop is saved as {values}, {size}."))
+        if "preflop" in saved:
+            stdout().print(Text(f"  The values before the flop are saved as {saved['preflop']}."))
 
 
 def _until(hours: float | None) -> str:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,11 +205,11 @@ class HoldemAgent(SearchAgent):
         if known is None or not all(map(np.array_equal, known[0], here.reach)):
             while len(self.plans) >= PLANS:
                 self.plans.pop(next(iter(self.plans)))
-            solve: Any = solve_street
-            on: object = self.blueprint
-            if here.betting.street == 0 and self.before is not None:
-                solve, on = solve_before_flop, self.before
-            plan = solve(on, here, early.mind, self.seat, limits, self.choices)
+            how = here, early.mind, self.seat, limits, self.choices
+            if street == 0 and self.before is not None:
+                plan = solve_before_flop(self.before, *how)
+            else:
+                plan = solve_street(self.blueprint, *how)
             known = self.plans[key] = here.reach, plan
         return early._replace(plan=known[1])
 

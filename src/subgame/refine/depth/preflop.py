@@ -36,7 +36,7 @@ from subgame.games.holdem.evaluate import rank_hands
 from subgame.games.holdem.game import BOARD_CARDS
 from subgame.games.holdem.rules import Betting
 from subgame.refine.depth.blueprint_below import CHOICES, by_pair, in_mind, what_follows
-from subgame.refine.depth.rollouts import SCHEDULE, Planned, StreetPlan
+from subgame.refine.depth.rollouts import SCHEDULE, StreetPlan, planned
 from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
@@ -46,7 +46,7 @@ from subgame.solve.pushfold import preflop
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits
 from subgame.tree.files import read_tensors, write_tensors
-from subgame.tree.ranges.betting_tree import Street, grow
+from subgame.tree.ranges.betting_tree import grow
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -366,7 +366,8 @@ def solve_before_flop(
         cfr.advance(schedule.discounts(done + 1, count + 1), done + 1)
         done += count
     played = [on.behaviour(p, cfr.pair[p].average) for p in (0, 1)]
-    return StreetPlan(_rows(street, on, played, table.classes), table.boards, done)
+    rows = planned(street, on, played, lambda p, each: np.ascontiguousarray(each[table.classes]))
+    return StreetPlan(rows, table.boards, done)
 
 
 def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: int) -> Floats:
@@ -380,18 +381,3 @@ def _leaf(table: PreflopValues, real: Betting, leaf: Betting, mind: Betting, o: 
     weights = [shares.get(str(there), 0.0) / total for there in table.leaves]
     found: Floats = np.einsum("l,klij->kij", weights, table.values[o], optimize=True)
     return np.clip(found * float(leaf.pot), -most, most)
-
-
-def _rows(
-    street: Street, on: StreetEngine, played: Sequence[Floats], classes: NDArray[np.int64]
-) -> dict[tuple[str, ...], Planned]:
-    """Both players' strategies by betting history, for all hands."""
-    rows: dict[tuple[str, ...], Planned] = {}
-    for p in (0, 1):
-        past = on.sides[p].roots
-        for state, first, names in zip(
-            street.states[p], street.first[p], street.actions[p], strict=True
-        ):
-            here = played[p][first - past : first - past + len(names)]
-            rows[state.history] = Planned(names, np.ascontiguousarray(here.T[classes]))
-    return rows

@@ -10,11 +10,11 @@ times who is ahead, so that a board is a few matrix products (see `PairTables`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Limits, Run, drive
-from subgame.tree.ranges.betting_tree import grow
+from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Floats = NDArray[np.float64]
@@ -58,6 +58,27 @@ class Planned(NamedTuple):
 
     actions: tuple[str, ...]
     probabilities: Floats
+
+
+def planned(
+    street: Street,
+    on: StreetEngine,
+    played: Sequence[Any],
+    by_hand: Callable[[int, Floats], Floats],
+) -> dict[tuple[str, ...], Planned]:
+    """Both players' strategies by betting history, from [action, slot] as an engine has them.
+
+    ``by_hand(p, rows)`` makes [hand of the deck, action] of a player's [slot, action].
+    """
+    rows: dict[tuple[str, ...], Planned] = {}
+    for p in (0, 1):
+        sigma, past = np.asarray(played[p]), on.sides[p].roots
+        for state, first, names in zip(
+            street.states[p], street.first[p], street.actions[p], strict=True
+        ):
+            here = sigma[first - past : first - past + len(names)]
+            rows[state.history] = Planned(names, by_hand(p, here.T))
+    return rows
 
 
 @dataclass(frozen=True)
@@ -248,18 +269,14 @@ class _Solving:
         if limits.seconds is not None:
             left = max(limits.seconds - (time.perf_counter() - began), 1e-3)
         drive(solving, Limits(limits.iterations, left), measured=False)
-        played = solving.played()
-        rows: dict[tuple[str, ...], Planned] = {}
-        for p in (0, 1):
-            street, past = self.street, on.sides[p].roots
-            for state, first, names in zip(
-                street.states[p], street.first[p], street.actions[p], strict=True
-            ):
-                found = np.full((self.reached.game.deck.num_hands, len(names)), 1 / len(names))
-                here = np.asarray(played[p])[first - past : first - past + len(names)]
-                found[self.hands[p]] = here.T
-                rows[state.history] = Planned(names, found)
+        rows = planned(self.street, on, solving.played(), self._by_hand)
         return StreetPlan(rows, boards, solving.iteration)
+
+    def _by_hand(self, p: int, rows: Floats) -> Floats:
+        """[hand of the deck, action] from [hand, action]; those left out do anything."""
+        found = np.full((self.reached.game.deck.num_hands, rows.shape[1]), 1 / rows.shape[1])
+        found[self.hands[p]] = rows
+        return found
 
     # Values at the limit -------------------------------------------------------------------------
     def _leaves(self, until: float | None) -> tuple[RolloutLeaves, int]:
