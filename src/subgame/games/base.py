@@ -159,7 +159,7 @@ class StateReader:
         raise NotImplementedError
 
     def refused(self, player: int) -> bool:
-        """A question failed where `player` acts; whether a walk from the start asks fewer."""
+        """Called when a question fails where `player` acts; True if a new walk would ask fewer."""
         return False
 
     def names(self, opened: Any, player: int, keys: Sequence[Any]) -> tuple[str, ...]:
