@@ -273,7 +273,7 @@ class _Solving:
         return StreetPlan(rows, boards, solving.iteration)
 
     def _by_hand(self, p: int, rows: Floats) -> Floats:
-        """[hand of the deck, action] from [hand, action]; hands that were left out play uniformly."""
+        """[hand of the deck, action] from [hand, action]; hands left out play uniformly."""
         found = np.full((self.reached.game.deck.num_hands, rows.shape[1]), 1 / rows.shape[1])
         found[self.hands[p]] = rows
         return found
