@@ -1,13 +1,13 @@
 """Subgames a second time, for tests: values and linear programs straight from the histories.
 
 Nothing of the compiled tree is used but which histories stand at the top of a subgame. With p the
-player who is refined and o her opponent, LP3 of Moravcik et al. 2016 chooses p's realisation plan
+player who is refined and o the opponent, LP3 of Moravcik et al. 2016 chooses p's realisation plan
 x inside, and bounds u of what o can get, weighted by pi_-o:
 
     max  m
     s.t. m <= alternative(s) - u(s) / weight(s)          for every root slot s of o that is reached
-         u(s) >= what ends without o acting + the u of his first infosets below s
-         u(I) >= payoff(x, I a) + the u of his infosets right below I a
+         u(s) >= what ends without o acting + the u of o's first infosets below s
+         u(I) >= payoff(x, I a) + the u of o's infosets right below I a
          x is a plan that starts from p's reach in the blueprint
 
 `least_cost` puts another objective on the same rows: the sum of convex functions of u(s).
@@ -45,7 +45,7 @@ class Root:
     weight: dict[str, float] = field(default_factory=dict)
     """The opponent's slots: pi_-o, the sum over their histories."""
     above: dict[str, list[Sequence]] = field(default_factory=dict)
-    """The opponent's slots: his own sequences on the way there, first to last."""
+    """The opponent's slots: the own sequences on the way there, first to last."""
     parents: tuple[dict[str, Sequence], ...] = field(default_factory=lambda: ({}, {}))
     """For each player: infoset inside -> the slot or sequence it hangs below."""
     payoff: dict[tuple[Sequence, Sequence], float] = field(
@@ -76,14 +76,14 @@ def root_of(oracle: Oracle, subgame: Subgame, profile: Profile, p: int) -> Root:
                 walk(child, (here, last[1]) if node.player == 0 else (last[0], here), chance)
 
     for h in subgame.top.tolist():
-        node, chance, own, his = oracle.root, 1.0, [1.0, 1.0], list[Sequence]()
+        node, chance, own, theirs = oracle.root, 1.0, [1.0, 1.0], list[Sequence]()
         for action in histories.path(h):
             if node.player == CHANCE:
                 chance *= node.chance[action]
             else:
                 own[node.player] *= profile[node.player][node.infoset][action]
                 if node.player == o:
-                    his.append((node.infoset, action))
+                    theirs.append((node.infoset, action))
             node = node.children[action]
         state = histories.state(h)
         names = [state.information_state(i) for i in (0, 1)]
@@ -91,29 +91,29 @@ def root_of(oracle: Oracle, subgame: Subgame, profile: Profile, p: int) -> Root:
         slots: tuple[Sequence, Sequence] = ((str(names[0]),), (str(names[1]),))
         assert abs(out.reach.setdefault(slots[p], own[p]) - own[p]) < 1e-12
         name = slots[o][0]
-        assert out.above.setdefault(name, his) == his, f"'{name}' lies below two sequences"
+        assert out.above.setdefault(name, theirs) == theirs, f"'{name}' lies below two sequences"
         out.weight[name] = out.weight.get(name, 0.0) + chance * own[p]
         walk(node, slots, chance)
     return out
 
 
 def worth(oracle: Oracle, root: Root, profile: Profile) -> dict[Sequence, float]:
-    """What o can get at best after each of his sequences and slots inside, not normalised."""
+    """What o can get at best after each of o's sequences and slots inside, not normalised."""
     p, o = root.p, 1 - root.p
     plan = dict(root.reach)
     for infoset, above in root.parents[p].items():  # parents before their children
         for action in oracle.infosets[p][infoset]:
             plan[infoset, action] = plan[above] * profile[p][infoset][action]
     out: dict[Sequence, float] = defaultdict(float)
-    for (mine, his), value in root.payoff.items():
-        out[his] += plan[mine] * value
+    for (mine, theirs), value in root.payoff.items():
+        out[theirs] += plan[mine] * value
     for infoset, above in reversed(root.parents[o].items()):
         out[above] += max(out[infoset, a] for a in oracle.infosets[o][infoset])
     return out
 
 
 def root_values(oracle: Oracle, root: Root, profile: Profile) -> dict[str, float]:
-    """The opponent's CBV at each of his root slots that is reached, normalised."""
+    """The opponent's CBV at each root slot that is reached, normalised."""
     values = worth(oracle, root, profile)
     return {s: values[(s,)] / w for s, w in root.weight.items() if w > 0}
 
@@ -139,7 +139,9 @@ class _Program:
             for action in oracle.infosets[o][infoset]:
                 row[infoset, action] = self.at_most(0.0, {u: -1.0})
         self.upper += [(row[above], bound[i], 1.0) for i, above in root.parents[o].items()]
-        self.upper += [(row[his], plan[mine], value) for (mine, his), value in root.payoff.items()]
+        self.upper += [
+            (row[theirs], plan[mine], value) for (mine, theirs), value in root.payoff.items()
+        ]
         self.start = list(root.reach.values())
         self.flow = [(k, k, 1.0) for k in range(len(self.start))]
         for infoset, above in root.parents[p].items():

@@ -4,9 +4,9 @@ Plain recursion over the histories of a game: dictionaries and Python floats, no
 nothing imported from the compiler or the solvers. A strategy is infoset -> action -> probability;
 a profile holds one strategy for each player: ``profile[player][infoset][action]``.
 
-Notation, for a player i: pi_i(h) is the product of her own probabilities on the way to history h,
+Notation, for a player i: pi_i(h) is the product of i's own probabilities on the way to history h,
 pi_-i(h) that of everybody else's, chance included. By perfect recall pi_i is the same at every
-history of one of her infosets, and is then written pi_i(I). "Counterfactual" quantities of an
+history of one of i's infosets, and is then written pi_i(I). "Counterfactual" quantities of an
 infoset are weighted by pi_-i and not normalised.
 """
 
@@ -97,7 +97,7 @@ class Oracle:
         self.infosets: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
         """For each player: infoset -> actions, in the order of a depth-first walk."""
         self.parents: tuple[dict[str, tuple[str, str] | None], ...] = ({}, {})
-        """For each player: infoset -> her previous infoset and the action she took there."""
+        """For each player: infoset -> the previous own infoset and the action taken there."""
         self.histories: tuple[dict[str, list[Node]], dict[str, list[Node]]] = ({}, {})
         """For each player: infoset -> its nodes."""
         self.root = self._expand(game.new_initial_state(), (None, None))
@@ -211,11 +211,11 @@ class Oracle:
     # Best responses
 
     def best_response_value(self, profile: Profile, player: int) -> float:
-        """What the player is paid when she answers the other one's strategy best."""
+        """What the player is paid for answering the other one's strategy best."""
         return self._best_response(profile, player)[0]
 
     def counterfactual_best_response(self, profile: Profile, player: int) -> dict[str, float]:
-        """The sum over h in I of pi_-i(h) times the value of h to a player at her best from I on.
+        """The sum over h in I of pi_-i(h) times the value of h to a player at best from I on.
 
         Given at every infoset of the player, also where a best response would never go.
         """
@@ -323,7 +323,7 @@ class Oracle:
     def _update(
         self, t: int, rule: Rule, player: int, sigma: Profile, regrets: Strategy, sums: Strategy
     ) -> Strategy:
-        """Accumulate the player's regrets and strategy in place; return her next strategy."""
+        """Accumulate the player's regrets and strategy in place; return the next strategy."""
         values = self.counterfactual_values(sigma, player)
         reach = self.own_reach(sigma, player)
         after: Strategy = {}

@@ -32,7 +32,7 @@ def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> di
     """The line of board `k` of street `s` in player `p`'s tables."""
     first = int(np.flatnonzero(tree.boards.street == s)[0])
     unit, deck = tree.units[first + k], tree.holdem.deck
-    level, mine, hers = levels[s], levels[s].hands[p], levels[s].hands[1 - p]
+    level, mine, yours = levels[s], levels[s].hands[p], levels[s].hands[1 - p]
     wide, depth = mine.wide, mine.lists.shape[2]
     held, theirs = (unit.hands[q].tolist() for q in (p, 1 - p))
     cards, ranks = deck.hands.tolist(), unit.ranks.tolist()
@@ -50,7 +50,7 @@ def expected(tree: RangeTree, levels: list[Level], s: int, k: int, p: int) -> di
         ("lists", wide),
         ("bounds", 0),
         ("spots", 0),
-        ("same", hers.wide),
+        ("same", yours.wide),
     ):
         out[name][...] = blank
     for h, hand in enumerate(held):

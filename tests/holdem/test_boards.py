@@ -71,13 +71,13 @@ def test_every_schedule_takes_the_steps_of_the_explicit_engine(name: str, schedu
         number = {text: i for i, text in enumerate(home.names)}
         weight = dict(zip(home.slots, home.reach, strict=True))
         mine = [home.sequences(number[text]) for text in side.names]
-        hers = [side.sequences(i) for i in range(len(side.names))]
-        sizes = [len(s) for s in hers]
+        others = [side.sequences(i) for i in range(len(side.names))]
+        sizes = [len(s) for s in others]
         held = np.repeat([weight[text.split(" | ")[0]] for text in side.names], sizes)
         dealt = np.repeat([chance(tree, home.locate(number[t])[0]) for t in side.names], sizes)
         # A hand's weight is reach here and chance there; chance is counted on the way up here.
         units = {"regret": held * dealt, "instant": held * dealt, "average": 1 / held}
-        where.append((np.concatenate(mine), np.concatenate(hers), units))
+        where.append((np.concatenate(mine), np.concatenate(others), units))
         for field in ("regret", "average", *(["instant"] if plan.predictive else [])):
             drawn = rng.normal(size=len(held)).astype(np.float32)
             drawn = drawn if field == "instant" else np.abs(drawn)

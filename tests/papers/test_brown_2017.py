@@ -2,7 +2,7 @@
 
 One subgame (Sections 2, 4 and 5). Let P2 guess Heads with probability h and Tails with t, and
 forfeit with the rest. Play then is worth 1 - 2h to P1 from Heads and 1 - 2t from Tails, Sell 0.5
-and -0.5, so P1 at her best wins
+and -0.5, so P1 at best wins
 
     ( max(0.5, 1 - 2h) + max(-0.5, 1 - 2t) ) / 2.
 
@@ -31,7 +31,7 @@ and 2h - 1 from Tails, 0 and 0 in the blueprint; Play is the mean of the two sub
 * Not split: alternatives 1 and 0. Reach-Resolve: 0 <= h <= 1/2, so always Tails is a solution. In
   one subgame only, Play becomes 1/2 and -1/2, and P1 wins 0: optimal. In both, Play is worth 1 from
   Heads, more than Sell's 0.5: the CBV of Heads has doubled. (That P1 wins (1 - 1/2) / 2 = 1/4 as
-  before is an accident of what she loses from Tails; `CoinTossMany` below has no such luck.)
+  before is an accident of what P1 loses from Tails; `CoinTossMany` below has no such luck.)
   Reach-Maxmargin: 2h = 1 - 2h at h = 1/4, margin 1/2; both subgames give the equilibrium, 0.
 """
 
@@ -114,7 +114,7 @@ def test_resolve_keeps_both_margins(schedule: str, iterations: int | None, near:
 def test_the_blueprint_solves_its_own_resolve_gadget() -> None:
     """Section 4.2: "one solution to the augmented subgame is the blueprint itself"."""
     (part,) = coin_toss("resolve").parts
-    leaving = float(part.weight @ part.alternatives)  # she can always have this much
+    leaving = float(part.weight @ part.alternatives)  # P1 can always have this much
     for guess in (guesses(1 / 2, 1 / 4), guesses(1 / 2, 1 / 2), guesses(3 / 4, 1 / 4)):
         best = part.weight @ np.maximum(part.alternatives, play(guess))
         assert best == pytest.approx(leaving, abs=EXACT)
@@ -184,7 +184,7 @@ def test_the_optimum_and_a_slip_of_the_paper() -> None:
     """P2's optimum is Heads 1/4, Tails 3/4 (Section 2).
 
     Section 5 prints "Heads with probability 3/4 and Tails with probability 1/4", which makes P1
-    indifferent in neither case and pays her 1/2.
+    indifferent in neither case and pays P1 1/2.
     """
     tree = tree_of("coin-toss")
     for guess, won in ((guesses(1 / 4, 3 / 4), 0), (guesses(3 / 4, 1 / 4), 1 / 2)):
@@ -256,7 +256,7 @@ def with_heads(tree: sg.PublicTree, **heads: float) -> sg.Strategy:
 
 
 def from_heads(strategy: sg.Strategy) -> float:
-    """What P1 can get at her infoset Heads, given that the coin landed so."""
+    """What P1 can get at the infoset Heads, given that the coin landed so."""
     return sg.best_response(strategy.tree, strategy, 0).values["Heads"].normalised
 
 

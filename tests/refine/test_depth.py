@@ -58,20 +58,20 @@ def test_rps_plus_with_many_values_is_solved(way: str) -> None:
     """
     tree = tree_of("rps-plus")
     blueprint = sg.blueprint(tree, "equilibrium")
-    hers = {
+    theirs = {
         "all pure": lambda: sg.all_pure(tree, at=AT, player=1),
         "biased": lambda: sg.biased(blueprint, 1),
         "self-generated": lambda: sg.self_generated(tree, blueprint, at=AT),
     }[way]()
-    assert len(hers) == (3 if way == "all pure" else 4)
-    limited = depth_limited(sg.games.load("rps-plus"), blueprint, at=AT, continuations=hers)
+    assert len(theirs) == (3 if way == "all pure" else 4)
+    limited = depth_limited(sg.games.load("rps-plus"), blueprint, at=AT, continuations=theirs)
     solved = sg.solve_limited(limited)
     assert solved.strategy["P1 to move"] == pytest.approx(MIXED, abs=1e-9)
     assert solved.result.value == pytest.approx(0, abs=1e-12)
     by_cfr = sg.solve_limited(limited, schedule="cfr+", iterations=3000).strategy["P1 to move"]
     assert by_cfr == pytest.approx(MIXED, abs=2e-3)
-    if len(hers) > 3:  # one continuation fewer is not enough
-        fewer = depth_limited(tree, blueprint, at=AT, continuations=hers[:3])
+    if len(theirs) > 3:  # one continuation fewer is not enough
+        fewer = depth_limited(tree, blueprint, at=AT, continuations=theirs[:3])
         assert guaranteed("rps-plus", sg.solve_limited(fewer).strategy, 0) < -0.1
 
 
@@ -94,8 +94,8 @@ EXACT = [
 def test_proposition_1(name: str, at: str | tuple[str, ...], player: int) -> None:
     """All pure continuations, our equilibrium below: the trunk is part of an equilibrium."""
     tree, whole = tree_of(name), equilibrium(name)
-    hers = sg.all_pure(tree, at=at, player=1 - player)
-    limited = depth_limited(tree, whole.strategy, at=at, player=player, continuations=hers)
+    theirs = sg.all_pure(tree, at=at, player=1 - player)
+    limited = depth_limited(tree, whole.strategy, at=at, player=player, continuations=theirs)
     solved = sg.solve_limited(limited)
     assert solved.result.value == pytest.approx(whole.value, abs=1e-9)
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-8)
@@ -109,8 +109,8 @@ def test_proposition_1_on_random_games(seed: int) -> None:
     name, player = f"random(seed={seed}, public={seed % 3 > 0})", seed % 2
     tree, whole = tree_of(name), equilibrium(name)
     subgames = sg.cut(tree, "depth 2" if seed % 4 > 1 else "depth 3")
-    hers = sg.all_pure(tree, at=subgames, player=1 - player)
-    limited = depth_limited(tree, whole.strategy, at=subgames, player=player, continuations=hers)
+    theirs = sg.all_pure(tree, at=subgames, player=1 - player)
+    limited = depth_limited(tree, whole.strategy, at=subgames, player=player, continuations=theirs)
     solved = sg.solve_limited(limited)
     assert solved.result.value == pytest.approx(whole.value, abs=1e-8)
     assert guaranteed(name, solved.strategy, player) == pytest.approx(0, abs=1e-7)
@@ -140,10 +140,10 @@ def test_proposition_1_in_a_subgame(gadget: str) -> None:
     tree, whole = tree_of(name), equilibrium(name)
     leaves = sg.cut(tree, CARD)
     for player in (0, 1):
-        hers = sg.all_pure(tree, at=leaves, player=1 - player)
+        theirs = sg.all_pure(tree, at=leaves, player=1 - player)
         for within in sequence_subgames(tree, ["r", "cr"]):
             limited = depth_limited(
-                tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
+                tree, whole.strategy, at=leaves, player=player, continuations=theirs, within=within
             )
             assert limited.within is within
             solved = sg.solve_limited(limited, technique=gadget)
@@ -167,10 +167,10 @@ def test_proposition_1_in_subgames_of_random_games(seed: int) -> None:
     name, player = f"random(seed={seed})", seed % 2
     tree, whole = tree_of(name), equilibrium(name)
     leaves = sg.cut(tree, "depth 4")
-    hers = sg.all_pure(tree, at=leaves, player=1 - player)
+    theirs = sg.all_pure(tree, at=leaves, player=1 - player)
     for within in sequence_subgames(tree, "depth 1"):
         limited = depth_limited(
-            tree, whole.strategy, at=leaves, player=player, continuations=hers, within=within
+            tree, whole.strategy, at=leaves, player=player, continuations=theirs, within=within
         )
         for gadget in ("resolve", "maxmargin"):
             solved = sg.solve_limited(limited, technique=gadget)
@@ -184,10 +184,10 @@ def test_all_pure_for_both_is_no_limit_at_all(gadget: str, seed: int) -> None:
     tree = tree_of(f"random(seed={seed})")
     blueprint = sg.Strategy.random(tree, seed)
     leaves = sg.cut(tree, "depth 4")
-    own, hers = (sg.all_pure(tree, at=leaves, player=p) for p in (0, 1))
+    own, theirs = (sg.all_pure(tree, at=leaves, player=p) for p in (0, 1))
     for within in sequence_subgames(tree, "depth 2")[:2]:
         limited = depth_limited(
-            tree, blueprint, at=leaves, continuations=hers, own=own, within=within
+            tree, blueprint, at=leaves, continuations=theirs, own=own, within=within
         )
         found = sg.solve_limited(limited, technique=gadget).result
         used = technique(gadget)
@@ -219,8 +219,13 @@ def test_choosing_is_playing(name: str, at: str) -> None:
     """What choices are worth at the limit is what the mixtures are worth in the whole game."""
     tree = tree_of(name)
     blueprint, *others = (sg.Strategy.random(tree, seed) for seed in range(4))
-    own, hers = (sg.Continuations.of([blueprint, *others], p) for p in (0, 1))
-    for player, mine, yours in ((0, None, hers), (0, own, hers), (1, None, own), (1, hers, own)):
+    own, theirs = (sg.Continuations.of([blueprint, *others], p) for p in (0, 1))
+    for player, mine, yours in (
+        (0, None, theirs),
+        (0, own, theirs),
+        (1, None, own),
+        (1, theirs, own),
+    ):
         limited = depth_limited(
             tree, blueprint, at=at, player=player, continuations=yours, own=mine
         )
@@ -267,9 +272,9 @@ def test_biased_multiplies_and_normalises() -> None:
     tree = tree_of("leduc")
     blueprint = sg.Strategy.random(tree, 3)
     kinds = {"f": "fold", "c": "call", "r": "raise"}
-    hers = sg.biased(blueprint, 1, classes=kinds, factor=5)
-    assert set(hers.names) == {"blueprint", "5 x fold", "5 x call", "5 x raise"}
-    fold = sg.Strategy(tree, (blueprint.probs[0], hers.probs[hers.names.index("5 x fold")]))
+    theirs = sg.biased(blueprint, 1, classes=kinds, factor=5)
+    assert set(theirs.names) == {"blueprint", "5 x fold", "5 x call", "5 x raise"}
+    fold = sg.Strategy(tree, (blueprint.probs[0], theirs.probs[theirs.names.index("5 x fold")]))
     before, after = blueprint["Js:r"], fold["Js:r"]
     total = 5 * before["f"] + before["c"] + before["r"]
     assert after["f"] == pytest.approx(5 * before["f"] / total)
@@ -304,10 +309,10 @@ def test_more_values_are_better_on_leduc(player: int) -> None:
         assert best.value >= -sg.exploitability(tree, solved.strategy).per_seat[player] - 1e-9
         return value - best.value
 
-    hers, biased = sg.biased(blueprint, 1 - player), []
-    for count in range(1, len(hers) + 1):
+    theirs, biased = sg.biased(blueprint, 1 - player), []
+    for count in range(1, len(theirs) + 1):
         limited = depth_limited(
-            tree, blueprint, at=subgames, player=player, continuations=hers[:count]
+            tree, blueprint, at=subgames, player=player, continuations=theirs[:count]
         )
         biased.append(sg.solve_limited(limited))
     grown: list[sg.LimitedSolution] = []
@@ -327,16 +332,16 @@ def test_self_generated_ends_where_nothing_is_new() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 20)
     for weaken in (False, True):
         seen: list[sg.LimitedSolution] = []
-        hers = sg.self_generated(
+        theirs = sg.self_generated(
             tree, blueprint, at=ROUND, count=40, weaken=weaken, watch=seen.append
         )
-        assert len(hers) == len(seen) < 40
+        assert len(theirs) == len(seen) < 40
         last = seen[-1]
         reply = sg.best_response(tree, last.strategy, 1)
         if not weaken:  # the trunk is then optimal with the blueprint below it
             assert reply.value == pytest.approx(last.result.exploitability.per_seat[0], abs=1e-8)
         again = depth_limited(
-            tree, blueprint, at=ROUND, continuations=hers.add("again", reply.strategy.probs[1])
+            tree, blueprint, at=ROUND, continuations=theirs.add("again", reply.strategy.probs[1])
         )
         assert isinstance(last.limited, sg.DepthLimited)
         assert again.num_infosets == last.limited.num_infosets
@@ -364,9 +369,9 @@ def test_best_completion() -> None:
 # Errors --------------------------------------------------------------------------------------
 def test_errors_are_sentences() -> None:
     tree = tree_of("kuhn")
-    uniform, hers = sg.Strategy.uniform(tree), sg.all_pure(tree_of("kuhn"), at="b", player=1)
+    uniform, theirs = sg.Strategy.uniform(tree), sg.all_pure(tree_of("kuhn"), at="b", player=1)
     other = sg.Strategy.uniform(tree_of("leduc"))
-    limited = depth_limited(tree, uniform, at="b", continuations=hers)
+    limited = depth_limited(tree, uniform, at="b", continuations=theirs)
 
     def wrong(leaf: Leaf) -> LeafValues:
         return LeafValues(np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
@@ -376,11 +381,11 @@ def test_errors_are_sentences() -> None:
         "The blueprint must be a Strategy": lambda: depth_limited(tree, None, at="b"),
         "0 or 1, not 2": lambda: depth_limited(tree, uniform, at="b", player=2),
         "pass them as own=": lambda: depth_limited(
-            tree, uniform, at="b", player=1, continuations=hers
+            tree, uniform, at="b", player=1, continuations=theirs
         ),
-        "own= takes": lambda: depth_limited(tree, uniform, at="b", own=hers),
+        "own= takes": lambda: depth_limited(tree, uniform, at="b", own=theirs),
         "must be the first": lambda: depth_limited(
-            tree, uniform, at="b", continuations=hers, weaken=True
+            tree, uniform, at="b", continuations=theirs, weaken=True
         ),
         "A penalty must be": lambda: depth_limited(tree, uniform, at="b", penalty=-1.0),
         "continuations lie over": lambda: depth_limited(
@@ -401,7 +406,7 @@ def test_errors_are_sentences() -> None:
         "at least one continuation": lambda: sg.Continuations.of([], 1),
         "different trees": lambda: sg.Continuations.of([uniform, other], 1),
         "2 names": lambda: sg.Continuations.of(uniform, 1, ["a", "b"]),
-        "Only the first continuations": lambda: hers[1:],
+        "Only the first continuations": lambda: theirs[1:],
         "keeps no histories": lambda: sg.solve(limited, "mccfr(sampling=external)", iterations=1),
     }
     for match, call in calls.items():

@@ -23,7 +23,7 @@ def rough(name: str, iterations: int) -> sg.Strategy:
 
 # Weakening and penalties (2018, Sec. 4) ------------------------------------------------------
 def beats(leaf: Leaf, value: np.ndarray, blueprint: sg.Strategy) -> float:
-    """By how much a continuation of player 1 beats her blueprint at an infoset, at most."""
+    """By how much a continuation of player 1 beats the blueprint at an infoset, at most."""
     plan = engine(leaf.subgame.whole).plan(0, blueprint.probs[0])
     belief = leaf.chance * plan[leaf.subgame.sequence[0][leaf.slots[0]]]
     worst = -np.inf
@@ -39,9 +39,9 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
     tree = tree_of("kuhn")
     blueprint = sg.Strategy.random(tree, 1)
     reply = sg.best_response(tree, blueprint, 1).strategy
-    hers = sg.Continuations.of([blueprint, reply, sg.Strategy.random(tree, 2)], 1)
-    plain = depth_limited(tree, blueprint, at=("p", "b"), continuations=hers)
-    weak = depth_limited(tree, blueprint, at=("p", "b"), continuations=hers, weaken=True)
+    theirs = sg.Continuations.of([blueprint, reply, sg.Strategy.random(tree, 2)], 1)
+    plain = depth_limited(tree, blueprint, at=("p", "b"), continuations=theirs)
+    weak = depth_limited(tree, blueprint, at=("p", "b"), continuations=theirs, weaken=True)
     for leaf, strong, values in zip(plain.leaves, plain.values, weak.values, strict=True):
         assert beats(leaf, strong.value, blueprint) > 0.1
         assert beats(leaf, values.value, blueprint) == pytest.approx(0, abs=1e-12)
@@ -51,7 +51,7 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
         for s in range(3):
             rows = lowered[leaf.slots[1] == s]
             np.testing.assert_allclose(rows, rows[:1].repeat(len(rows), 0), atol=1e-12)
-    # P2 only chooses here, so against the blueprint's trunk she gets what the blueprint gets.
+    # P2 only chooses here, so against the blueprint's trunk P2 gets what the blueprint gets.
     value, table = sg.expected_value(tree, blueprint), blueprint.table()
     wins = []
     for limited in (weak, plain):
@@ -63,10 +63,10 @@ def test_weakened_continuations_do_not_beat_the_blueprint() -> None:
 
 def test_a_penalty_spares_the_blueprint() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 20)
-    hers = sg.biased(blueprint, 1)
+    theirs = sg.biased(blueprint, 1)
     worth = [
         sg.solve_limited(
-            depth_limited(tree, blueprint, at=ROUND, continuations=hers, penalty=penalty)
+            depth_limited(tree, blueprint, at=ROUND, continuations=theirs, penalty=penalty)
         ).result.value
         for penalty in (0.0, 0.05, lambda state: 0.1 + 0.0 * len(state.first), 100.0)
     ]
@@ -94,8 +94,8 @@ def play_on(state: sg.State, rows: Profile) -> float:
 def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
     tree = tree_of(name)
     mixed = [sg.Strategy.random(tree, seed) for seed in (1, 2)]
-    own, hers = (sg.Continuations.of(mixed, p) for p in (0, 1))
-    limited = depth_limited(tree, mixed[0], at=at, continuations=hers, own=own)
+    own, theirs = (sg.Continuations.of(mixed, p) for p in (0, 1))
+    limited = depth_limited(tree, mixed[0], at=at, continuations=theirs, own=own)
     assert limited.standard_error == 0
     rows = [profile_of(strategy) for strategy in mixed]
     for leaf, found in zip(limited.leaves[:4], limited.values, strict=False):
@@ -107,11 +107,11 @@ def test_exact_values_are_those_of_the_rules(name: str, at: str) -> None:
 
 def test_rollouts_estimate_the_exact_values() -> None:
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 50)
-    hers = sg.biased(blueprint, 1)
-    exact = depth_limited(tree, blueprint, at=ROUND, continuations=hers)
+    theirs = sg.biased(blueprint, 1)
+    exact = depth_limited(tree, blueprint, at=ROUND, continuations=theirs)
     sampled = [
         depth_limited(
-            tree, blueprint, at=ROUND, continuations=hers, values=sg.Rollouts(count, seed=seed)
+            tree, blueprint, at=ROUND, continuations=theirs, values=sg.Rollouts(count, seed=seed)
         )
         for count, seed in ((400, 1), (400, 1), (400, 2), (6400, 1))
     ]
@@ -135,8 +135,8 @@ def test_rollouts_estimate_the_exact_values() -> None:
 def test_a_network_learns_the_values() -> None:
     pytest.importorskip("torch")
     tree, blueprint = tree_of("leduc-ranks"), rough("leduc-ranks", 200)
-    hers = sg.biased(blueprint, 1)
-    exact = depth_limited(tree, blueprint, at=ROUND, continuations=hers)
+    theirs = sg.biased(blueprint, 1)
+    exact = depth_limited(tree, blueprint, at=ROUND, continuations=theirs)
     spread = np.concatenate([v.value for v in exact.values]).std()
     for data, pot, epochs, near in (
         (sg.exact, None, 500, 0.05),
@@ -146,7 +146,7 @@ def test_a_network_learns_the_values() -> None:
             tree,
             blueprint,
             at=ROUND,
-            continuations=hers,
+            continuations=theirs,
             data=data,
             pot=pot,
             layers=(64, 64),
@@ -154,7 +154,7 @@ def test_a_network_learns_the_values() -> None:
             rate=3e-3,
             holdout=0.0,
         )
-        learned = depth_limited(tree, blueprint, at=ROUND, continuations=hers, values=net)
+        learned = depth_limited(tree, blueprint, at=ROUND, continuations=theirs, values=net)
         assert learned.standard_error == pytest.approx(net.training_error)
         for found, true in zip(learned.values, exact.values, strict=True):
             assert np.sqrt(((found.value - true.value) ** 2).mean()) < near * spread
@@ -166,7 +166,7 @@ def test_a_network_learns_the_values() -> None:
         tree,
         blueprint,
         at=ROUND,
-        continuations=hers,
+        continuations=theirs,
         data=sg.exact,
         layers=(8,),
         epochs=2,
@@ -174,7 +174,7 @@ def test_a_network_learns_the_values() -> None:
     )
     assert np.isfinite(kept.holdout_error)
     with pytest.raises(sg.SubgameError, match="trained for 1 x 4 continuations, not for 1 x 2"):
-        depth_limited(tree, blueprint, at=ROUND, continuations=hers[:2], values=kept)
+        depth_limited(tree, blueprint, at=ROUND, continuations=theirs[:2], values=kept)
 
 
 def test_without_torch_a_network_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def test_without_off_tree_actions_nothing_changes(game: str, name: str) -> None:
         assert reached == pytest.approx(sg.exploitability(strategy.tree, strategy).per_seat[p])
         side = sequence_tree(strategy.tree).players[p]
         for i in range(len(side.names)):
-            if side.plex.parent[i] == 0:  # her first choices are reached
+            if side.plex.parent[i] == 0:  # the first choices are reached
                 assert own.row(p, i) == pytest.approx(strategy.row(p, i), abs=1e-12)
 
 
@@ -163,7 +163,7 @@ def test_no_limit_kuhn_table_3(k: int) -> None:
 
 
 class Translator:
-    """A translating player as one would write her for the table: state by state, no trees."""
+    """A translating player as one would write it for the table: state by state, no trees."""
 
     def __init__(self, strategy: sg.Strategy, name: str, seat: int) -> None:
         histories = histories_of(strategy.tree)
@@ -172,7 +172,7 @@ class Translator:
         self.start = histories.game.new_initial_state()
 
     def value(self, real: NoLimitState, mine: NoLimitState, other: sg.Strategy) -> float:
-        """What player 0 wins from here on average, over her coin flips, chance and the other."""
+        """What player 0 wins from here on average, over coin flips, chance and the other."""
         player = real.current_player()
         if player == TERMINAL:
             return real.returns()[0]

@@ -27,9 +27,9 @@ class Walk:
         game, hands = root.tree.holdem, root.tree.units[0].hands
         self.strategy, self.game, self.player = strategy, game, player
         ranks = rank_hands(game.board, game.deck).astype(np.int64)
-        mine, hers = (ranks[hands[p]] for p in (player, 1 - player))
+        mine, theirs = (ranks[hands[p]] for p in (player, 1 - player))
         self.pairs = game.deck.disjoint[np.ix_(hands[player], hands[1 - player])].astype(np.float64)
-        self.beats = self.pairs * np.sign(mine[:, None] - hers[None, :])
+        self.beats = self.pairs * np.sign(mine[:, None] - theirs[None, :])
         self.start = game.start()
 
     def wins(self) -> float:

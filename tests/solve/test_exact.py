@@ -52,7 +52,7 @@ def value_by_lp(oracle: Oracle) -> float:
     """The value of a game to player 0: von Stengel's program, straight from the histories.
 
     Player 0's plan x (one number per sequence) maximises u(root), where u(I) bounds what player
-    1's infoset I lets her have: u(I) <= payoff(x, I a) + the u of his infosets right below I a.
+    1's infoset I allows: u(I) <= payoff(x, I a) + the u of the infosets right below I a.
     """
     payoff: dict[tuple[Sequence, Sequence], float] = defaultdict(float)
 
@@ -74,16 +74,16 @@ def value_by_lp(oracle: Oracle) -> float:
         named = [(infoset, action) for infoset, actions in infosets for action in actions]
         return {sequence: k for k, sequence in enumerate([None, *named])}
 
-    mine, his = sequences(0), sequences(1)
+    mine, theirs = sequences(0), sequences(1)
     bound = {infoset: len(mine) + 1 + k for k, infoset in enumerate(oracle.infosets[1])}
     root, size = len(mine), len(mine) + 1 + len(bound)
 
     above: list[tuple[int, int, float]] = []  # row: sequence of player 1; <= 0
     for infoset, actions in oracle.infosets[1].items():
-        above += [(his[infoset, action], bound[infoset], 1.0) for action in actions]
-        above.append((his[oracle.parents[1][infoset]], bound[infoset], -1.0))
-    above.append((his[None], root, 1.0))
-    above += [(his[two], mine[one], -value) for (one, two), value in payoff.items()]
+        above += [(theirs[infoset, action], bound[infoset], 1.0) for action in actions]
+        above.append((theirs[oracle.parents[1][infoset]], bound[infoset], -1.0))
+    above.append((theirs[None], root, 1.0))
+    above += [(theirs[two], mine[one], -value) for (one, two), value in payoff.items()]
 
     plan: list[tuple[int, int, float]] = [(0, mine[None], 1.0)]  # row: infoset of player 0; = 0
     for row, (infoset, actions) in enumerate(oracle.infosets[0].items(), start=1):
@@ -98,8 +98,8 @@ def value_by_lp(oracle: Oracle) -> float:
     objective[root], start[0] = -1, 1
     found = linprog(
         objective,
-        A_ub=matrix(above, len(his)),
-        b_ub=np.zeros(len(his)),
+        A_ub=matrix(above, len(theirs)),
+        b_ub=np.zeros(len(theirs)),
         A_eq=matrix(plan, len(start)),
         b_eq=start,
         bounds=[(0, None)] * len(mine) + [(None, None)] * (size - len(mine)),

@@ -23,12 +23,12 @@ from toy_game import Toy
 TWICE = {"player": lambda h: (CHANCE, 0, 0, TERMINAL)[len(h)]}  # player 0 acts twice in a row
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "forgets her card": (
+    "forgets a card": (
         {**TWICE, "known": lambda h, p: f"then {h[1]}" if len(h) == 2 else " ".join(h)},
         "toy: infoset 'then l' of player 0 has imperfect recall: histories 'x l' and 'y l' are "
         "both in it, but there the player came from 'x' by l and from 'y' by l.",
     ),
-    "forgets her action": (
+    "forgets an action": (
         {**TWICE, "known": lambda h, p: f"{h[:1]} {len(h)}"},
         "toy: infoset '('x',) 2' of player 0 has imperfect recall: histories 'x l' and 'x r' are "
         "both in it, but there the player came from '('x',) 1' by l and from '('x',) 1' by r.",
@@ -233,7 +233,7 @@ def test_number_of_infosets(name: str, infosets: tuple[int, int]) -> None:
 
 
 Sequence_ = tuple[str, str] | None
-"""A player's sequence by name: her last infoset and the action she took there, or neither."""
+"""A player's sequence by name: the last infoset and the action taken there, or neither."""
 
 
 def terminals(game: Game) -> Iterator[tuple[Sequence_, Sequence_, float]]:

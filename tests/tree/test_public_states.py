@@ -46,7 +46,7 @@ def hidden(seed: int) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derived_public_states_are_closed(seed: int) -> None:
-    """Whatever a player knows at a history tells her the public state, acting or not."""
+    """Whatever a player knows at a history tells the public state, acting or not."""
     tree = tree_of(hidden(seed))
     assert tree.histories is not None
     states = states_of(sg.games.load(hidden(seed)))
@@ -82,7 +82,7 @@ def test_derived_public_states_form_a_tree(seed: int) -> None:
 
 @dataclass(frozen=True)
 class QuietState(State):
-    """A state of another game that says what a player knows only where she acts."""
+    """A state of another game that says what a player knows only where that player acts."""
 
     inner: State
 
@@ -126,7 +126,7 @@ def test_derived_from_infosets_alone(name: str) -> None:
         side, here = quiet.players[p], h.player == p
         of_infoset = dict(zip(side.origin.tolist(), side.node.tolist(), strict=True))
         assert [of_infoset[i] for i in h.infoset[here].tolist()] == h.node[here].tolist()
-        waiting = ~here & (h.player != TERMINAL)  # between her moves she knows her last sequence
+        waiting = ~here & (h.player != TERMINAL)  # where the last own sequence is known
         known: dict[int, set[int]] = defaultdict(set)
         for sequence, node in zip(h.sequence[p][waiting], h.node[waiting], strict=True):
             known[int(sequence)].add(int(node))
@@ -139,7 +139,7 @@ def test_derived_from_infosets_alone(name: str) -> None:
 
 
 UNSEEN = {("x", "l"), ("x", "r"), ("y",)}
-"""After x player 0 acts before player 1, after y she does not; player 1 cannot tell."""
+"""After x player 0 acts before player 1, after y not; player 1 cannot tell."""
 
 
 def unseen(known: Callable[[History], str | None]) -> dict[str, int]:
@@ -160,12 +160,12 @@ def unseen(known: Callable[[History], str | None]) -> dict[str, int]:
 
 
 def test_a_public_state_is_entered_from_one() -> None:
-    """That of player 1 follows the deal and her choice, so these two are joined."""
+    """That of player 1 follows the deal and player 1's choice, so these two are joined."""
     assert unseen(" ".join) == {"": 0, "x": 0, "x l": 1, "x r": 1, "y": 1}
 
 
 def test_a_public_state_is_not_entered_again() -> None:
-    """If she does not notice y either, it is one with the deal, and x leads from it back to it."""
+    """If player 1 misses y too, it is one with the deal, and x leads from it back to it."""
     found = unseen(lambda h: None if h in ((), ("y",)) else " ".join(h))
     assert found == {"": 0, "x": 0, "x l": 0, "x r": 0, "y": 0}
 
@@ -201,7 +201,7 @@ def test_values_do_not_depend_on_the_public_states(seed: int) -> None:
 
 
 def test_kuhn_from_a_file_of_infosets_only(tmp_path: Path) -> None:
-    """A Gambit file says what a player knows only where she acts; that is enough."""
+    """A Gambit file says what a player knows only where that player acts; that is enough."""
     gambit.save(sg.games.load("kuhn"), tmp_path / "kuhn.efg")
     game = gambit.load(tmp_path / "kuhn.efg")
     assert game.new_initial_state().information_state(0) is None
