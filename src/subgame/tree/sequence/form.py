@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.tree.public_tree import OnDemand
+from subgame.tree.sequence.forest import depths, order_by
 from subgame.tree.sequence.tree import (
     Entries,
     Floats,
@@ -44,8 +45,7 @@ class FormPlayer:
     @property
     def start(self) -> Index:
         """[i + 1] where each infoset's sequences start."""
-        sizes = [len(self.slots), *(len(actions) for actions in self.actions)]
-        return np.cumsum(sizes, dtype=np.int32)
+        return np.cumsum([len(self.slots), *map(len, self.actions)], dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -151,17 +151,12 @@ def assemble(form: Form) -> SequenceTree:
 
 def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     """A player's infosets sorted into blocks, and the map from old to new sequences."""
-    slots, count = len(player.slots), len(player.names)
-    sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
-    start = player.start
+    slots, count, start = len(player.slots), len(player.names), player.start
+    sizes = np.diff(start).astype(np.int64)
     # The infoset of each sequence after the root infosets.
     owner = np.repeat(np.arange(count), sizes)
-    above = np.append(np.full(slots, -1), owner)[player.parent]
-    depths = [-1] * (count + 1)  # the last entry stands above the root infosets
-    for i, j in enumerate(above.tolist()):  # parents come first, so one pass suffices
-        depths[i] = depths[j] + 1
-    depth = np.array(depths[:-1], dtype=np.int64)
-    order = np.lexsort((np.arange(count), sizes, depth))
+    depth = depths(np.append(np.full(slots, -1), owner)[player.parent])
+    order = order_by(depth, sizes)
     key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
     edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
     if not count:
@@ -263,7 +258,7 @@ def _order(*keys: Index) -> NDArray[np.int64]:
     """The order of the entries by these keys, the first one first."""
     if np.all(np.diff(keys[0]) > 0):
         return np.arange(len(keys[0]))
-    return np.lexsort(keys[::-1])
+    return order_by(*keys)
 
 
 def _changes(*keys: Index) -> NDArray[np.bool_]:
@@ -321,8 +316,7 @@ def _compress(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Coordinates to compressed sparse rows."""
     order = np.lexsort((col, row))
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
-    return ptr, col[order], value[order]
+    return row[order].searchsorted(np.arange(rows + 1)), col[order], value[order]
 
 
 def _offsets(sizes: Sequence[int] | NDArray[np.int32]) -> Index:
