@@ -55,8 +55,9 @@ def derive_public(
         link = joined
     ends = np.flatnonzero((ended >= 0) & (parent >= 0))
     above, move = link[parent[ends]], ended[ends]
-    order = order_by(above, move)
-    first = np.diff(above[order], prepend=-1).astype(bool) | np.diff(move[order], prepend=-1).astype(bool)
+    order = order_by(above, move)  # equal moves from a class come one after the other
+    change = [np.diff(each[order], prepend=-1) != 0 for each in (above, move)]
+    first = change[0] | change[1]
     link[ends[order]] = ends[order][first][np.cumsum(first) - 1]
     new = link == np.arange(size)  # a class is named by its least member
     firsts, node = np.flatnonzero(new), (np.cumsum(new) - 1)[link]
