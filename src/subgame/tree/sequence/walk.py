@@ -135,7 +135,7 @@ class _Walk:
                         found, key = 0, (visited,)
                     if not found or visited >= again:
                         again = visited + (NAMED_AGAIN if visited > NAMED_FIRST else 1)
-                        found = self._list(state, player, moves)
+                        found = self._list(state, player, moves, found)
                         if player in fixed or (player >= 0 and spell is None):
                             known[player][key] = found
                     last[-1] = found
@@ -178,8 +178,11 @@ class _Walk:
         for told, index, known in zip(self.told, self.numbers, self.known, strict=True):
             before = len(index)
             _extend(known, list(map(index.setdefault, told, count(len(known)))))
-            new = islice(reversed(index), len(index) - before)
-            self.named += sum(map(len, map(str, new))) + (len(index) - before) * BYTES_PER_NAME
+            new = list(islice(reversed(index), len(index) - before))
+            try:
+                self.named += sum(map(len, new)) + len(new) * BYTES_PER_NAME
+            except TypeError:  # not all are strings, which is found later
+                self.named += sum(map(len, map(str, new))) + len(new) * BYTES_PER_NAME
             told.clear()
         self.last.clear()
         self.won.clear()
@@ -246,22 +249,24 @@ class _Walk:
         self.node.append(found)
         return found
 
-    def _list(self, state: Any, player: int, keys: Sequence[Any]) -> int:
-        """The number of a list of actions or outcomes, which is checked."""
+    def _list(self, state: Any, player: int, keys: Sequence[Any], found: int) -> int:
+        """The number of a list of moves, which is checked unless it is the one `found` before."""
         probs: Sequence[float] = [1.0] * len(keys)
         if player == CHANCE:
             keys, probs = [key for key, _ in keys], [prob for _, prob in keys]
+        fixed = player in self.reader.fixed
+        names = self.reader.names(state, player, keys)
+        if fixed and player not in self.reader.fixed:
+            raise _StartAgainError
+        if found and names == self.lists.names[found]:
+            return found
+        bad = [name for name in names if not isinstance(name, str)]
+        if player == CHANCE:
             if any(not prob >= 0 for prob in probs) or not abs(sum(probs) - 1) <= 1e-9:
                 raise self.fail(
                     f"the chance probabilities at history {self.name()} are "
                     f"{probs} and sum to {sum(probs):g} instead of 1."
                 )
-        fixed = player in self.reader.fixed
-        names = self.reader.names(state, player, keys)
-        if fixed and player not in self.reader.fixed:
-            raise _StartAgainError
-        bad = [name for name in names if not isinstance(name, str)]
-        if player == CHANCE:
             if bad:
                 raise self.fail(
                     f"the chance outcome {bad[0]!r} at history {self.name()} is not a string."
@@ -375,13 +380,15 @@ class _Walk:
         if self.reader.spell is None:
             numbers = np.fromiter(self.numbers[p].values(), np.int32, len(names))
             names = [names[k] for k in np.searchsorted(numbers, known[new]).tolist()]
-            told = np.array([isinstance(name, str) for name in names], bool) & (known[new] >= 0)
+            told = known[new] >= 0
+            if {*map(type, names)} - {str}:
+                told &= [isinstance(name, str) for name in names]
             if not told.all():
                 raise self.fail(
                     f"player {p} acts at history {self.name(firsts[np.argmin(told)])}, "
                     "but information_state gives no string there."
                 )
-        actions = [lists[self.chosen[h]] for h in firsts.tolist()]
+        actions = [lists[k] for k in _ints(self.chosen)[firsts].tolist()]
         start = np.cumsum([0, *map(len, actions)], dtype=np.int32)
         table = InfosetTable(names, actions, firsts, firsts, start)
         return (np.cumsum(new, dtype=np.int32) - 1)[first], table
