@@ -14,6 +14,7 @@ import json
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def measured(name: str) -> dict[str, Any]:
             "bare walk": lambda: bare(start()),
             "walk of a compiler": lambda: walk(start(), None, set()),
             "walk that asks as ours": lambda: walk(start(), asked, set()),
-            "compile": lambda fresh=fresh: sg.compile(fresh),
+            "compile": partial(sg.compile, fresh),
         }
         for what, run in runs.items():
             best[what] = min(best.get(what, math.inf), seconds(run))

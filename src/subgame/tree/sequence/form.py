@@ -261,7 +261,7 @@ def _group(entries: Entries) -> Terminals:
 
 def _order(*keys: Index) -> NDArray[np.int64]:
     """The order of the entries by these keys, the first one first."""
-    if np.all(np.diff(keys[0]) > 0):
+    if np.all(keys[0][1:] > keys[0][:-1]):
         return np.arange(len(keys[0]))
     return order_by(*keys)
 
@@ -269,7 +269,9 @@ def _order(*keys: Index) -> NDArray[np.int64]:
 def _changes(*keys: Index) -> NDArray[np.bool_]:
     """[e] whether any of the sorted keys differs from the one before."""
     out = np.ones(len(keys[0]), dtype=np.bool_)
-    out[1:] = np.any([np.diff(key) != 0 for key in keys], axis=0)
+    out[1:] = keys[0][1:] != keys[0][:-1]
+    for key in keys[1:]:
+        out[1:] |= key[1:] != key[:-1]
     return out
 
 
@@ -309,4 +311,5 @@ def _pointers(which: Longs, row: Longs, rows: Longs) -> Index:
 
 
 def _offsets(sizes: Longs) -> Index:
-    return (np.cumsum(sizes) - sizes).astype(np.int32)
+    out: Index = np.cumsum(np.append(0, sizes), dtype=np.int32)[:-1]
+    return out

@@ -23,9 +23,7 @@ def knowledge(state: State, p: int, player: int, infoset: int, sequence: int) ->
     return ("after", sequence) if name is None else ("knows", name)
 
 
-def derive_public(
-    parent: Ints, tokens: tuple[Ints, Ints], ended: Ints
-) -> tuple[Ints, Ints, Ints]:
+def derive_public(parent: Ints, tokens: tuple[Ints, Ints], ended: Ints) -> tuple[Ints, Ints, Ints]:
     """The finest public states that no augmented infoset crosses (Burch et al. 2014, Def. 1).
 
     Histories at which a player knows the same are joined. Then classes that do not form a tree are
@@ -56,9 +54,9 @@ def derive_public(
     ends = np.flatnonzero((ended >= 0) & (parent >= 0))
     above, move = link[parent[ends]], ended[ends]
     order = order_by(above, move)  # equal moves from a class come one after the other
-    change = [np.diff(each[order], prepend=-1) != 0 for each in (above, move)]
-    first = change[0] | change[1]
-    link[ends[order]] = ends[order][first][np.cumsum(first) - 1]
+    above, move, ends = above[order], move[order], ends[order]
+    first = np.append(True, (above[1:] != above[:-1]) | (move[1:] != move[:-1]))[: len(ends)]
+    link[ends] = ends[first][np.cumsum(first) - 1]
     new = link == np.arange(size)  # a class is named by its least member
     firsts, node = np.flatnonzero(new), (np.cumsum(new) - 1)[link]
     cross = np.flatnonzero((parent >= 0) & (link != link[parent]))

@@ -97,6 +97,7 @@ class _Walk:
         last, paid, (told, told_second) = self.last, self.won, self.told
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
         stack: list[tuple[Any, list[Any], int, int]] = []
+        keys: list[Any]
         visited = again = 0  # histories that go on, and when moves are named again
         for top in tops:
             state, depth, here = reader.opened(top.state), 0, -1
