@@ -306,7 +306,7 @@ def _gathered(sequence: Index, first: Longs, lanes: Longs, count: Longs, rows: L
 def _pointers(which: Longs, row: Longs, rows: Longs) -> Index:
     """Flat [g][rows + 1]: where each row of each group starts among its sorted entries."""
     k, group = _ranges(np.zeros(len(rows), np.int64), rows + 1)
-    wide = rows.max(initial=0) + 1
+    wide = int(rows.max(initial=0)) + 1
     return np.searchsorted(which * wide + row, group * wide + k).astype(np.int32)
 
 
