@@ -83,10 +83,11 @@ def test_derived_public_states_form_a_tree(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_last_move_tells_the_public_state_of_an_end(seed: int) -> None:
-    """One for each move that ends the game in a public state, and no other history is in it."""
+    """One for each move that ends the game in a public state; chance's moves count as one."""
     h = tree_of(hidden(seed)).walked
     ends = h.player == TERMINAL
-    came = zip(h.node[h.parent[ends]].tolist(), h.edge[ends].tolist(), strict=True)
+    move = np.where(h.player[h.parent] == CHANCE, -1, h.edge)[ends].tolist()
+    came = zip(h.node[h.parent[ends]].tolist(), move, strict=True)
     pairs = set(zip(came, h.node[ends].tolist(), strict=True))
     assert len(pairs) == len({move for move, _ in pairs}) == len({node for _, node in pairs})
     assert not np.isin(h.node[~ends], h.node[ends]).any()

@@ -28,7 +28,7 @@ def derive_public(parent: Ints, tokens: tuple[Ints, Ints], ended: Ints) -> tuple
 
     Histories at which a player knows the same are joined. Then classes that do not form a tree are
     joined too (joining closed sets leaves them closed). Nobody decides anything where the game is
-    over, so nobody is asked there: `ended` is the label of the last move there, else -1, and each
+    over, so nobody is asked there: `ended` is the number of the last move there, else -1, and each
     last move from a class leads to a class of its own. Returns each history's class, each class's
     first history and each class's parent, parents first.
     """
@@ -74,7 +74,7 @@ def _join(link: NDArray[np.int64], a: NDArray[np.int64], b: NDArray[np.int64]) -
             return link
         a, b = a[apart], b[apart]
         root = np.arange(len(link))
-        root[np.maximum(a, b)] = np.minimum(a, b)  # of several smaller ones any will do
+        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
         while np.any(root != (above := root[root])):
             root = above
         link = root[link]
