@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
+import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.tree.sequence.tree import sequence_tree
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -57,3 +61,32 @@ def test_games_openspiel_lacks() -> None:
     tree = sg.compile(sg.games.load("coin-toss"))
     with pytest.raises(sg.SubgameError, match="no game that OpenSpiel has too called 'coin-toss'"):
         sg.openspiel.policy(sg.Strategy.uniform(tree))
+
+
+@pytest.mark.parametrize("name", list(GAMES.values())[1:])
+def test_subgames_are_those_of_what_openspiel_tells(name: str) -> None:
+    """While the game goes on, each string is that of one public state; re-solving is safe there."""
+    tree = sequence_tree(sg.compile(sg.openspiel.load(name)))
+    where: dict[tuple[int, bool, str], set[int]] = defaultdict(set)
+    states = [sg.openspiel.pyspiel_game(tree).new_initial_state()]
+    for node in tree.walked.node.tolist():  # depth first
+        state = states.pop()
+        if not state.is_terminal():
+            for p in (0, 1):
+                acts = state.current_player() == p
+                where[p, acts, state.information_state_string(p)].add(node)
+            states += [state.child(action) for action in state.legal_actions()[::-1]]
+    assert not states
+    assert {len(nodes) for nodes in where.values()} == {1}
+    before = sg.solve(tree, "cfr+", iterations=3)
+    parts = sg.cut(tree, "depth 2")
+    for p in (0, 1):
+        inside = [name for part in parts for name in part.tree.players[p].names]
+        assert len(inside) == len(set(inside)) <= len(tree.players[p].names)
+    after = sg.refine(tree, before.strategy, at="depth 2", technique="resolve", schedule="lp")
+    gap = sg.exploitability(tree, after.strategy)
+    assert np.all(np.array(gap.per_seat) <= np.array(before.exploitability.per_seat) + 1e-9)
+    wanted = pyspiel.exploitability(
+        sg.openspiel.pyspiel_game(tree), sg.openspiel.policy(after.strategy)
+    )
+    assert gap.mean == pytest.approx(wanted, abs=1e-9)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import time
 from pathlib import Path
@@ -24,6 +25,8 @@ NAMES = (
 )
 CPU_MS = 150
 """Milliseconds that each reader may take in `make test`, by the costs in `targets`."""
+OTHERS = ("", "null", "[null]", '{"a": 1}', "[[1]]", "[" + "9" * 400 + "]", "[" * 100_000)
+"""What may be in a file's header in place of a text."""
 TOTAL = int(os.environ.get("SUBGAME_FUZZ", "1000000"))
 """Inputs in all of the long run."""
 
@@ -64,6 +67,21 @@ def test_only_our_own_errors(each: Target) -> None:
     count = min(1000, round(CPU_MS / each.cost))
     for given in itertools.islice(targets.inputs(each, 0), count):
         attempt(each, given)
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "spot"])
+def test_metadata_of_another_form(name: str, every: dict[str, Target]) -> None:
+    """JSON in the header of a file is replaced by JSON that is not what it should be."""
+    each = every[name]
+    for seed in each.seeds:
+        assert isinstance(seed, bytes)
+        size = int.from_bytes(seed[:8], "little")
+        header = json.loads(seed[8 : 8 + size])
+        found = [key for key, text in header["__metadata__"].items() if text[:1] in ("[", "{")]
+        for key, value in itertools.product(found, OTHERS):
+            changed = header | {"__metadata__": header["__metadata__"] | {key: value}}
+            raw = json.dumps(changed).encode()
+            attempt(each, len(raw).to_bytes(8, "little") + raw + seed[8 + size :])
 
 
 @pytest.mark.fuzz

@@ -16,6 +16,7 @@ import pytest
 from numba.core import caching
 
 import subgame as sg
+from subgame.cli.progress import EVALUATION
 from subgame.engines.numba import compiling
 from subgame.engines.numba.first_use import NO_CACHE, NOTE
 
@@ -189,6 +190,11 @@ def test_a_helper_starts_with_the_first_of_our_kernels(
     script = HELPED.format(file=str(tmp_path / "done"), module=module)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == helps, done.stderr
+
+
+def test_what_a_helper_runs_for_hold_em_runs_by_itself() -> None:
+    """Its errors are not shown: what it does not compile, the command compiles after it."""
+    subprocess.run([sys.executable, "-c", EVALUATION], check=True)
 
 
 def test_numba_is_loaded_without_linear_algebra_which_others_can_still_import() -> None:

@@ -46,7 +46,7 @@ def hidden(seed: int) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derived_public_states_are_closed(seed: int) -> None:
-    """Whatever a player knows at a history tells the public state, acting or not."""
+    """What a player knows at a history tells the public state, acting or not, until the end."""
     tree = tree_of(hidden(seed))
     assert tree.histories is not None
     states = states_of(sg.games.load(hidden(seed)))
@@ -55,7 +55,8 @@ def test_derived_public_states_are_closed(seed: int) -> None:
     for p in (0, 1):
         where: dict[str | None, set[int]] = defaultdict(set)
         for state, node in zip(states, nodes, strict=True):
-            where[state.information_state(p)].add(node)
+            if state.current_player() != TERMINAL:
+                where[state.information_state(p)].add(node)
         assert all(len(found) == 1 for found in where.values())
         for name, node in zip(tree.players[p].names, tree.players[p].node, strict=True):
             assert where[name] == {node}
@@ -78,6 +79,18 @@ def assert_public_tree(tree: SequenceTree) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derived_public_states_form_a_tree(seed: int) -> None:
     assert_public_tree(tree_of(hidden(seed)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_last_move_tells_the_public_state_of_an_end(seed: int) -> None:
+    """One for each move that ends the game in a public state; chance's moves count as one."""
+    h = tree_of(hidden(seed)).walked
+    ends = h.player == TERMINAL
+    move = np.where(h.player[h.parent] == CHANCE, -1, h.edge)[ends].tolist()
+    came = zip(h.node[h.parent[ends]].tolist(), move, strict=True)
+    pairs = set(zip(came, h.node[ends].tolist(), strict=True))
+    assert len(pairs) == len({move for move, _ in pairs}) == len({node for _, node in pairs})
+    assert not np.isin(h.node[~ends], h.node[ends]).any()
 
 
 @dataclass(frozen=True)
@@ -173,11 +186,11 @@ def test_a_public_state_is_not_entered_again() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derived_public_states_are_the_finest(seed: int) -> None:
     """Those that the game itself would declare are closed as well, so they are no finer."""
-    derived, declared = tree_of(hidden(seed)), tree_of(f"random(seed={seed})")
-    assert derived.histories is not None
-    assert declared.histories is not None
-    pairs = set(zip(derived.histories.node.tolist(), declared.histories.node.tolist(), strict=True))
-    assert len(pairs) == derived.num_nodes
+    derived, declared = tree_of(hidden(seed)).walked, tree_of(f"random(seed={seed})").walked
+    going = derived.player != TERMINAL
+    nodes = derived.node[going].tolist()
+    pairs = set(zip(nodes, declared.node[going].tolist(), strict=True))
+    assert len(pairs) == len(set(nodes))
 
 
 def test_deriving_joins_no_more_than_it_must() -> None:

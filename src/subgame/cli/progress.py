@@ -158,11 +158,12 @@ def warm_up(meter: Meter, schedule: str = "cfr+", device: str = "cpu") -> None:
 EVALUATION = """
 import subgame as sg
 from subgame.games.holdem.cards import Deck
+from subgame.solve.solver import Run
 
 tiny = sg.holdem.endgame("QsJhThKs", 4, 6, bets="postflop: a", deck=Deck("TJQKA", "hs"))
 tree = sg.compile(tiny)
 sg.exploitability(tree, sg.Strategy.uniform(tree))
-run = sg.solve.solver.Run(tree, sg.CFR(), threads=1)
+run = Run(tree, sg.CFR(), threads=1)
 run.engine.behaviour(0, run.cfr.pair[0].average)
 """
 """Uses the kernels that evaluate strategies of hold'em trees."""

@@ -148,11 +148,11 @@ class StateReader:
     def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
         """For each acting player, how to ask for what the two players know; None if not at all.
 
-        Unless `both`, only the acting player is asked.
+        Unless `both`, only the acting player is asked. Nobody is asked where the game is over.
         """
         if both:
-            return dict.fromkeys((0, 1, CHANCE, TERMINAL), (_known, _known))
-        return {0: (_known, None), 1: (None, _known), CHANCE: (None, None), TERMINAL: (None, None)}
+            return dict.fromkeys((0, 1, CHANCE), (_known, _known))
+        return {0: (_known, None), 1: (None, _known), CHANCE: (None, None)}
 
     def history(self, state: State) -> Sequence[Any]:
         """The keys of the moves so far, for `spell`."""

@@ -137,8 +137,8 @@ class OpenSpielReader(StateReader):
     def asks(self, both: bool) -> dict[int, tuple[Ask, Ask]]:
         ask = _pyspiel().State.information_state_string
         if self.spell is not None:
-            return dict.fromkeys((0, 1, CHANCE, TERMINAL), (None, None))
-        own = {0: (ask, None), 1: (None, ask), CHANCE: (None, None), TERMINAL: (None, None)}
+            return dict.fromkeys((0, 1, CHANCE), (None, None))
+        own = {0: (ask, None), 1: (None, ask), CHANCE: (None, None)}
         return {seat: own[seat] if seat in self._game.silent else (ask, ask) for seat in own}
 
     def history(self, state: State) -> list[int]:
@@ -158,8 +158,7 @@ class OpenSpielReader(StateReader):
         return _distinct(names, keys)
 
     def outcomes(self, opened: Any) -> Sequence[tuple[int, float]]:
-        chances = dict(opened.chance_outcomes())
-        return [(action, chances[action]) for action in opened.legal_actions()]
+        return sorted(opened.chance_outcomes())  # in the order of `legal_actions`
 
 
 class OpenSpielGame(Game):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from subgame.engines.arrays import normalise
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
-from subgame.errors import SubgameError, brief, did_you_mean
+from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
 from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
@@ -199,7 +199,7 @@ class Compact:
             )
             strategy = Strategy(trunk, (tensors["trunk0"], tensors["trunk1"]))
             notes = json.loads(header["notes"])
-        except (KeyError, ValueError) as error:
+        except DAMAGED as error:
             why = f" {error}" if isinstance(error, SubgameError) else ""
             raise SubgameError(f"{path} is damaged.{why}") from None
         subgames = len(Roots.of(trunk).names)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.devices import STORAGES, check_storage
 from subgame.engines.factory import engine
-from subgame.errors import brief, unreadable
+from subgame.errors import DAMAGED, brief, unreadable
 from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.chips import number, read_chips
 from subgame.games.holdem.game import Holdem
@@ -381,7 +381,7 @@ def tree_of(path: str | Path, memory_limit: str | float | None = "8GiB") -> Rang
     tree = range_tree(compile(game, memory_limit=memory_limit, merge=merged_in(said)))
     try:
         locks = [Lock.parse(text) for text in json.loads(said.get("locks", "[]"))]
-    except (ValueError, TypeError):
+    except DAMAGED:
         raise unreadable(path, "has damaged locks", SAVED) from None
     return locked(tree, locks) if locks else tree
 
@@ -408,7 +408,7 @@ def _stored_values(path: str | Path, tree: RangeTree) -> dict[str, Any] | None:
             first, second, *both = map(float, json.loads(said["exploitability"]))
             won = (both[0], both[1]) if both else None
             found["exploitability"] = Exploitability((first, second), won)
-    except (KeyError, ValueError, TypeError):
+    except DAMAGED:
         return None
     return found
 
@@ -430,5 +430,5 @@ def _game(path: str | Path, said: Mapping[str, str]) -> Holdem:
             dead=said.get("dead", ""),
             rake=(float(said.get("rake", "0")), float(said.get("rake_cap", "inf"))),
         )
-    except (KeyError, ValueError):
+    except DAMAGED:
         raise unreadable(path, "does not say which endgame it was made for", SAVED) from None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, NotSavedWarning, SubgameError
+from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.limits import Limits as Limits
@@ -326,7 +326,7 @@ class Run:
         try:
             header = json.loads(header["state"]) if "state" in header else header
             made_by, state = self._read(header, tensors)
-        except (KeyError, ValueError, TypeError):
+        except DAMAGED:
             raise SubgameError(f"{path} is a damaged checkpoint.") from None
         if made_by != self.schedule:
             raise SubgameError(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from subgame.errors import SubgameError, check_regular, unreadable
+from subgame.errors import DAMAGED, SubgameError, check_regular, unreadable
 from subgame.lazy import np
 
 if TYPE_CHECKING:
@@ -179,6 +179,6 @@ def read_tensors(
         return {str(key): str(value) for key, value in meta.items()}, out
     except OSError as error:
         raise unreadable(path, error, wanted) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except DAMAGED:
         why = "is not a safetensors file, or was cut short"
         raise unreadable(path, why, wanted) from None

@@ -22,7 +22,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import ArgumentError, SubgameError, brief
+from subgame.errors import DAMAGED, ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
@@ -382,7 +382,7 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
         for player in (0, 1):
             if f"network{player}" in header:
                 found[player] = _read(t, tree, player, header, tensors, notes)
-    except (KeyError, ValueError, TypeError, IndexError, RuntimeError):
+    except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
     if not found:
         raise SubgameError(f"{path} contains no leaf network.")

@@ -28,9 +28,7 @@ def shape(children: Ints, roots: int) -> tuple[Ints, Ints]:
     parent = np.repeat(np.arange(len(count)), count)
     place = np.arange(len(parent)) - np.repeat(np.cumsum(count) - count, count)
     put = np.repeat(height + count - 1, count) - place
-    kind = np.int16 if height.max() < 2**15 else np.int32  # short ones are sorted faster
-    taken = np.argsort(height[1:].astype(kind), kind="stable")
-    order = np.argsort(put.astype(kind), kind="stable")
+    taken, order = order_by(height[1:]), order_by(put)
     above, among = np.empty(len(taken), dtype=np.int32), np.empty(len(taken), dtype=np.int32)
     above[taken], among[taken] = parent[order] - 1, place[order]
     return above[: len(children)], among[: len(children)]
@@ -57,7 +55,7 @@ def inherit(parent: Ints, own: tuple[Ints, Ints], chance: Floats) -> None:
     is the least integer.
     """
     depth = depths(parent)
-    order = np.argsort(depth.astype(np.int16), kind="stable")
+    order = order_by(depth)
     ends = np.cumsum(np.bincount(depth)).tolist()
     for lo, hi in pairwise(ends):  # one level after the other
         here = order[lo:hi]
@@ -69,6 +67,22 @@ def inherit(parent: Ints, own: tuple[Ints, Ints], chance: Floats) -> None:
 
 
 NOTHING = np.iinfo(np.int32).min
+
+
+def order_by(*keys: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The order by these keys, the first one first; of equal ones the earlier comes first.
+
+    Keys are from 0 to 2^32 - 1. NumPy sorts 16 bits several times faster than more.
+
+    >>> order_by(np.array([1, 0, 70000, 1]), np.array([2, 5, 0, 1])).tolist()
+    [1, 3, 0, 2]
+    """
+    digits = []
+    for key in reversed(keys):
+        digits.append(key.astype(np.uint16))
+        if key.max(initial=0) >= 1 << 16:
+            digits.append((key >> 16).astype(np.uint16))
+    return np.lexsort(digits)
 
 
 def first_equal(numbers: Ints) -> NDArray[np.int64]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.games.base import CHANCE, TERMINAL
 from subgame.tree.public_tree import OnDemand
+from subgame.tree.sequence.forest import depths, order_by
 from subgame.tree.sequence.tree import (
     Entries,
     Floats,
@@ -27,6 +27,8 @@ from subgame.tree.sequence.tree import (
     Treeplex,
 )
 from subgame.tree.sequence.walk import Histories
+
+Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,7 @@ class FormPlayer:
     @property
     def start(self) -> Index:
         """[i + 1] where each infoset's sequences start."""
-        sizes = [len(self.slots), *(len(actions) for actions in self.actions)]
-        return np.cumsum(sizes, dtype=np.int32)
+        return np.cumsum([len(self.slots), *map(len, self.actions)], dtype=np.int32)
 
 
 @dataclass(frozen=True)
@@ -151,17 +152,12 @@ def assemble(form: Form) -> SequenceTree:
 
 def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     """A player's infosets sorted into blocks, and the map from old to new sequences."""
-    slots, count = len(player.slots), len(player.names)
-    sizes = np.array([len(actions) for actions in player.actions], dtype=np.int64)
-    start = player.start
+    slots, count, start = len(player.slots), len(player.names), player.start
+    sizes = np.diff(start).astype(np.int64)
     # The infoset of each sequence after the root infosets.
     owner = np.repeat(np.arange(count), sizes)
-    above = np.append(np.full(slots, -1), owner)[player.parent]
-    depths = [-1] * (count + 1)  # the last entry stands above the root infosets
-    for i, j in enumerate(above.tolist()):  # parents come first, so one pass suffices
-        depths[i] = depths[j] + 1
-    depth = np.array(depths[:-1], dtype=np.int64)
-    order = np.lexsort((np.arange(count), sizes, depth))
+    depth = depths(np.append(np.full(slots, -1), owner)[player.parent])
+    order = order_by(depth, sizes)
     key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
     edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
     if not count:
@@ -233,43 +229,49 @@ def _group(entries: Entries) -> Terminals:
     single = np.flatnonzero(sizes == 1)  # these have the same matrix, so one of them is looked at
     for k in np.sort(np.append(np.flatnonzero(sizes > 1), single[:1])).tolist():
         groups.setdefault(keys[starts[k] : starts[k] + sizes[k]].tobytes(), []).append(k)
-    parts = []
-    for lanes in map(np.array, groups.values()):
-        lanes = single if sizes[lanes[0]] == 1 else lanes
-        inside = slice(starts[lanes[0]], starts[lanes[0]] + sizes[lanes[0]])
-        parts.append(
-            _Part(
-                rows[0][rows[1][lanes] + np.arange(local_row[inside].max() + 1)[:, None]],
-                cols[0][cols[1][lanes] + np.arange(local_col[inside].max() + 1)[:, None]],
-                scale[lanes],
-                node[starts[lanes]],
-                (local_row[inside], local_col[inside], matrix[inside]),
-            )
-        )
-    return _flatten(parts)
-
-
-class _Part(NamedTuple):
-    """Terminals with the same matrix. Axes: l lane, e entry of the matrix."""
-
-    row_sequence: Index  # [row, l]
-    col_sequence: Index  # [col, l]
-    scale: Floats  # [l]
-    node: Index  # [l]
-    matrix: tuple[NDArray[np.int64], NDArray[np.int64], Floats]  # [e] rows, columns and values
+    parts = [single if sizes[each[0]] == 1 else np.array(each) for each in groups.values()]
+    first = np.array([each[0] for each in parts], dtype=np.int64)
+    lanes = np.concatenate([*parts, np.zeros(0, np.int64)])  # flat [g][lane]: an index of `starts`
+    count = np.array([len(each) for each in parts], dtype=np.int64)
+    inside, which = _ranges(starts[first], sizes[first])
+    m, n = (_most(local, starts)[first] + 1 for local in (local_row, local_col))
+    local_row, local_col, matrix = local_row[inside], local_col[inside], matrix[inside]
+    turned = order_by(which, local_col, local_row)
+    return Terminals(
+        rows=m.astype(np.int32),
+        cols=n.astype(np.int32),
+        lanes=count.astype(np.int32),
+        row_sequence=_gathered(*rows, lanes, count, m),
+        col_sequence=_gathered(*cols, lanes, count, n),
+        scale=scale[lanes],
+        node=node[starts[lanes]],
+        row_sequence_at=_offsets(m * count),
+        col_sequence_at=_offsets(n * count),
+        scale_at=_offsets(count),
+        row_ptr=_pointers(which, local_row, m),
+        row_ptr_at=_offsets(m + 1),
+        row_col=local_col.astype(np.int32),
+        row_value=matrix,
+        col_ptr=_pointers(which[turned], local_col[turned], n),
+        col_ptr_at=_offsets(n + 1),
+        col_row=local_row[turned].astype(np.int32),
+        col_value=matrix[turned],
+    )
 
 
 def _order(*keys: Index) -> NDArray[np.int64]:
     """The order of the entries by these keys, the first one first."""
-    if np.all(np.diff(keys[0]) > 0):
+    if np.all(keys[0][1:] > keys[0][:-1]):
         return np.arange(len(keys[0]))
-    return np.lexsort(keys[::-1])
+    return order_by(*keys)
 
 
 def _changes(*keys: Index) -> NDArray[np.bool_]:
     """[e] whether any of the sorted keys differs from the one before."""
     out = np.ones(len(keys[0]), dtype=np.bool_)
-    out[1:] = np.any([np.diff(key) != 0 for key in keys], axis=0)
+    out[1:] = keys[0][1:] != keys[0][:-1]
+    for key in keys[1:]:
+        out[1:] |= key[1:] != key[:-1]
     return out
 
 
@@ -283,51 +285,31 @@ def _numbered(
     return (sequence[fresh], first), number - np.repeat(first, sizes)
 
 
-def _flatten(groups: list[_Part]) -> Terminals:
-    """The groups as flat arrays with offsets."""
-    shape = np.array(
-        [(*g.row_sequence.shape[:1], *g.col_sequence.shape) for g in groups], dtype=np.int32
-    ).reshape(-1, 3)
-    sparse = [_compress(*g.matrix, m) for g, (m, _, _) in zip(groups, shape, strict=True)]
-    turned = [
-        _compress(col, row, value, n)
-        for (row, col, value), (_, n, _) in zip((g.matrix for g in groups), shape, strict=True)
-    ]
-    nonzeros = _offsets([len(g.matrix[2]) for g in groups])
-    return Terminals(
-        rows=shape[:, 0].copy(),
-        cols=shape[:, 1].copy(),
-        lanes=shape[:, 2].copy(),
-        row_sequence=_cat([g.row_sequence.ravel() for g in groups]),
-        col_sequence=_cat([g.col_sequence.ravel() for g in groups]),
-        scale=np.concatenate([g.scale for g in groups] or [np.zeros(0)]),
-        node=_cat([g.node for g in groups]),
-        row_sequence_at=_offsets(shape[:, 0] * shape[:, 2]),
-        col_sequence_at=_offsets(shape[:, 1] * shape[:, 2]),
-        scale_at=_offsets(shape[:, 2]),
-        row_ptr=_cat([ptr + at for (ptr, _, _), at in zip(sparse, nonzeros, strict=True)]),
-        row_ptr_at=_offsets(shape[:, 0] + 1),
-        row_col=_cat([index for _, index, _ in sparse]),
-        row_value=np.concatenate([value for _, _, value in sparse] or [np.zeros(0)]),
-        col_ptr=_cat([ptr + at for (ptr, _, _), at in zip(turned, nonzeros, strict=True)]),
-        col_ptr_at=_offsets(shape[:, 1] + 1),
-        col_row=_cat([index for _, index, _ in turned]),
-        col_value=np.concatenate([value for _, _, value in turned] or [np.zeros(0)]),
-    )
+def _ranges(start: Longs, size: Longs) -> tuple[Longs, Longs]:
+    """The numbers from each start on, as many as its size; and which start they belong to."""
+    which = np.repeat(np.arange(len(size)), size)
+    return np.arange(len(which)) + (start - np.cumsum(size) + size)[which], which
 
 
-def _compress(
-    row: NDArray[np.int64], col: NDArray[np.int64], value: Floats, rows: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Coordinates to compressed sparse rows."""
-    order = np.lexsort((col, row))
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
-    return ptr, col[order], value[order]
+def _most(values: Longs, starts: Longs) -> Longs:
+    """The largest value from each start to the next."""
+    return np.maximum.reduceat(values, starts) if len(values) else values
 
 
-def _offsets(sizes: Sequence[int] | NDArray[np.int32]) -> Index:
-    return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int32)
+def _gathered(sequence: Index, first: Longs, lanes: Longs, count: Longs, rows: Longs) -> Index:
+    """Flat [g][row, lane]: the sequences of all lanes of each group."""
+    k, which = _ranges(np.zeros(len(rows), np.int64), rows * count)
+    row, lane = np.divmod(k, count[which])
+    return sequence[first[lanes[_offsets(count)[which] + lane]] + row]
 
 
-def _cat(arrays: Sequence[NDArray[np.integer]]) -> Index:
-    return np.concatenate([*arrays, np.zeros(0, np.int32)]).astype(np.int32)
+def _pointers(which: Longs, row: Longs, rows: Longs) -> Index:
+    """Flat [g][rows + 1]: where each row of each group starts among its sorted entries."""
+    k, group = _ranges(np.zeros(len(rows), np.int64), rows + 1)
+    wide = int(rows.max(initial=0)) + 1
+    return np.searchsorted(which * wide + row, group * wide + k).astype(np.int32)
+
+
+def _offsets(sizes: Longs) -> Index:
+    out: Index = np.cumsum(np.append(0, sizes), dtype=np.int32)[:-1]
+    return out

@@ -6,8 +6,9 @@ import math
 import operator
 import random
 from collections.abc import Callable
+from typing import Any
 
-from subgame.games.base import CHANCE, Game
+from subgame.games.base import CHANCE, Game, StateReader
 from subgame.memory import Allowance
 from subgame.tree.sequence.walk import BYTES_PER_HISTORY
 
@@ -28,23 +29,28 @@ def refuse_large(game: Game, allowed: Allowance) -> None:
     """
     rng = random.Random(0)
     enough = MARGIN * (1 + allowed.bytes / BYTES_PER_HISTORY)
-    playouts = sorted(_product(game, rng.choice, enough) for _ in range(PLAYOUTS))
-    if (middle := playouts[PLAYOUTS // 2]) > enough:
-        size = middle / MARGIN
-        what = f"{game}: the tree has more than {size:,.0f} histories, as random playouts show. It"
-        endless = _product(game, operator.itemgetter(0), math.inf) == math.inf
-        hint = f"A history of more than {LONGEST} moves was found: does the game end?"
-        need = size * BYTES_PER_HISTORY
-        allowed.refuse(what, need, known=False, hint=hint if endless else "")
+    reader, playouts = game.reader(), list[float]()
+    while len(playouts) < PLAYOUTS:
+        playouts.append(_product(game, reader, rng.choice, enough))
+        if sum(each <= enough for each in playouts) > PLAYOUTS // 2:
+            return  # whatever the others say
+    size = sorted(playouts)[PLAYOUTS // 2] / MARGIN
+    what = f"{game}: the tree has more than {size:,.0f} histories, as random playouts show. It"
+    endless = _product(game, reader, operator.itemgetter(0), math.inf) == math.inf
+    hint = f"A history of more than {LONGEST} moves was found: does the game end?"
+    need = size * BYTES_PER_HISTORY
+    allowed.refuse(what, need, known=False, hint=hint if endless else "")
 
 
-def _product(game: Game, choose: Callable[[list[str]], str], enough: float) -> float:
+def _product(
+    game: Game, reader: StateReader, choose: Callable[[list[Any]], Any], enough: float
+) -> float:
     """The largest estimate of a level's size along one playout; infinite if it does not end."""
-    state, product = game.new_initial_state(), 1.0
+    state, product = reader.opened(game.new_initial_state()), 1.0
     for _ in range(LONGEST):
         player = state.current_player()
         if player == CHANCE:
-            choices = [outcome for outcome, _ in state.chance_outcomes()]
+            choices = [outcome for outcome, _ in reader.outcomes(state)]
         elif player in (0, 1):
             choices = list(state.legal_actions())
         else:

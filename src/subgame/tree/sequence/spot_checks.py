@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from subgame.errors import SubgameError
@@ -28,22 +29,22 @@ def spot_check(game: Game) -> None:
     stack, count = [_start(game)], 0
     while stack and count < FIRST:
         step, count = stack.pop(), count + 1
-        stack += _check(game, step)[::-1]
+        stack += _check(game, step, list)[::-1]
     if not stack:
         return  # that was all of it
     rng = random.Random(0)
     for _ in range(PLAYOUTS):
         steps = [_start(game)]
         while steps and len(steps[0][2]) < LONGEST:
-            steps = _check(game, rng.choice(steps))
+            steps = _check(game, steps[0], lambda choices: [rng.choice(choices)])
 
 
 def _start(game: Game) -> Step:
     return game.new_initial_state(), game.new_initial_state(), ()
 
 
-def _check(game: Game, step: Step) -> list[Step]:
-    """The steps that follow; what a walk finds itself, such as an unknown player, is left to it."""
+def _check(game: Game, step: Step, some: Callable[[Sequence[Any]], list[Any]]) -> list[Step]:
+    """The steps after `some` of the moves; what a walk finds itself is left to it."""
     state, twin, moves = step
     view, again = view_of(state), view_of(twin)
     if view != again:
@@ -52,9 +53,9 @@ def _check(game: Game, step: Step) -> list[Step]:
             "game must be deterministic, and all chance must be in chance_outcomes()."
         )
     _check_strings(game, view, moves)
-    if view.player not in (0, 1, CHANCE):
+    if view.player not in (0, 1, CHANCE) or not view.choices:
         return []
-    children = [(state.child(a), twin.child(a), (*moves, a)) for a in view.choices]
+    children = [(state.child(a), twin.child(a), (*moves, a)) for a in some(view.choices)]
     now = view_of(state)
     if now != view:
         raise SubgameError(
