@@ -64,7 +64,7 @@ NEW = {
     "bets and ranges as players write them": "games/holdem/bets.py:_GEOMETRIC "
     "games/holdem/bets.py:_MOVES games/holdem/bets.py:USUAL games/holdem/bets.py:share "
     "games/holdem/bets.py:BetSizes.since games/holdem/bets.py:BetSizes.hint "
-    "games/holdem/bets.py:moves games/holdem/bets.py:_next_moves games/holdem/bets.py:_merged "
+    "games/holdem/bets.py:moves games/holdem/bets.py:_next_moves games/holdem/rules.py:_merged "
     "games/holdem/bets_text.py:Parser._line games/holdem/bets_text.py:_LINES "
     "games/holdem/ranges.py:_GROUP games/holdem/ranges.py:_NUMBERS "
     "games/holdem/ranges.py:_Item.percent games/holdem/ranges.py:_Item.open_or_close "
