@@ -1,4 +1,4 @@
-"""Bet sizes of a betting tree. `BetSizes` documents the grammar; `amounts` of `rules` gives chips."""
+"""Bet sizes of a betting tree: `BetSizes` documents the grammar, `rules.amounts` gives chips."""
 
 from __future__ import annotations
 
