@@ -74,7 +74,7 @@ streets = st.builds(StreetSizes, size_lists, st.lists(raise_lists, max_size=3).m
     )
 )
 def test_round_trip(sizes: BetSizes) -> None:
-    assert BetSizes.parse(sizes.format()) == sizes
+    assert BetSizes.parse(str(sizes)) == sizes
 
 
 @pytest.mark.parametrize(

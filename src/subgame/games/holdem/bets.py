@@ -287,7 +287,7 @@ class BetSizes:
                     )
         return None
 
-    def format(self) -> str:
+    def __str__(self) -> str:
         """The text that `parse` reads back as these sizes."""
         clauses: list[str] = []
         for street in STREETS:
@@ -307,9 +307,6 @@ class BetSizes:
         clauses += [f"add {line}" for line in self.added]
         clauses += [f"remove {line}" for line in self.removed]
         return "; ".join(clauses) or "all: none"
-
-    def __str__(self) -> str:
-        return self.format()
 
 
 def moves(line: str) -> tuple[str, ...] | None:

@@ -158,8 +158,7 @@ class Deck(Frozen):
     @cached_property
     def hand_masks(self) -> npt.NDArray[np.uint64]:
         """The cards of each hand as a set of bits, bit c for card c: [hand]."""
-        bits = np.uint64(1) << self.hands.astype(np.uint64)
-        return frozen(bits[:, 0] | bits[:, 1])
+        return frozen(self.masks(self.hands))
 
     @cached_property
     def hand_table(self) -> npt.NDArray[np.int16]:
@@ -220,6 +219,15 @@ class Deck(Frozen):
         given = tuple(cards)
         self._check_cards(given)
         return sum(1 << int(card) for card in given)
+
+    def masks(self, cards: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Sets of cards as bits: [..., card] gives [...]."""
+        bits = np.uint64(1) << cards.astype(np.uint64)
+        return np.asarray(np.bitwise_or.reduce(bits, axis=-1, initial=np.uint64(0)))
+
+    def blocked(self, boards: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which hands hold a card of each board: [board, card] gives [board, hand]."""
+        return np.asarray((self.hand_masks & self.masks(boards)[:, None]) != 0)
 
     def compatible(self, board: Iterable[int]) -> npt.NDArray[np.bool_]:
         """Which hands hold no card of the board: [hand].

@@ -107,8 +107,7 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     count = math.comb(deck.size, groups[-1])
     every = itertools.combinations(range(deck.size), groups[-1])
     added: Ints = np.fromiter(every, dtype=np.dtype((np.int64, groups[-1])), count=count)
-    added_bits = np.bitwise_or.reduce(1 << added, axis=1)
-    above_bits = np.bitwise_or.reduce(1 << above.cards, axis=1, initial=0)
+    added_bits, above_bits = deck.masks(added), deck.masks(above.cards)
     found: list[Ints] = []
     found_weights: list[Ints] = []
     step = max(1, _CHUNK // count)

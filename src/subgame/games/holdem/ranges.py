@@ -118,10 +118,6 @@ class Range:
         """The range without the hands that hold a card of the board."""
         return Range(np.where(self.deck.compatible(board), self.weights, 0.0), self.deck)
 
-    def format(self) -> str:
-        """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
-        return _format(self.weights, self.deck)
-
     def to_pandas(self) -> Any:
         """A pandas data frame: hand and weight, for the hands that are in the range."""
         rows = np.flatnonzero(self.weights).tolist()
@@ -145,7 +141,8 @@ class Range:
         return f"<Range of {self.combos:g} hands>"
 
     def __str__(self) -> str:
-        return self.format()
+        """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
+        return _format(self.weights, self.deck)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Range):
