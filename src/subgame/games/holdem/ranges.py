@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from subgame.errors import SubgameError
@@ -369,23 +370,14 @@ def _runs(weights: list[float], deck: Deck, high: str = "") -> list[str]:
         return f"{high}{deck.ranks[low]}?" if high else deck.ranks[low] * 2
 
     items: list[str] = []
-    for first, last in reversed(list(_stretches(weights))):
-        if not weights[first]:
-            continue
-        body = name(first)
+    for weight, stretch in groupby(range(len(weights)), weights.__getitem__):
+        run = list(stretch)
+        first, last, body = run[0], run[-1], name(run[0])
         if last > first:
             body = f"{body}+" if last == len(weights) - 1 else f"{name(last)}-{body}"
-        items.append(body + _suffix(weights[first]))
-    return items
-
-
-def _stretches(weights: list[float]) -> Iterator[tuple[int, int]]:
-    """First and last index of each stretch of equal weights."""
-    first = 0
-    for i in range(1, len(weights) + 1):
-        if i == len(weights) or weights[i] != weights[first]:
-            yield first, i - 1
-            first = i
+        if weight:
+            items.append(body + _suffix(weight))
+    return items[::-1]
 
 
 def _suffix(weight: float) -> str:
