@@ -184,10 +184,10 @@ class Holdem(Frozen, Game):
 
         They are indices into `isomorphism.suit_permutations`; the identity comes first.
         """
-        boards = np.sort(card_permutations(self.deck)[:, list(self.board)], axis=1)
-        keep = (boards == np.sort(self.board)).all(1)
-        dead = np.sort(card_permutations(self.deck)[:, list(self.dead)], axis=1)
-        keep &= (dead == self.dead).all(1)
+        keep = np.ones(math.factorial(self.deck.num_suits), dtype=np.bool_)
+        for cards in (self.board, self.dead):
+            moved = np.sort(card_permutations(self.deck)[:, list(cards)], axis=1)
+            keep &= (moved == np.sort(cards)).all(1)
         for weights in self.weights():
             keep &= (weights[hand_permutations(self.deck)] == weights).all(1)
         return np.flatnonzero(keep)
@@ -198,30 +198,27 @@ class Holdem(Frozen, Game):
     def parameters(self) -> dict[str, Any]:
         """The parameters that make this game; those with default values are left out."""
         rules, (mine, yours) = self.rules, self.rules.stacks
-        said: dict[str, Any] = {"stack": mine if mine == yours else f"{mine}/{yours}"}
-        if self.board:
-            said["board"] = self.deck.name(self.board)
-        if self.dead:
-            said["dead"] = self.deck.name(self.dead)
-        if rules.pot:
-            said["pot"] = rules.pot
-        else:
-            said["small_blind"] = rules.blinds[0]
-        said |= {"big_blind": rules.blinds[1], "bets": str(self.bets)}
-        if self.deck != DECK:
-            said |= {"ranks": self.deck.ranks, "suits": self.deck.suits}
-        for key, each in zip(("oop", "ip"), self.ranges, strict=True):
-            if not (each.weights[self.deck.compatible(self.gone)] == 1).all():
-                said[key] = _short(each)
-        if rules.raked:
-            said["rake"] = f"{100 * rules.rake:g}%"
-            if rules.rake_cap < math.inf:
-                said["rake_cap"] = rules.rake_cap
-        if self.name == Holdem.name and rules.last != STREETS[-1]:
-            said["last"] = rules.last
-        if self.first is not None:
-            said["first"] = str(self.first)
-        return said
+        free, deck = self.deck.compatible(self.gone), None if self.deck == DECK else self.deck
+        oop, ip = (None if (r.weights[free] == 1).all() else _short(r) for r in self.ranges)
+        capped = rules.raked and rules.rake_cap < math.inf
+        said: dict[str, Any] = {
+            "stack": mine if mine == yours else f"{mine}/{yours}",
+            "board": self.deck.name(self.board) or None,
+            "dead": self.deck.name(self.dead) or None,
+            "pot": rules.pot or None,
+            "small_blind": None if rules.pot else rules.blinds[0],
+            "big_blind": rules.blinds[1],
+            "bets": str(self.bets),
+            "ranks": deck and deck.ranks,
+            "suits": deck and deck.suits,
+            "oop": oop,
+            "ip": ip,
+            "rake": f"{100 * rules.rake:g}%" if rules.raked else None,
+            "rake_cap": rules.rake_cap if capped else None,
+            "last": None if self.name != Holdem.name or rules.last == STREETS[-1] else rules.last,
+            "first": self.first and str(self.first),
+        }
+        return {key: value for key, value in said.items() if value is not None}
 
     @property
     def unit(self) -> tuple[str, float]:

@@ -348,10 +348,10 @@ class RangeTree(PublicTree):
         return self.units.cards.merged
 
     def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[np.float32]:
-        return normalise(self.streets, self.boards, p, weights)
+        return normalise(self.players[p], weights)
 
     def sums_error(self, p: int, probs: NDArray[Any]) -> float:
-        return sums_error(self.streets, self.boards, p, probs)
+        return sums_error(self.players[p], probs)
 
     @cached_property
     def digest(self) -> str:
