@@ -292,15 +292,10 @@ class HoldemState(State):
         betting = self.betting
         if betting.folded != NOBODY:
             return TERMINAL
-        if len(self.board) < self._cards_wanted:
+        street = self.game.rules.last_street if betting.is_over else betting.street
+        if len(self.board) < BOARD_CARDS[street]:
             return CHANCE
         return TERMINAL if betting.is_over else betting.player
-
-    @property
-    def _cards_wanted(self) -> int:
-        """How many cards the board must have before anybody acts."""
-        last = self.game.rules.last_street
-        return BOARD_CARDS[last if self.betting.is_over else self.betting.street]
 
     def legal_actions(self) -> tuple[str, ...]:
         return self.game.actions(self.betting) if self.current_player() >= 0 else ()

@@ -30,7 +30,7 @@ _WEIGHT = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _CLASS = re.compile(r"(?P<high>[^\W_])(?P<low>[^\W_])(?P<kind>[soSO]?)")
 _EVERYTHING = ("random", "*")
 
-Class = tuple[int, int, str]  # high rank, low rank, "p" (pair), "s" (suited) or "o" (offsuit)
+Class = tuple[int, int, str]  # high rank, low rank, and the kind, see `class_hands`
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,7 @@ class Range:
                 f"A range of this deck has {self.deck.num_hands:,} weights, one for each hand; "
                 f"the array has the shape {weights.shape}."
             )
-        if not ((weights >= 0) & (weights <= 1)).all():
-            hand = int(np.flatnonzero(~((weights >= 0) & (weights <= 1)))[0])
+        for hand in np.flatnonzero(~((weights >= 0) & (weights <= 1))):
             raise SubgameError(
                 f"The weights of a range are between 0 and 1; that of {self.deck.hand_name(hand)} "
                 f"is {weights[hand]}."
@@ -266,10 +265,8 @@ class _Item:
 
     def _upwards(self, body: str) -> list[Class]:
         high, low, kind = self._class(body, 0)
-        if kind == "p":
-            return [(rank, rank, kind) for rank in range(high, self.deck.num_ranks)]
-        if high - low == 1:
-            return [(rank, rank - 1, kind) for rank in range(high, self.deck.num_ranks)]
+        if high - low < 2:  # pairs, and neighbours, which go up together
+            return [(rank, rank - high + low, kind) for rank in range(high, self.deck.num_ranks)]
         return [(high, rank, kind) for rank in range(low, high)]
 
     def _between(self, first: str, last: str) -> list[Class]:
@@ -285,14 +282,7 @@ class _Item:
         return [(high, high - high_a + low_a, kind_a) for high in range(high_a, high_b + 1)]
 
     def _join(self, classes: list[Class]) -> npt.NDArray[np.int64]:
-        kinds = {"": ("s", "o")}
-        return np.concatenate(
-            [
-                class_hands(high, low, each, self.deck)
-                for high, low, kind in classes
-                for each in kinds.get(kind, (kind,))
-            ]
-        )
+        return np.concatenate([class_hands(*each, self.deck) for each in classes])
 
     def _fail(self, at: int, token: str, reason: str) -> NoReturn:
         raise fault("range", self.text, self.start + at, token, reason)
@@ -300,10 +290,10 @@ class _Item:
 
 @lru_cache(maxsize=1 << 11)
 def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArray[np.int64]:
-    """The hands of a class: its ranks, and "p" (pair), "s" (suited) or "o" (offsuit)."""
-    a, b = np.meshgrid(np.arange(deck.num_suits), np.arange(deck.num_suits), indexing="ij")
-    chosen = {"p": a < b, "s": a == b, "o": a != b}[kind]
+    """The hands of a class: its ranks, and "p" (pair), "s" (suited), "o" (offsuit) or "" (both)."""
     n = deck.num_suits
+    a, b = np.indices((n, n))
+    chosen = {"p": a < b, "s": a == b, "o": a != b, "": a >= 0}[kind]
     return deck.hand_index(high * n + a[chosen], low * n + b[chosen])
 
 
