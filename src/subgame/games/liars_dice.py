@@ -69,7 +69,9 @@ class LiarsDiceState(State):
 
     def returns(self) -> tuple[float, float]:
         quantity, face = self.game.bids[self.bid]
-        matches = sum(map(self.rolls.count, {face, self.game.faces}))
+        matches = self.rolls.count(face)
+        if face != self.game.faces:
+            matches += self.rolls.count(self.game.faces)
         caller = (self.bidding.count(" ") - 1) % 2
         winner = 1 - caller if matches >= quantity else caller
         return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
