@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from subgame.errors import SubgameError
 
@@ -50,25 +50,25 @@ class Size:
     most: float = 0.0  # the largest share of the pot of a geometric size; 0: no limit
 
     def __post_init__(self) -> None:
-        amount, limited = self.amount, self.most != 0
-        whole = amount >= 0 and amount % 1 == 0
-        kinds = {
-            "pot": (amount > 0, "a share of the pot must be above 0"),
-            "raise": (amount > 1, "a raise must be to more than 1 times the bet"),
-            "chips": (amount > 0, "chips must be above 0"),
-            "all-in": (amount == 0, "all-in takes no amount"),
-            "geometric": (whole, "a geometric size takes a whole number of bets"),
-        }
-        unknown = f"the kinds of bet size are {', '.join(kinds)}"
-        fine, reason = kinds.get(self.kind, (False, unknown))
-        if not math.isfinite(amount):
-            fine, reason = False, "it must be a finite number"
-        elif not 0 <= self.most < math.inf or (limited and self.kind != "geometric"):
-            fine, reason = False, "only a geometric size has a limit, a share of the pot above 0"
-        if not fine:
-            raise SubgameError(
-                f"A bet size of kind '{self.kind}' cannot have the amount {amount}: {reason}."
-            )
+        kind, amount = self.kind, self.amount
+        broken = amount < 0 or amount % 1 != 0
+        for wrong, reason in (
+            (kind not in get_args(Kind), f"the kinds of bet size are {', '.join(get_args(Kind))}"),
+            (not math.isfinite(amount), "it must be a finite number"),
+            (kind == "pot" and amount <= 0, "a share of the pot must be above 0"),
+            (kind == "raise" and amount <= 1, "a raise must be to more than 1 times the bet"),
+            (kind == "chips" and amount <= 0, "chips must be above 0"),
+            (kind == "all-in" and amount, "all-in takes no amount"),
+            (kind == "geometric" and broken, "a geometric size takes a whole number of bets"),
+            (
+                not 0 <= self.most < math.inf or (self.most and kind != "geometric"),
+                "only a geometric size has a limit, a share of the pot above 0",
+            ),
+        ):
+            if wrong:
+                raise SubgameError(
+                    f"A bet size of kind '{kind}' cannot have the amount {amount}: {reason}."
+                )
 
     @classmethod
     def parse(cls, text: str) -> Size:

@@ -74,14 +74,14 @@ class Parser:
     def _clause(self, clause: list[Token]) -> None:
         """Sizes, after the streets and players they are for; a clause for fewer overrides."""
         names, *rest = _split(clause, ":")
+        if len(rest) > 1:
+            second = [token for token in clause if token[0] == ":"][1]
+            self._fail(second, "a clause has only one colon")
         if not rest:
-            names, rest = self._no_names(clause), [clause]
+            self._check_begins_with_size(clause)
+            names, rest = [], [clause]
         elif not names:
             self._fail(clause[0], "the name of a street must come before the colon")
-        if len(rest) > 1:
-            self._fail(
-                [token for token in clause if token[0] == ":"][1], "a clause has only one colon"
-            )
         for name in names:
             if name[0] not in GROUPS and name[0] not in PLAYERS:
                 known = ", ".join((*GROUPS, *PLAYERS))
@@ -103,8 +103,8 @@ class Parser:
                 if width > len(places):
                     self.named[place] = len(places), sizes
 
-    def _no_names(self, clause: list[Token]) -> list[Token]:
-        """No streets and no players: the clause must begin with a size."""
+    def _check_begins_with_size(self, clause: list[Token]) -> None:
+        """Raise an error unless a clause without streets and players can be sizes."""
         head = clause[0]
         if head[0] in GROUPS or head[0] in PLAYERS:
             what = "a street" if head[0] in GROUPS else "a player"
@@ -112,7 +112,6 @@ class Parser:
         known = ("a", "e", "bet", "none", "/")
         if head[0] not in known and not NUMBER.match(head[0]):
             self._fail(head, f"a size is {FORMS}; other clauses look like {_EXAMPLES}")
-        return []
 
     def _sizes(self, tokens: list[Token], end: Token) -> StreetSizes:
         bets: tuple[Size, ...] | None = None
