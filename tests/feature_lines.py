@@ -64,29 +64,32 @@ NEW = {
     "bets and ranges as players write them": "games/holdem/bets.py:_GEOMETRIC "
     "games/holdem/bets.py:_MOVES games/holdem/bets.py:USUAL games/holdem/bets.py:share "
     "games/holdem/bets.py:BetSizes.since games/holdem/bets.py:BetSizes.hint "
-    "games/holdem/bets.py:moves games/holdem/bets.py:_next_moves games/holdem/bets.py:_merged "
+    "games/holdem/bets.py:moves games/holdem/bets.py:_next_moves games/holdem/rules.py:_merged "
+    "games/holdem/rules.py:Betting.is_donk "
     "games/holdem/bets_text.py:Parser._line games/holdem/bets_text.py:_LINES "
     "games/holdem/ranges.py:_GROUP games/holdem/ranges.py:_NUMBERS "
     "games/holdem/ranges.py:_Item.percent games/holdem/ranges.py:_Item.open_or_close "
     "games/holdem/ranges.py:_Item.end games/holdem/ranges.py:_Item.unclosed",
     "rake and parts of chips": "games/holdem/chips.py games/holdem/rules.py:Betting.rake "
-    "games/holdem/rules.py:NoLimit.raked games/holdem/rules.py:_unit "
+    "games/holdem/rules.py:NoLimit.raked games/holdem/rules.py:_unit games/holdem/rules.py:_chips "
     "cli/endgame_view.py:Shown._rake cli/spot.py:_share",
     "notebooks": "show/* notebook.py *:_repr_html_ *:to_pandas *:as_html tree/*:drawn "
     "!tree/strategy.py:Strategy._repr_html_ "
     "errors.py:brief errors.py:SHORT games/base.py:Game.__repr__ "
     "games/holdem/ranges.py:Range.__repr__",
     "games from files, and by text alone": "games/sources.py games/__init__.py:_load_file "
-    "games/__init__.py:_a_game games/holdem/spots.py:spot "
+    "games/__init__.py:_a_game games/holdem/spots.py:spot tree/strategy.py:_named_tree "
     "interop/gambit.py:GambitGame.__str__ interop/openspiel.py:OpenSpielGame.__str__",
     "games in other processes (pickles), OpenSpiel's states read in few calls": "frozen.py "
     "interop/gambit.py:GambitGame.__getstate__ interop/gambit.py:GambitGame.__setstate__ "
     "interop/gambit.py:_linked interop/openspiel.py:OpenSpielReader "
-    "interop/openspiel.py:OpenSpielGame.reader",
+    "interop/openspiel.py:OpenSpielGame.reader games/base.py:StateReader games/base.py:Ask "
+    "games/base.py:_known games/base.py:Game.reader tree/public_tree.py:PublicTree.__getstate__",
     "refusals, memory limits, nothing lost": "memory.py:Allowance _interrupt.py "
     "errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
     "tree/sequence/spot_checks.py tree/sequence/size.py *:check_memory solve/solver.py:_save "
+    "tree/strategy.py:Strategy.__post_init__ tree/strategy.py:_check_shape "
     "refine/refine.py:_safe_parts refine/refine.py:Refinement.is_worse "
     "refine/report.py:kept_text cli/refine_view.py:not_saved errors.py:CONTROL "
     "errors.py:LARGEST errors.py:printable errors.py:read_text errors.py:NotSavedWarning "

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import subgame as sg
+from subgame.games.holdem.bets import STREETS
 from subgame.games.holdem.cards import Deck
+from subgame.games.holdem.chips import tidy
 from subgame.games.holdem.ranges import Range
+from subgame.games.holdem.rules import Betting, NoLimit
 
 SHORT = Deck("TJQKA", "hs")
 THREE = Deck("QKA", "chs")
@@ -29,3 +33,25 @@ GAMES = {
         ranges=(Range.parse("AA,KQ,QJ:0.5", EIGHT), Range.parse("KK,AJ:0.25,QJs", EIGHT)),
     ),
 }
+
+
+def acting(
+    street: str,
+    pot: int,
+    to_call: int,
+    stacks: tuple[int, int],
+    big_blind: int,
+    *,
+    committed: int = 0,
+    last_raise: int = 0,
+    raises: int = 0,
+    last: str = "river",
+) -> Betting:
+    """Player 0 about to act: all chips in the middle, and the chips behind of both players."""
+    bets = committed, committed + to_call
+    before = tidy(Fraction(pot - sum(bets), 2))
+    behind = stacks[0] + bets[0], stacks[1] + bets[1]
+    first = "flop" if before else "preflop"
+    rules = NoLimit(behind, (0, big_blind), first, 2 * before, last)
+    staked = before, before
+    return Betting(rules, STREETS.index(street), staked, bets, 0, last_raise, raises)

@@ -167,21 +167,15 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
     >>> str(unreadable("spot.txt", "is empty", "an endgame"))
     'spot.txt is empty; expected an endgame.'
     """
-    if isinstance(why, FileNotFoundError):
-        said = f"There is no file {path}"
-    elif isinstance(why, IsADirectoryError):
-        said = f"{path} is a folder, not a file"
-    elif isinstance(why, PermissionError):
-        said = f"{path} cannot be read (permission denied)"
-    elif isinstance(why, UnicodeDecodeError):
-        said = f"{path} is not UTF-8 text"
-    elif isinstance(why, ValueError) and "null" in str(why):
-        said = "A file name cannot contain a null character"
-    elif isinstance(why, OSError):
-        said = f"{path} cannot be read ({why.strerror or why})"
-    else:
-        said = f"{path} {why}"
-    return SubgameError(f"{said}; expected {wanted}.")
+    kinds: dict[type, str] = {
+        FileNotFoundError: f"There is no file {path}",
+        IsADirectoryError: f"{path} is a folder, not a file",
+        PermissionError: f"{path} cannot be read (permission denied)",
+        UnicodeDecodeError: f"{path} is not UTF-8 text",
+        ValueError: "A file name cannot contain a null character",
+    }
+    other = f"cannot be read ({why.strerror or why})" if isinstance(why, OSError) else why
+    return SubgameError(f"{kinds.get(type(why), f'{path} {other}')}; expected {wanted}.")
 
 
 def printable(text: str) -> str:

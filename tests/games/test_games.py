@@ -87,7 +87,7 @@ def test_random_games_cover_every_kind_of_event() -> None:
     kinds = set()
     for seed in range(12):
         for _, state in walk(load("random", seed=seed)):
-            kinds.add(state._event)  # type: ignore[attr-defined]
+            kinds.add(state.event)  # type: ignore[attr-defined]
     assert len(kinds) == 12  # 3 of chance, 4 of each player, and the end
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdem_games import acting
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes, Situation, Size, StreetSizes
+from subgame.games.holdem.bets import STREETS, BetSizes, Size, StreetSizes
+from subgame.games.holdem.rules import Betting, amounts
 
 HALF, POT, ALL_IN = Size("pot", 0.5), Size("pot", 1), Size("all-in")
-FLOP = Situation("flop", pot=100, to_call=0, stacks=(1000, 1000), big_blind=10)
+FLOP = acting("flop", 100, 0, (1000, 1000), 10)
 
 
 def test_the_grammar_by_example() -> None:
@@ -74,7 +74,7 @@ streets = st.builds(StreetSizes, size_lists, st.lists(raise_lists, max_size=3).m
     )
 )
 def test_round_trip(sizes: BetSizes) -> None:
-    assert BetSizes.parse(sizes.format()) == sizes
+    assert BetSizes.parse(str(sizes)) == sizes
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,6 @@ def test_errors_of_objects() -> None:
         BetSizes().street("showdown")
     with pytest.raises(SubgameError, match="at most 1"):
         BetSizes(all_in=2)
-    with pytest.raises(SubgameError, match="may be negative"):
-        Situation("flop", -1, 0, (1, 1), 1)
 
 
 @pytest.mark.parametrize(
@@ -152,25 +150,25 @@ def test_errors_of_objects() -> None:
         # a bet of 50 into 100: half the pot after the call, 100, on top of 50; or three times 50
         (
             "flop: none / raise 0.5x 3r 400",
-            Situation("flop", 150, 50, (1000, 950), 10, last_raise=50, raises=1),
+            acting("flop", 150, 50, (1000, 950), 10, last_raise=50, raises=1),
             (150, 400),
         ),
         # a re-raise by somebody with 50 in already: to 150, pot 300 + 100, pot after call 400
         (
             "flop: 1x",
-            Situation("flop", 300, 100, (950, 850), 10, committed=50, last_raise=100, raises=2),
+            acting("flop", 300, 100, (950, 850), 10, committed=50, last_raise=100, raises=2),
             (550,),
         ),
         # small blind opens: 2.5 big blinds; the pot is 2 + 4 after the call of 1 -> to 2 + 4
         (
             "preflop: 2.5r 1x a",
-            Situation("preflop", 3, 1, (199, 198), 2, committed=1, last_raise=2),
+            acting("preflop", 3, 1, (199, 198), 2, committed=1, last_raise=2),
             (5, 6, 200),
         ),
         # the big blind's option after a limp
         (
             "preflop: 3r",
-            Situation("preflop", 4, 0, (198, 198), 2, committed=2, last_raise=2),
+            acting("preflop", 4, 0, (198, 198), 2, committed=2, last_raise=2),
             (6,),
         ),
         # halves go up; a third of 100 is written, not binary
@@ -179,39 +177,39 @@ def test_errors_of_objects() -> None:
         ("flop: 0.01x", FLOP, (10,)),
         (
             "flop: none / raise 1.1r",
-            Situation("flop", 180, 80, (1000, 920), 10, last_raise=80, raises=1),
+            acting("flop", 180, 80, (1000, 920), 10, last_raise=80, raises=1),
             (160,),
         ),
         # above the share: all-in; exactly the share: not
         ("flop: 5x 6x; all-in 0.5", FLOP, (500, 1000)),
         # more than the stack, and the other's shorter stack
         ("flop: 20x", FLOP, (1000,)),
-        ("flop: 20x", replace(FLOP, stacks=(1000, 300)), (300,)),
-        ("flop: 20x 1x", replace(FLOP, stacks=(70, 300)), (70,)),
+        ("flop: 20x", acting("flop", 100, 0, (1000, 300), 10), (300,)),
+        ("flop: 20x 1x", acting("flop", 100, 0, (70, 300), 10), (70,)),
         # all-in for less than the least raise
-        ("flop: 1x", Situation("flop", 180, 80, (120, 500), 10, last_raise=80, raises=1), (120,)),
+        ("flop: 1x", acting("flop", 180, 80, (120, 500), 10, last_raise=80, raises=1), (120,)),
         # the other has less than the least raise left: the least raise puts that player all-in
-        ("flop: 1x a", Situation("flop", 180, 80, (1000, 5), 10, last_raise=80, raises=1), (160,)),
+        ("flop: 1x a", acting("flop", 180, 80, (1000, 5), 10, last_raise=80, raises=1), (160,)),
         # chips of 25: to the nearest; the least raise is rounded up; all-in stays exact
-        ("flop: 0.6x 0.01x a; chip 25", replace(FLOP, stacks=(990, 990)), (25, 50, 990)),
+        ("flop: 0.6x 0.01x a; chip 25", acting("flop", 100, 0, (990, 990), 10), (25, 50, 990)),
         # nothing to raise with, nobody to raise, the cap
-        ("flop: 1x a", Situation("flop", 180, 80, (80, 500), 10, last_raise=80, raises=1), ()),
-        ("flop: 1x a", Situation("flop", 180, 80, (500, 0), 10, last_raise=80, raises=1), ()),
+        ("flop: 1x a", acting("flop", 180, 80, (80, 500), 10, last_raise=80, raises=1), ()),
+        ("flop: 1x a", acting("flop", 180, 80, (500, 0), 10, last_raise=80, raises=1), ()),
         (
             "flop: 1x a; cap 2",
-            Situation("flop", 300, 50, (500, 500), 10, last_raise=50, raises=2),
+            acting("flop", 300, 50, (500, 500), 10, last_raise=50, raises=2),
             (),
         ),
         (
             "flop: a / cap 3; cap 2",
-            Situation("flop", 300, 50, (500, 500), 10, last_raise=50, raises=2),
+            acting("flop", 300, 50, (500, 500), 10, last_raise=50, raises=2),
             (500,),
         ),
         ("turn: 1x", FLOP, ()),
     ],
 )
-def test_chips(text: str, situation: Situation, totals: tuple[int, ...]) -> None:
-    assert BetSizes.parse(text).amounts(situation) == totals
+def test_chips(text: str, situation: Betting, totals: tuple[int, ...]) -> None:
+    assert amounts(BetSizes.parse(text), situation) == totals
 
 
 @settings(max_examples=100, deadline=None)
@@ -229,12 +227,12 @@ def test_amounts_are_legal(
     sizes = BetSizes.parse(
         f"flop: none / raise 0.1x 0.7x 3x 2r 123 a; all-in {share:f}; chip {chip}"
     )
-    here = Situation("flop", pot + bet, bet, (mine, yours), 10, last_raise=bet, raises=1)
-    totals = sizes.amounts(here)
+    here = acting("flop", pot + bet, bet, (mine, yours), 10, last_raise=bet, raises=1)
+    totals = amounts(sizes, here)
     assert bool(totals) == (mine > bet)
     assert list(totals) == sorted(set(totals))
     for total in totals:
-        assert here.least <= total <= here.all_in
+        assert (here.least_raise or 0) <= total <= here.all_in
         assert total % chip == 0 or total == here.all_in
 
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import subgame as sg
+from holdem_games import acting
 from subgame.errors import SubgameError
 from subgame.games.holdem import BetSizes, Deck, Holdem, endgame
-from subgame.games.holdem.bets import Situation
 from subgame.games.holdem.chips import PartChips
+from subgame.games.holdem.rules import Betting, amounts
 from subgame.tree.ranges.betting_tree import grow
 
 FLOP = "Qs Jh 2h"
 RIVER = "Qs Jh 2h 8d 3c"
 DECK = Deck("89TJQK", "cdh")
-AT_100 = Situation("flop", pot=100, to_call=0, stacks=(400, 400), big_blind=1)
+AT_100 = acting("flop", 100, 0, (400, 400), 1)
 
 
 def bets_at(game: Holdem, line: str = "") -> tuple[str, ...]:
@@ -59,13 +59,17 @@ def test_a_donk_bet_is_a_bet_into_the_last_aggressor() -> None:
         # 1 + 2 * 400 / 100 is 9: two bets multiply the pot by 3 each, so the first is the pot
         ("flop: 2e", AT_100, (100,)),
         ("flop: 1e", AT_100, (400,)),
-        ("flop: e", replace(AT_100, streets=2), (100,)),
-        ("flop: e", replace(AT_100, streets=3), (54,)),  # (9^(1/3) - 1) / 2 = 0.540
+        ("flop: e", acting("flop", 100, 0, (400, 400), 1, last="turn"), (100,)),
+        (
+            "flop: e",
+            acting("flop", 100, 0, (400, 400), 1, last="river"),
+            (54,),
+        ),  # (9^(1/3) - 1) / 2 = 0.540
         ("flop: 2e80% 2e0.5x", AT_100, (50, 80)),
         # against a bet of 100: the pot is 300 once called, 300 are left: (3^(1/2) - 1) / 2 * 300
         (
             "flop: none / raise 2e",
-            Situation("flop", 200, 100, (400, 300), 1, last_raise=100, raises=1),
+            acting("flop", 200, 100, (400, 300), 1, last_raise=100, raises=1),
             (210,),
         ),
         # a bet of 300 leaves 100 behind in a pot of 700, 14 %; one of 250 leaves 25 %
@@ -81,8 +85,8 @@ def test_a_donk_bet_is_a_bet_into_the_last_aggressor() -> None:
         ("flop: 33.3%; chip 0.5", AT_100, (PartChips(67, 2),)),
     ],
 )
-def test_sizes_in_chips(text: str, situation: Situation, totals: tuple[int, ...]) -> None:
-    assert BetSizes.parse(text).amounts(situation) == totals
+def test_sizes_in_chips(text: str, situation: Betting, totals: tuple[int, ...]) -> None:
+    assert amounts(BetSizes.parse(text), situation) == totals
 
 
 @pytest.mark.parametrize(

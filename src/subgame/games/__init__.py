@@ -76,12 +76,8 @@ class Row(NamedTuple):
     parameters: dict[str, Any]
 
 
-class _Entry(NamedTuple):
-    factory: Factory | str  # or where it is, for games that take long to import
-    summary: str
-
-
-_registered: dict[str, _Entry] = {}
+_registered: dict[str, tuple[Factory | str, str]] = {}
+"""What makes each game, or where that is (some take long to import), and its summary."""
 
 
 def __getattr__(name: str) -> Any:
@@ -99,7 +95,7 @@ def register(name: str, factory: Factory | str, summary: str = "") -> None:
     key = _canonical(name)
     if key in _registered:
         raise SubgameError(f"There already is a game called '{key}'; choose another name.")
-    _registered[key] = _Entry(factory, summary or _first_line(factory))
+    _registered[key] = factory, summary or _first_line(factory)
 
 
 def names() -> list[str]:

@@ -80,12 +80,13 @@ class CoinTossState(State):
 
 class CoinToss(Game):
     name = "coin-toss"
+    subgames = 1
 
     def new_initial_state(self) -> CoinTossState:
-        return CoinTossState()
+        return CoinTossState(self.subgames)
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
-        return {"after Play": lambda s: s.public[:1] == ("Play",)}
+        return {"after Play": lambda s: "Play" in s.public and len(s.public) >= s.subgames}
 
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """`paper`: Fig. 2."""
@@ -98,14 +99,9 @@ class CoinToss(Game):
         }
 
 
-class CoinTossTwo(Game):
+class CoinTossTwo(CoinToss):
     name = "coin-toss-two"
-
-    def new_initial_state(self) -> CoinTossState:
-        return CoinTossState(subgames=2)
-
-    def frontiers(self) -> dict[str, Callable[[Any], bool]]:
-        return {"after Play": lambda s: s.public[:1] == ("Play",) and len(s.public) == 2}
+    subgames = 2
 
     def blueprints(self) -> dict[str, dict[str, dict[str, float]]]:
         """`paper`: Section 5, with P1 as in Fig. 2."""

@@ -49,8 +49,8 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
     """Walk the whole game; raise `SubgameError` at the first rule it breaks."""
     if game.num_players != 2:
         raise SubgameError(f"The game '{game}' has {game.num_players} players; it must have two.")
-    suite = _Suite(str(game))
-    stack = [suite.root(game)]
+    suite = _Suite()
+    stack = [suite.node(game.new_initial_state(), game.new_initial_state())]
     while stack:
         if suite.histories >= max_histories:
             raise SubgameError(
@@ -62,7 +62,10 @@ def check(game: Game, *, max_histories: int = 300_000) -> Report:
         # Reversed, so that the first sibling is walked first and named first.
         stack.extend(reversed(list(suite.children(node))))
     suite.check_blueprints(game)
-    return suite.report()
+    owners = [node.view.player for node in suite.acting.values()]
+    public = len(suite.public) if suite.silent is None else None
+    infosets = (owners.count(0), owners.count(1))
+    return Report(str(game), suite.histories, suite.terminals, infosets, public, suite.depth)
 
 
 class View(NamedTuple):
@@ -76,13 +79,20 @@ class View(NamedTuple):
     returns: tuple[float, ...]
 
 
-class _Memory(NamedTuple):
-    """The last thing a player saw or did, after those before it."""
+@dataclass(frozen=True, eq=False)
+class _Memory:
+    """The last thing a player saw or did, after those before it. Equal memories are one object."""
 
-    before: _Memory | None
-    event: str
-    number: int  # equal numbers are equal memories
-    last_seen: str | None
+    before: _Memory | None = None
+    event: str = ""
+
+    def events(self) -> list[str]:
+        """All that is remembered, in order."""
+        events, at = [], self
+        while at.before is not None:
+            events.append(at.event)
+            at = at.before
+        return events[::-1]
 
 
 @dataclass(slots=True)
@@ -93,7 +103,7 @@ class _Node:
     parent: _Node | None
     action: str
     depth: int
-    memories: tuple[_Memory | None, _Memory | None]
+    memories: list[_Memory]  # [player]
 
     def __str__(self) -> str:
         actions, node = [], self
@@ -127,7 +137,6 @@ def _numbers(values: Iterable[float]) -> tuple[float, ...]:
 
 @dataclass(slots=True)
 class _Suite:
-    game: str
     histories: int = 0
     terminals: int = 0
     depth: int = 0
@@ -135,11 +144,33 @@ class _Suite:
     acting: dict[str, _Node] = field(default_factory=dict)
     public: dict[str, _Node] = field(default_factory=dict)
     silent: _Node | None = None
-    memories: dict[tuple[int, str], int] = field(default_factory=dict)
+    nothing: _Memory = field(default_factory=_Memory)
+    memories: dict[tuple[_Memory, str], _Memory] = field(default_factory=dict)
 
-    def root(self, game: Game) -> _Node:
-        state, twin = game.new_initial_state(), game.new_initial_state()
-        return self._node(state, twin, None, "", (None, None))
+    def node(
+        self, state: State, twin: State, parent: _Node | None = None, action: str = ""
+    ) -> _Node:
+        """The history of two states that were reached in the same way."""
+        view, depth = view_of(state), 0 if parent is None else parent.depth + 1
+        memories = [self._memory(player, view.known[player], parent, action) for player in PLAYERS]
+        node = _Node(state, twin, view, parent, action, depth, memories)
+        if view_of(twin) != view:
+            raise SubgameError(
+                f"The game is not deterministic: two walks to {node} differ in "
+                f"{difference(view, view_of(twin))}."
+            )
+        return node
+
+    def _memory(self, player: int, known: str | None, parent: _Node | None, action: str) -> _Memory:
+        """What a player who knows this remembers after the action of the parent."""
+        memory = self.nothing if parent is None else parent.memories[player]
+        events = [f"doing '{action}'"] if parent and parent.view.player == player else []
+        if known is not None:
+            events.append(f"seeing '{known}'")
+        for event in events:
+            if event != memory.event:
+                memory = self.memories.setdefault((memory, event), _Memory(memory, event))
+        return memory
 
     def visit(self, node: _Node) -> None:
         """Every check of one history."""
@@ -167,44 +198,7 @@ class _Suite:
         for action in node.view.choices:
             child, twin = node.state.child(action), node.twin.child(action)
             self._check_unchanged(node, f"child('{action}')")
-            yield self._node(child, twin, node, action, self._remember_action(node, action))
-
-    def _node(
-        self,
-        state: State,
-        twin: State,
-        parent: _Node | None,
-        action: str,
-        memories: tuple[_Memory | None, _Memory | None],
-    ) -> _Node:
-        view = view_of(state)
-        depth = 0 if parent is None else parent.depth + 1
-        seen = tuple(self._see(memories[player], view.known[player]) for player in PLAYERS)
-        node = _Node(state, twin, view, parent, action, depth, (seen[0], seen[1]))
-        if view_of(twin) != view:
-            raise SubgameError(
-                f"The game is not deterministic: two walks to {node} differ in "
-                f"{difference(view, view_of(twin))}."
-            )
-        return node
-
-    def _see(self, memory: _Memory | None, known: str | None) -> _Memory | None:
-        if known is None or (memory is not None and memory.last_seen == known):
-            return memory
-        return self._memory(memory, f"seeing '{known}'", known)
-
-    def _remember_action(self, node: _Node, action: str) -> tuple[_Memory | None, _Memory | None]:
-        first, second = node.memories
-        if node.view.player == 0:
-            first = self._memory(first, f"doing '{action}'", None)
-        elif node.view.player == 1:
-            second = self._memory(second, f"doing '{action}'", None)
-        return first, second
-
-    def _memory(self, before: _Memory | None, event: str, seen: str | None) -> _Memory:
-        key = (-1 if before is None else before.number, event)
-        number = self.memories.setdefault(key, len(self.memories))
-        return _Memory(before, event, number, seen)
+            yield self.node(child, twin, node, action)
 
     def _check_unchanged(self, node: _Node, after: str) -> None:
         now = view_of(node.state)
@@ -242,8 +236,9 @@ class _Suite:
             return
         first = self.known[player].setdefault(known, node)
         mine, other = node.memories[player], first.memories[player]
-        if mine is not None and other is not None and mine.number != other.number:
-            here, there = _firstdifference(other, mine)
+        if mine is not other:
+            pairs = zip_longest(other.events(), mine.events(), fillvalue="nothing more")
+            here, there = next((a, b) for a, b in pairs if a != b)
             raise SubgameError(
                 f"Player {player} does not have perfect recall in infoset '{known}': after "
                 f"{first} the player would remember {here}, after {node} {there}."
@@ -286,12 +281,6 @@ class _Suite:
                 raise SubgameError(
                     f"The blueprint '{name}' has an infoset '{known}' that the game does not have."
                 )
-
-    def report(self) -> Report:
-        owners = [node.view.player for node in self.acting.values()]
-        public = len(self.public) if self.silent is None else None
-        infosets = (owners.count(0), owners.count(1))
-        return Report(self.game, self.histories, self.terminals, infosets, public, self.depth)
 
 
 def _check_choices(node: _Node) -> None:
@@ -337,18 +326,3 @@ def difference(one: View, other: View) -> str:
     words = ("acting player", "public state", "information states", "actions", "chance", "returns")
     pairs = zip(words, one, other, strict=True)
     return next(f"{word} ({a!r} and {b!r})" for word, a, b in pairs if a != b)
-
-
-def _firstdifference(one: _Memory, other: _Memory) -> tuple[str, str]:
-    """Where two memories part, in words."""
-    pairs = zip_longest(_events(one), _events(other), fillvalue="nothing more")
-    return next((mine, yours) for mine, yours in pairs if mine != yours)
-
-
-def _events(memory: _Memory) -> list[str]:
-    events: list[str] = []
-    at: _Memory | None = memory
-    while at is not None:
-        events.append(at.event)
-        at = at.before
-    return events[::-1]

@@ -64,8 +64,7 @@ class GoofspielState(State):
 
     def with_next_prize(self) -> Self:
         """The next prize of a fixed order on the table; nothing changes if chance deals it."""
-        done = self.current_player() == TERMINAL
-        if done or self.game.order == "random":
+        if self.current_player() == TERMINAL or self.game.order == "random":
             return self
         deck = self.game.deck if self.game.order == "ascending" else self.game.deck[::-1]
         card = deck[len(self.prizes)]
@@ -75,12 +74,9 @@ class GoofspielState(State):
     def returns(self) -> tuple[float, float]:
         total = sum(self.game.deck)
         # The cards left over make up the last trick, if it was not played.
-        last = [total - sum(pile) for pile in (self.prizes, *self.bids)]
-        ahead = 0
-        for prize, mine, yours in zip(
-            (*self.prizes, last[0]), (*self.bids[0], last[1]), (*self.bids[1], last[2]), strict=True
-        ):
-            ahead += prize * ((mine > yours) - (mine < yours))
+        piles = [(*pile, total - sum(pile)) for pile in (self.prizes, *self.bids)]
+        tricks = zip(*piles, strict=True)
+        ahead = sum(prize * ((mine > yours) - (mine < yours)) for prize, mine, yours in tricks)
         won = ahead / 2 if self.game.returns == "points" else float((ahead > 0) - (ahead < 0))
         return won, -won
 

@@ -13,6 +13,7 @@ are rolled. Seeing them one by one would distinguish orders that OpenSpiel's inf
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 from subgame.errors import SubgameError
@@ -21,92 +22,65 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 LIAR = "Liar"
 
 
-class _Table:
-    """What all states of one game share."""
-
-    __slots__ = ("dice", "faces", "legal", "quantity_and_face", "rank", "rolls")
-
-    def __init__(self, dice: int, faces: int) -> None:
-        self.dice, self.faces = dice, faces
-        self.quantity_and_face = [
-            (q, f) for q in range(1, 2 * dice + 1) for f in range(1, faces + 1)
-        ]
-        names = tuple(f"{q}-{f}" for q, f in self.quantity_and_face)
-        self.rank = {name: rank for rank, name in enumerate(names)}
-        # legal[rank + 1] follows the bid of that rank; before any bid there is no liar to call.
-        self.legal = [names, *((*names[rank + 1 :], LIAR) for rank in range(len(names)))]
-        self.rolls = [(str(face), 1 / faces) for face in range(1, faces + 1)]
-
-
+@dataclass(slots=True, eq=False)  # not frozen, because that takes twice as long to make
 class LiarsDiceState(State):
     """The rolls in order, each player's dice as that player sees them, and the bidding."""
 
-    __slots__ = ("_bid", "_bidding", "_hands", "_player", "_rolls", "_table")
-
-    def __init__(
-        self,
-        table: _Table,
-        rolls: tuple[int, ...] = (),
-        hands: tuple[str, str] = ("", ""),
-        bid: int = -1,
-        bidding: str = "",
-        player: int = CHANCE,
-    ) -> None:
-        self._table = table
-        self._rolls = rolls
-        self._hands = hands
-        self._bid = bid
-        self._bidding = bidding
-        self._player = player
+    game: LiarsDice
+    rolls: tuple[int, ...] = ()
+    hands: tuple[str, str] = ("", "")
+    bid: int = -1  # the rank of the last one
+    bidding: str = ""
+    player: int = CHANCE
 
     def current_player(self) -> int:
-        return self._player
+        return self.player
 
     def legal_actions(self) -> tuple[str, ...]:
-        return self._table.legal[self._bid + 1]
+        return self.game.legal[self.bid + 1]
 
     def chance_outcomes(self) -> list[tuple[str, float]]:
-        return self._table.rolls
+        return self.game.outcomes
 
     def child(self, action: str) -> Self:
-        if self._player == CHANCE:
+        if self.player == CHANCE:
             return self._rolled(int(action))
         if action == LIAR:
-            bid, player = self._bid, TERMINAL
+            bid, player = self.bid, TERMINAL
         else:
-            bid, player = self._table.rank[action], 1 - self._player
-        bidding = f"{self._bidding} {action}"
-        return type(self)(self._table, self._rolls, self._hands, bid, bidding, player)
+            bid, player = self.game.rank[action], 1 - self.player
+        bidding = f"{self.bidding} {action}"
+        return type(self)(self.game, self.rolls, self.hands, bid, bidding, player)
 
     def _rolled(self, face: int) -> Self:
-        dice = self._table.dice
-        rolls = (*self._rolls, face)
+        dice = self.game.dice
+        rolls = (*self.rolls, face)
         # Faces of two digits need a separator: 1 and 12 are not 11 and 2.
-        glue = "" if self._table.faces < 10 else ","
+        glue = "" if self.game.faces < 10 else ","
         first, second = (
             glue.join(map(str, sorted(cup))) if len(cup) == dice else ""
             for cup in (rolls[:dice], rolls[dice:])
         )
         player = 0 if len(rolls) == 2 * dice else CHANCE
-        return type(self)(self._table, rolls, (first, second), player=player)
+        return type(self)(self.game, rolls, (first, second), player=player)
 
     def is_public(self, action: str) -> bool:
-        return self._player != CHANCE
+        return self.player != CHANCE
 
     def returns(self) -> tuple[float, float]:
-        quantity, face = self._table.quantity_and_face[self._bid]
-        matches = self._rolls.count(face)
-        if face != self._table.faces:
-            matches += self._rolls.count(self._table.faces)
-        caller = (self._bidding.count(" ") - 1) % 2
+        quantity, face = self.game.bids[self.bid]
+        matches = self.rolls.count(face)
+        if face != self.game.faces:
+            matches += self.rolls.count(self.game.faces)
+        caller = (self.bidding.count(" ") - 1) % 2
         winner = 1 - caller if matches >= quantity else caller
         return (1.0, -1.0) if winner == 0 else (-1.0, 1.0)
 
     def information_state(self, player: int) -> str:
-        return self._hands[player] + self._bidding
+        return self.hands[player] + self.bidding
 
     def public_state(self) -> str:
-        return self._bidding
+        return self.bidding
 
 
 class LiarsDice(Game):
@@ -118,14 +92,20 @@ class LiarsDice(Game):
                 f"Liar's dice needs at least one die each with at least two faces, "
                 f"not dice={dice}, faces={faces}."
             )
-        self._table = _Table(dice, faces)
+        self.dice, self.faces = dice, faces
+        self.bids = [(q, f) for q in range(1, 2 * dice + 1) for f in range(1, faces + 1)]
+        names = tuple(f"{quantity}-{face}" for quantity, face in self.bids)
+        self.rank = {name: rank for rank, name in enumerate(names)}
+        # legal[rank + 1] follows the bid of that rank; before any bid there is no liar to call.
+        self.legal = [names, *((*names[rank + 1 :], LIAR) for rank in range(len(names)))]
+        self.outcomes = [(str(face), 1 / faces) for face in range(1, faces + 1)]
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {"dice": self._table.dice, "faces": self._table.faces}
+        return {"dice": self.dice, "faces": self.faces}
 
     def new_initial_state(self) -> LiarsDiceState:
-        return LiarsDiceState(self._table)
+        return LiarsDiceState(self)
 
     def frontiers(self) -> dict[str, Callable[[Any], bool]]:
-        return {"after the first bid": lambda s: " " in s.public_state()}
+        return {"after the first bid": lambda s: " " in s.bidding}

@@ -64,14 +64,10 @@ class NoLimitState(State):
     betting: Betting
 
     def current_player(self) -> int:
-        if len(self.cards) < 2 or self._needs_board:
+        closed = self.betting.street == LAST or self.betting.is_showdown
+        if len(self.cards) < 2 or (self.game.rounds == 2 and len(self.cards) == 2 and closed):
             return CHANCE
         return TERMINAL if self.betting.is_over else self.betting.player
-
-    @property
-    def _needs_board(self) -> bool:
-        missing = self.game.rounds == 2 and len(self.cards) == 2
-        return missing and (self.betting.street == LAST or self.betting.is_showdown)
 
     def legal_actions(self) -> tuple[str, ...]:
         return self.game.actions(self.betting)
@@ -126,7 +122,7 @@ class NoLimitGame(Game):
     rounds: int
     copies: int
 
-    def __init__(self, stack: int, ante: int = 1, bets: str = "fcpa", replies: str = "same"):
+    def __init__(self, stack: int = 5, ante: int = 1, bets: str = "fcpa", replies: str = "same"):
         if ante < 1 or stack <= ante:
             raise SubgameError(
                 f"Each player needs chips behind the ante, and the ante must be at least 1: a "
@@ -173,11 +169,6 @@ class NoLimitKuhn(NoLimitGame):
 
     name = "no-limit-kuhn"
     rounds, copies = 1, 1
-
-    def __init__(
-        self, stack: int = 5, ante: int = 1, bets: str = "fcpa", replies: str = "same"
-    ) -> None:
-        super().__init__(stack, ante, bets, replies)
 
 
 class NoLimitLeduc(NoLimitGame):

@@ -18,6 +18,7 @@ With ``public=False`` the game does not say its public states, which then must b
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self
 
@@ -45,42 +46,38 @@ def moves(player: int) -> tuple[Event, ...]:
     return (Event(player, None), *hidden)
 
 
+@dataclass(frozen=True, slots=True)
 class RandomState(State):
     """The history, what of it is public and what each player saw; one token per event each."""
 
-    __slots__ = ("_event", "_game", "_history", "_public", "_seen")
+    game: RandomGame
+    history: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+    seen: tuple[str, str] = ("", "")
 
-    def __init__(
-        self,
-        game: RandomGame,
-        history: tuple[str, ...] = (),
-        public: tuple[str, ...] = (),
-        seen: tuple[str, str] = ("", ""),
-    ) -> None:
-        self._game = game
-        self._history = history
-        self._public = public
-        self._seen = seen
-        self._event = game.event(public)
+    @property
+    def event(self) -> Event:
+        """What happens next."""
+        return self.game.event(self.public)
 
     def current_player(self) -> int:
-        return self._event.actor
+        return self.event.actor
 
     def legal_actions(self) -> tuple[str, ...]:
-        known = self._public
-        if self._game.ragged and self._event.actor >= 0:
-            known = (self.information_state(self._event.actor),)
-        return ACTIONS[: 2 + self._game.draw("actions", known, 2)]
+        known = self.public
+        if self.game.ragged and self.event.actor >= 0:
+            known = (self.information_state(self.event.actor),)
+        return ACTIONS[: 2 + self.game.draw("actions", known, 2)]
 
     def chance_outcomes(self) -> list[tuple[str, float]]:
         names = self.legal_actions()
-        weights = [1 + self._game.draw("weight", (*self._history, name), 4) for name in names]
+        weights = [1 + self.game.draw("weight", (*self.history, name), 4) for name in names]
         return [(name, w / sum(weights)) for name, w in zip(names, weights, strict=True)]
 
     def child(self, action: str) -> Self:
-        _, seen_by, bit = self._event
-        history = (*self._history, action)
-        drawn = str(self._game.draw(bit, history, 2)) if bit else ""
+        _, seen_by, bit = self.event
+        history = (*self.history, action)
+        drawn = str(self.game.draw(bit, history, 2)) if bit else ""
         shown = f".{drawn}" if bit == "signal" else "."
         if seen_by is None:
             public, tokens = action, (action, action)
@@ -89,18 +86,18 @@ class RandomState(State):
             own = action + shown[1:]
             other = f".({drawn})" if bit == "leak" else shown
             tokens = (own, other) if seen_by == 0 else (other, own)
-        seen = (f"{self._seen[0]} {tokens[0]}", f"{self._seen[1]} {tokens[1]}")
-        return type(self)(self._game, history, (*self._public, public), seen)
+        seen = (f"{self.seen[0]} {tokens[0]}", f"{self.seen[1]} {tokens[1]}")
+        return type(self)(self.game, history, (*self.public, public), seen)
 
     def returns(self) -> tuple[float, float]:
-        won = (self._game.draw("payoff", self._history, 2001) - 1000) / 100
+        won = (self.game.draw("payoff", self.history, 2001) - 1000) / 100
         return won, -won
 
     def information_state(self, player: int) -> str:
-        return f"P{player + 1}{self._seen[player]}"
+        return f"P{player + 1}{self.seen[player]}"
 
     def public_state(self) -> str | None:
-        return " ".join(self._public) if self._game.public else None
+        return " ".join(self.public) if self.game.public else None
 
 
 class RandomGame(Game):

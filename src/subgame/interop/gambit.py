@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -56,16 +56,14 @@ class _Infoset:
         self.outcomes = tuple(zip(self.actions, floats, strict=False))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class GambitState(State):
     """A node of the file's tree; `label` is the name that the file gives it."""
 
-    __slots__ = ("_children", "_infoset", "_paid", "label")
-
-    def __init__(self, label: str, infoset: _Infoset | None, paid: tuple[Fraction, ...]) -> None:
-        self.label = label
-        self._infoset = infoset
-        self._paid = paid
-        self._children: list[Self] = []
+    label: str
+    _infoset: _Infoset | None
+    _paid: tuple[Fraction, ...]
+    _children: list[Self] = field(default_factory=list)
 
     def current_player(self) -> int:
         return TERMINAL if self._infoset is None else self._infoset.player

@@ -279,7 +279,7 @@ def action_name(betting: Betting, action: str) -> str:
 
 def is_all_in(betting: Betting, action: str) -> bool:
     """Whether a bet or raise puts one of the two players all-in when it is called."""
-    return action[:1] == "r" and amount(action) >= betting.situation().all_in
+    return action[:1] == "r" and amount(action) >= betting.all_in
 
 
 def share_of_pot(betting: Betting, action: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -151,20 +151,15 @@ class Strategy(Mapping[str, dict[str, float]]):
         return self.row(*found[0])
 
     def __iter__(self) -> Iterator[str]:
-        shared = self._shared()
+        sides = self.tree.players
         for p, name, _ in self._order():
-            yield f"player {p}: {name}" if name in shared else name
+            yield f"player {p}: {name}" if name in sides[1 - p].index else name
 
     def __len__(self) -> int:
         return self.tree.num_infosets
 
     __eq__ = object.__eq__  # strategies are compared by their arrays, not as mappings
     __hash__ = object.__hash__
-
-    def _shared(self) -> Set[str]:
-        """Names that infosets of both players have."""
-        one, two = (side.index for side in self.tree.players)
-        return {name for name in one if name in two}
 
     def _order(self) -> Iterator[tuple[int, str, int]]:
         """(player, infoset, its number), in the game's own order."""
@@ -185,10 +180,7 @@ class Strategy(Mapping[str, dict[str, float]]):
 
     def table(self) -> dict[str, dict[str, float]]:
         """Infoset -> action -> probability, for both players: the mapping as a dictionary."""
-        shared = self._shared()
-        return {
-            f"player {p}: {name}" if name in shared else name: row for p, name, row in self.rows()
-        }
+        return dict(zip(self, (row for _, _, row in self.rows()), strict=True))
 
     def __repr__(self) -> str:
         return f"<Strategy over {self.tree.game}: {self.tree.num_infosets:,} infosets>"

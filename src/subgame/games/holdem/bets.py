@@ -1,4 +1,4 @@
-"""Bet sizes of a betting tree. `BetSizes` documents the grammar; `amounts` gives the chips."""
+"""Bet sizes of a betting tree: `BetSizes` documents the grammar, `rules.amounts` gives chips."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.chips import Chips, exact, tidy
 
 Kind = Literal["pot", "raise", "chips", "all-in", "geometric"]
 
@@ -51,31 +50,25 @@ class Size:
     most: float = 0.0  # the largest share of the pot of a geometric size; 0: no limit
 
     def __post_init__(self) -> None:
-        reason = self._why_not()
-        if reason:
-            raise SubgameError(
-                f"A bet size of kind '{self.kind}' cannot have the amount {self.amount}: {reason}."
-            )
-
-    def _why_not(self) -> str | None:
-        amount = self.amount
-        if self.kind not in get_args(Kind):
-            return f"the kinds of bet size are {', '.join(get_args(Kind))}"
-        if not math.isfinite(amount):
-            return "it must be a finite number"
-        if self.kind == "pot" and amount <= 0:
-            return "a share of the pot must be above 0"
-        if self.kind == "raise" and amount <= 1:
-            return "a raise must be to more than 1 times the bet"
-        if self.kind == "chips" and amount <= 0:
-            return "chips must be above 0"
-        if self.kind == "all-in" and amount:
-            return "all-in takes no amount"
-        if self.kind == "geometric" and (amount < 0 or amount != int(amount)):
-            return "a geometric size takes a whole number of bets"
-        if not 0 <= self.most < math.inf or (self.most and self.kind != "geometric"):
-            return "only a geometric size has a limit, a share of the pot above 0"
-        return None
+        kind, amount = self.kind, self.amount
+        broken = amount < 0 or amount % 1 != 0
+        for wrong, reason in (
+            (kind not in get_args(Kind), f"the kinds of bet size are {', '.join(get_args(Kind))}"),
+            (not math.isfinite(amount), "it must be a finite number"),
+            (kind == "pot" and amount <= 0, "a share of the pot must be above 0"),
+            (kind == "raise" and amount <= 1, "a raise must be to more than 1 times the bet"),
+            (kind == "chips" and amount <= 0, "chips must be above 0"),
+            (kind == "all-in" and amount, "all-in takes no amount"),
+            (kind == "geometric" and broken, "a geometric size takes a whole number of bets"),
+            (
+                not 0 <= self.most < math.inf or (self.most and kind != "geometric"),
+                "only a geometric size has a limit, a share of the pot above 0",
+            ),
+        ):
+            if wrong:
+                raise SubgameError(
+                    f"A bet size of kind '{kind}' cannot have the amount {amount}: {reason}."
+                )
 
     @classmethod
     def parse(cls, text: str) -> Size:
@@ -184,8 +177,9 @@ class BetSizes:
     >>> sizes = BetSizes.parse("flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 3")
     >>> print(sizes)
     flop: 0.5x 1x a; turn: 1x a / raise 2.5r; cap 3
-    >>> sizes.amounts(Situation("flop", pot=100, to_call=0, stacks=(900, 900), big_blind=10))
-    (50, 100, 900)
+    >>> from subgame.games.holdem.rules import NoLimit
+    >>> NoLimit((900, 900), (5, 10), "flop", pot=100).start().actions(sizes)
+    ('c', 'r50', 'r100', 'r900')
     >>> print(BetSizes.parse("33% / raise 3r; oop turn: 1x / donk 25%", "postflop"))
     flop: 0.33x / raise 3r; oop turn: 1x / donk 0.25x; ip turn: 0.33x / raise 3r; river: 0.33x /
     raise 3r
@@ -264,10 +258,6 @@ class BetSizes:
         preflop, flop, turn, river = mine
         return replace(self, preflop=preflop, flop=flop, turn=turn, river=river, ip=yours)
 
-    def amounts(self, situation: Situation) -> tuple[Chips, ...]:
-        """The totals to which the acting player may bet or raise here; see `amounts`."""
-        return amounts(self, situation)
-
     def amended(self, history: Iterable[str], actions: tuple[str, ...]) -> tuple[str, ...]:
         """The actions after a history with those of the lines added and removed one by one."""
         if not self.added and not self.removed:
@@ -291,7 +281,7 @@ class BetSizes:
                     )
         return None
 
-    def format(self) -> str:
+    def __str__(self) -> str:
         """The text that `parse` reads back as these sizes."""
         clauses: list[str] = []
         for street in STREETS:
@@ -311,9 +301,6 @@ class BetSizes:
         clauses += [f"add {line}" for line in self.added]
         clauses += [f"remove {line}" for line in self.removed]
         return "; ".join(clauses) or "all: none"
-
-    def __str__(self) -> str:
-        return self.format()
 
 
 def moves(line: str) -> tuple[str, ...] | None:
@@ -336,123 +323,6 @@ def _next_moves(lines: tuple[str, ...], whole: bool) -> dict[tuple[str, ...], tu
         for k in range(0 if whole else max(0, len(steps) - 1), len(steps)):
             found[steps[:k]] = (*found.get(steps[:k], ()), steps[k])
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """The betting where a player is about to act."""
-
-    street: str
-    pot: Chips  # all chips in the middle, those of this street included
-    to_call: Chips
-    stacks: tuple[Chips, Chips]  # chips behind: the acting player's, the other's
-    big_blind: Chips
-    committed: Chips = 0  # the acting player's chips on this street
-    last_raise: Chips = 0  # by how much the last bet or raise of this street went up
-    raises: int = 0  # bets and raises so far on this street; blinds do not count
-    player: int = 0  # who acts
-    donk: bool = False  # whether a bet would be a donk bet
-    streets: int = 1  # streets that are left, this one included
-    unit: Chips = 1  # the smallest chip
-
-    def __post_init__(self) -> None:
-        chips = (self.pot, self.to_call, *self.stacks, self.committed, self.last_raise, self.raises)
-        if min(chips) < 0 or self.big_blind <= 0:
-            raise SubgameError(
-                f"No number of chips may be negative and the big blind must be above 0: {self}."
-            )
-
-    @property
-    def all_in(self) -> Chips:
-        """The least legal total that leaves one of the two without chips, once called."""
-        match = self.committed + self.to_call
-        return min(self.committed + self.stacks[0], match + max(self.stacks[1], self._more))
-
-    @property
-    def least(self) -> Chips:
-        """The least total a raise may go to: by the last raise or a big blind more, or all-in."""
-        return min(self.committed + self.to_call + self._more, self.all_in)
-
-    @property
-    def effective(self) -> Chips:
-        """How many chips the acting player can still lose."""
-        return min(self.stacks[0], self.to_call + self.stacks[1])
-
-    @property
-    def _more(self) -> Chips:
-        return max(self.last_raise, self.big_blind)
-
-
-def amounts(sizes: BetSizes, situation: Situation) -> tuple[Chips, ...]:
-    """The totals for the street to which the acting player may bet or raise, ascending.
-
-    A size is rounded to the nearest chip (halves up), lifted to the least legal raise, made all-in
-    where it takes more than the `all_in` share of the effective stack or leaves at most the
-    `force_all_in` share of the pot, and never exceeds all-in. Equal totals are listed once, and
-    near ones are merged. The result is empty where the cap is reached or nobody has chips to raise.
-    """
-    here = sizes.street(situation.street, situation.player)
-    cap = sizes.cap if here.cap is None else here.cap
-    capped = cap is not None and situation.raises >= cap
-    if capped or situation.stacks[0] <= situation.to_call or situation.stacks[1] == 0:
-        return ()
-    chip = situation.unit if sizes.chip is None else tidy(exact(sizes.chip))
-    match, called = situation.committed + situation.to_call, situation.pot + situation.to_call
-    least, all_in, effective = situation.least, situation.all_in, situation.effective
-    limit = situation.committed + _times(sizes.all_in, effective)
-    totals: set[Chips] = set()
-    for size in here.sizes(situation.raises, donk=situation.donk):
-        top, bottom = _target(size, situation)
-        total = (2 * top + bottom * chip) // (2 * bottom * chip) * chip
-        if total < least:
-            total = -(-least // chip) * chip
-        left = effective - (total - situation.committed)
-        small = left <= _times(sizes.force_all_in, called + 2 * (total - match))
-        totals.add(tidy(all_in if total > limit or small else total))
-    if all_in - match <= _times(sizes.add_all_in, called):
-        totals.add(tidy(all_in))
-    return _merged(sorted(totals), match, called, exact(sizes.merge))
-
-
-def _times(share: float, chips: Chips) -> Chips:
-    """A share of chips. The two that are most frequent need no fraction."""
-    if share == 0:
-        return 0
-    return chips if share == 1 else exact(share) * chips
-
-
-def _merged(
-    totals: list[Chips], match: Chips, called: Chips, threshold: Fraction
-) -> tuple[Chips, ...]:
-    """The totals without those near a larger one; see `BetSizes`."""
-    kept: list[Chips] = []
-    for total in reversed(totals):
-        if kept and threshold:
-            larger, this = (1 + Fraction(each - match) / called for each in (kept[-1], total))
-            if larger < this * (1 + threshold):
-                continue
-        kept.append(total)
-    return tuple(reversed(kept))
-
-
-def _target(size: Size, situation: Situation) -> tuple[Chips, int]:
-    """The total a size asks for, before any rounding, as a numerator and a denominator.
-
-    With whole chips both are whole, and the arithmetic of fractions (ten times slower) is spared.
-    """
-    match = situation.committed + situation.to_call
-    called = situation.pot + situation.to_call
-    amount = exact(size.amount)
-    top, bottom = amount.numerator, amount.denominator
-    if size.kind == "pot":
-        return match * bottom + top * called, bottom
-    if size.kind == "raise":
-        return match * top, bottom
-    if size.kind == "geometric":  # called (1 + 2 part)^bets = called + 2 left
-        left, bets = situation.effective - situation.to_call, size.amount or situation.streets
-        part = ((1 + 2 * float(left) / float(called)) ** (1 / bets) - 1) / 2
-        return match + Fraction(min(part, size.most or math.inf)) * called, 1
-    return (top, bottom) if size.kind == "chips" else (situation.all_in, 1)
 
 
 def digits(number: float) -> str:

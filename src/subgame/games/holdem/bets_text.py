@@ -55,14 +55,13 @@ class Parser:
             raise SubgameError("The bet sizes are empty; write 'none' for no bets.")
         for clause in filter(None, clauses):
             head = clause[0][0]
-            if any(token == ":" for token, _ in clause):
-                self._street_clause(clause)
-            elif head in (*_WHOLE, *_SHARES, "chip"):
+            colon = any(token == ":" for token, _ in clause)
+            if head in (*_WHOLE, *_SHARES, "chip") and not colon:
                 self._option(clause)
-            elif head in _LINES:
+            elif head in _LINES and not colon:
                 self._line(clause)
             else:
-                self._sizes_alone(clause)
+                self._clause(clause)
         oop, ip = (
             tuple(self.named.get((p, street), (0, StreetSizes()))[1] for street in STREETS)
             for p in (0, 1)
@@ -72,30 +71,40 @@ class Parser:
         added, removed = (tuple(self.lines[name]) for name in _LINES)
         return BetSizes(ip=None if oop == ip else ip, added=added, removed=removed, **given)
 
-    def _street_clause(self, clause: list[Token]) -> None:
+    def _clause(self, clause: list[Token]) -> None:
+        """Sizes, after the streets and players they are for; a clause for fewer overrides."""
         names, *rest = _split(clause, ":")
         if len(rest) > 1:
-            self._fail(
-                [token for token in clause if token[0] == ":"][1], "a clause has only one colon"
-            )
-        if not names:
+            second = [token for token in clause if token[0] == ":"][1]
+            self._fail(second, "a clause has only one colon")
+        if not rest:
+            self._check_begins_with_size(clause)
+            names, rest = [], [clause]
+        elif not names:
             self._fail(clause[0], "the name of a street must come before the colon")
         for name in names:
             if name[0] not in GROUPS and name[0] not in PLAYERS:
                 known = ", ".join((*GROUPS, *PLAYERS))
                 self._fail(name, f"there is no street '{name[0]}' (streets and players: {known})")
-        sizes = self._sizes(rest[0], clause[-1])
-        streets = [name for name in names if name[0] in GROUPS] or [(self.streets, names[0][1])]
+        tokens, sizes = rest[0], self._sizes(rest[0], clause[-1])
+        groups = [(name[0], name) for name in names if name[0] in GROUPS]
         players = sorted({PLAYERS[name] for name, _ in names if name in PLAYERS}) or [0, 1]
         if players == [1] and sizes.donks is not None:
-            donk = next(token for token in rest[0] if token[0] == "donk")
+            donk = next(token for token in tokens if token[0] == "donk")
             self._fail(donk, "only the player out of position can make a donk bet")
-        for group, at in streets:
-            shown = (group, at) if group in [name for name, _ in names] else names[0]
-            self._put(GROUPS[group], players, shown, rest[0], sizes)
+        for group, shown in groups or [(self.streets, clause[0])]:
+            if group != "preflop":
+                self._no_multiple_of_nothing(tokens)
+            places = [(p, street) for p in players for street in GROUPS[group]]
+            for place in places:
+                width = self.named[place][0] if place in self.named else 2 * len(STREETS) + 1
+                if width == len(places):
+                    self._fail(shown, f"the sizes of the {place[1]} were already given")
+                if width > len(places):
+                    self.named[place] = len(places), sizes
 
-    def _sizes_alone(self, clause: list[Token]) -> None:
-        """A clause without a colon: sizes for the default streets."""
+    def _check_begins_with_size(self, clause: list[Token]) -> None:
+        """Raise an error unless a clause without streets and players can be sizes."""
         head = clause[0]
         if head[0] in GROUPS or head[0] in PLAYERS:
             what = "a street" if head[0] in GROUPS else "a player"
@@ -103,27 +112,6 @@ class Parser:
         known = ("a", "e", "bet", "none", "/")
         if head[0] not in known and not NUMBER.match(head[0]):
             self._fail(head, f"a size is {FORMS}; other clauses look like {_EXAMPLES}")
-        sizes = self._sizes(clause, clause[-1])
-        self._put(GROUPS[self.streets], [0, 1], head, clause, sizes)
-
-    def _put(
-        self,
-        streets: tuple[str, ...],
-        players: list[int],
-        token: Token,
-        tokens: list[Token],
-        sizes: StreetSizes,
-    ) -> None:
-        """Give places their sizes; a clause for fewer places overrides one for more."""
-        if streets != ("preflop",):
-            self._no_multiple_of_nothing(tokens)
-        wide = len(streets) * len(players)
-        for place in [(p, street) for p in players for street in streets]:
-            width = self.named[place][0] if place in self.named else 2 * len(STREETS) + 1
-            if width == wide:
-                self._fail(token, f"the sizes of the {place[1]} were already given")
-            if width > wide:
-                self.named[place] = wide, sizes
 
     def _sizes(self, tokens: list[Token], end: Token) -> StreetSizes:
         bets: tuple[Size, ...] | None = None

@@ -83,8 +83,12 @@ class Deck(Frozen):
     def card_name(self, card: int) -> str:
         """The name of a card: 43 is Qs."""
         self._check_cards((card,))
-        rank, suit = divmod(int(card), self.num_suits)
-        return self.ranks[rank] + self.suits[suit]
+        return self.card_names[card]
+
+    @cached_property
+    def card_names(self) -> list[str]:
+        """The names of all cards."""
+        return [rank + suit for rank in self.ranks for suit in self.suits]
 
     def name(self, cards: Iterable[int]) -> str:
         """The names of cards, joined: (43, 38, 2) is QsJh2h."""
@@ -113,44 +117,35 @@ class Deck(Frozen):
         for word in _TOKEN.finditer(plain):
             for match in _CARD.finditer(plain, word.start(), word.end()):
                 token = text[match.start() : match.end()]
-                reason = self._why_no_card(match[1], match[2])
-                card = -1 if reason else self._card(match[1], match[2])
-                if card in cards:
-                    reason = "this card was already given"
+                rank = self.ranks.find("T" if match[1] == "10" else match[1].upper())
+                suit = self.suits.find(match[2].lower()) if match[2] else -1
+                card = rank * self.num_suits + suit
+                if rank < 0:
+                    reason = f"there is no rank '{match[1]}' (ranks: {self.ranks})"
+                elif not match[2]:
+                    reason = f"the suit is missing (suits: {self.suits})"
+                elif suit < 0:
+                    reason = f"there is no suit '{match[2]}' (suits: {self.suits})"
+                else:
+                    reason = "this card was already given" if card in cards else ""
                 if reason:
                     raise fault(what, text, match.start(), token, reason)
                 cards.append(card)
-        allowed = None if counts is None else sorted(set(counts))
-        if allowed is not None and len(cards) not in allowed:
-            wanted = " or ".join(map(str, allowed))
+        if counts is not None and len(cards) not in counts:
+            wanted = " or ".join(map(str, sorted(set(counts))))
             raise SubgameError(f"The {what} '{text}' must have {wanted} cards, not {len(cards)}.")
         return tuple(cards)
 
-    def _why_no_card(self, rank: str, suit: str) -> str | None:
-        if self._rank(rank) < 0:
-            return f"there is no rank '{rank}' (ranks: {self.ranks})"
-        if not suit:
-            return f"the suit is missing (suits: {self.suits})"
-        if suit.lower() not in self.suits:
-            return f"there is no suit '{suit}' (suits: {self.suits})"
-        return None
-
-    def _rank(self, text: str) -> int:
-        return self.ranks.find("T" if text == "10" else text.upper())
-
-    def _card(self, rank: str, suit: str) -> int:
-        return self._rank(rank) * self.num_suits + self.suits.index(suit.lower())
-
     def _check_cards(self, cards: Iterable[int]) -> None:
-        given = [int(card) for card in cards]
-        for card in given:
+        seen: set[int] = set()
+        for card in map(int, cards):
             if not 0 <= card < self.size:
                 raise SubgameError(
                     f"Card {card} is not in this deck, whose cards are 0 to {self.size - 1}."
                 )
-        if len(set(given)) < len(given):
-            twice = next(card for card in given if given.count(card) > 1)
-            raise SubgameError(f"The card {self.card_name(twice)} is given twice.")
+            if card in seen:
+                raise SubgameError(f"The card {self.card_names[card]} is given twice.")
+            seen.add(card)
 
     # Hands.
 
@@ -158,13 +153,12 @@ class Deck(Frozen):
     def hands(self) -> npt.NDArray[np.int64]:
         """The two cards of each hand, the low one first: [hand, 2]."""
         high, low = np.tril_indices(self.size, -1)
-        return _frozen(np.stack([low, high], axis=1))
+        return frozen(np.stack([low, high], axis=1))
 
     @cached_property
     def hand_masks(self) -> npt.NDArray[np.uint64]:
         """The cards of each hand as a set of bits, bit c for card c: [hand]."""
-        bits = np.uint64(1) << self.hands.astype(np.uint64)
-        return _frozen(bits[:, 0] | bits[:, 1])
+        return frozen(self.masks(self.hands))
 
     @cached_property
     def hand_table(self) -> npt.NDArray[np.int16]:
@@ -172,7 +166,7 @@ class Deck(Frozen):
         table = np.full((self.size, self.size), -1, dtype=np.int16)
         low, high = self.hands.T
         table[low, high] = table[high, low] = np.arange(self.num_hands)
-        return _frozen(table)
+        return frozen(table)
 
     def hand_index(self, first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The index of the hand of two cards, in either order; arrays give arrays.
@@ -199,12 +193,19 @@ class Deck(Frozen):
             raise SubgameError(
                 f"Hand {hand} does not exist; the hands are 0 to {self.num_hands - 1}."
             )
-        return self._hand_names[hand]
+        return self.hand_names[hand]
 
     @cached_property
-    def _hand_names(self) -> list[str]:
-        cards = [self.card_name(card) for card in range(self.size)]
-        return [cards[high] + cards[low] for low, high in self.hands.tolist()]
+    def hand_names(self) -> list[str]:
+        """The names of all hands."""
+        cards = self.card_names
+        return [cards[high] + cards[low] for low, high in self.hand_cards]
+
+    @cached_property
+    def hand_cards(self) -> list[list[int]]:
+        """The two cards of each hand, as `hands` has them."""
+        cards: list[list[int]] = self.hands.tolist()
+        return cards
 
     def check_range(self, cards: npt.NDArray[Any]) -> None:
         """Raise an error unless all numbers of an array are cards of the deck."""
@@ -219,6 +220,15 @@ class Deck(Frozen):
         self._check_cards(given)
         return sum(1 << int(card) for card in given)
 
+    def masks(self, cards: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+        """Sets of cards as bits: [..., card] gives [...]."""
+        bits = np.uint64(1) << cards.astype(np.uint64)
+        return np.asarray(np.bitwise_or.reduce(bits, axis=-1, initial=np.uint64(0)))
+
+    def blocked(self, boards: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which hands hold a card of each board: [board, card] gives [board, hand]."""
+        return np.asarray((self.hand_masks & self.masks(boards)[:, None]) != 0)
+
     def compatible(self, board: Iterable[int]) -> npt.NDArray[np.bool_]:
         """Which hands hold no card of the board: [hand].
 
@@ -232,7 +242,7 @@ class Deck(Frozen):
     def disjoint(self) -> npt.NDArray[np.bool_]:
         """Which pairs of hands share no card: [hand, hand]."""
         masks = self.hand_masks
-        return _frozen((masks[:, None] & masks[None, :]) == 0)
+        return frozen((masks[:, None] & masks[None, :]) == 0)
 
     def facing(self, reach: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """[hand] the reach of all hands that share no card with it, added up.
@@ -250,7 +260,8 @@ class Deck(Frozen):
         return self.disjoint.astype(np.float64)
 
 
-def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array, which can no longer be changed."""
     array.flags.writeable = False
     return array
 

@@ -31,21 +31,6 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-NUM_CLASSES = 7462
-"""The number of different strengths of five cards."""
-
-CATEGORIES = (
-    "high card",
-    "pair",
-    "two pair",
-    "three of a kind",
-    "straight",
-    "flush",
-    "full house",
-    "four of a kind",
-    "straight flush",
-)
-
 _SIZES = (5, 6, 7)
 _LOW = 7  # ranks 2 to 8 are the low half, 9 to A the high half
 LOW_BITS, HIGH_BITS = 17, 14  # 5**7 < 2**17, 5**6 < 2**14
@@ -65,7 +50,6 @@ class Tables:
     start: npt.NDArray[np.int32]  # [n, high] where the multisets with this high half start
     place: npt.NDArray[np.int32]  # [low] its place among the low halves of as many cards
     flush: npt.NDArray[np.int16]  # [8192] the rank of 5 to 7 cards of a suit, else -1
-    category_starts: npt.NDArray[np.int16]  # [9] the least rank of each category
 
 
 def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]:
@@ -81,15 +65,7 @@ def rank_cards(cards: npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]
             "Cards to rank are integers, 5, 6 or 7 along the last axis of an array; "
             f"this one has the shape {given.shape} and holds {given.dtype}."
         )
-    deck.check_range(given)
-    where_of, what_of = card_keys(deck)
-    where, what = where_of[given[..., 0]], what_of[given[..., 0]]
-    for i in range(1, given.shape[-1]):
-        again = where_of[given[..., i]]
-        if (where & again).any():
-            raise SubgameError("A card occurs twice in one of the sets of cards to rank.")
-        where, what = where | again, what + what_of[given[..., i]]
-    return _look_up(where, what, given.shape[-1])
+    return _look_up(*_keys(given, deck), given.shape[-1])
 
 
 def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.NDArray[np.int16]:
@@ -107,49 +83,40 @@ def rank_hands(board: Iterable[int] | npt.ArrayLike, deck: Deck = DECK) -> npt.N
             "A board to rank has 3, 4 or 5 cards; an array of boards has the cards along its "
             f"last axis; this one has the shape {boards.shape}."
         )
-    deck.check_range(boards)
-    where_of, what_of = card_keys(deck)
-    where, what = where_of[boards].sum(-1)[..., None], what_of[boards].sum(-1)[..., None]
-    if (np.bitwise_or.reduce(where_of[boards], axis=-1)[..., None] != where).any():
-        raise SubgameError("A card occurs twice on a board.")
+    where, what = (key[..., None] for key in _keys(boards, deck))
     hand_where, hand_what = hand_keys(deck)
     blocked = (where & hand_where) != 0
-    return _look_up(where | hand_where, what + hand_what, boards.shape[-1] + 2, blocked)
+    # A card counted twice may make an impossible code, so blocked hands have none.
+    codes = np.where(blocked, 0, what + hand_what)
+    ranks = _look_up(where | hand_where, codes, boards.shape[-1] + 2)
+    ranks[blocked] = -1
+    return ranks
 
 
-def category(ranks: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The category of each rank, an index into `CATEGORIES`; -1 for -1.
+def _keys(cards: Ints, deck: Deck) -> tuple[Ints, Ints]:
+    """``where`` and ``what`` of sets of cards: [..., n] gives [...]."""
+    deck.check_range(cards)
+    where_of, what_of = card_keys(deck)
+    bits = where_of[cards]
+    where = bits.sum(-1)
+    if (np.bitwise_or.reduce(bits, axis=-1) != where).any():
+        raise SubgameError("A card occurs twice in one of the sets of cards.")
+    return where, what_of[cards].sum(-1)
 
-    >>> CATEGORIES[category(rank_cards(DECK.parse("AsAhKsKd2c")))]
-    'two pair'
-    """
-    return np.asarray(np.searchsorted(tables().category_starts, ranks, side="right") - 1)
 
-
-def _look_up(
-    where: Ints, what: Ints, n: int, blocked: npt.NDArray[np.bool_] | None = None
-) -> npt.NDArray[np.int16]:
+def _look_up(where: Ints, what: Ints, n: int) -> npt.NDArray[np.int16]:
     """The rank of n cards from their two keys (see the top of the module)."""
     table = tables()
     low = what & ((1 << LOW_BITS) - 1)
     high = (what >> LOW_BITS) & ((1 << HIGH_BITS) - 1)
-    if blocked is not None:  # a card counted twice may make an impossible code
-        low, high = np.where(blocked, 0, low), np.where(blocked, 0, high)
-    index = table.start[n - _SIZES[0]][high] + table.place[low]
-    if blocked is not None:
-        index = np.where(blocked, 0, index)
-    ranks = np.asarray(table.plain[index])
+    ranks = np.asarray(table.plain[table.start[n - _SIZES[0]][high] + table.place[low]])
     full = (what + _SUIT_START) & _SUIT_FULL
     if full.any():
         suited = full != 0
-        if blocked is not None:
-            suited &= ~blocked
         # 8, 128, 2048, 32768 is the full suit's nibble: its bit number over four is the suit.
         nibble = np.log2(full[suited] >> SUIT_SHIFT).astype(np.int64) // len(SUITS)
         bits = (where[suited] >> (nibble * SUIT_BITS)) & ((1 << SUIT_BITS) - 1)
         ranks[suited] = table.flush[bits]
-    if blocked is not None:
-        ranks[blocked] = -1
     return ranks
 
 
@@ -201,7 +168,6 @@ def tables() -> Tables:
     plain_keys = _strengths(many, flush=False)
     flush_keys = _strengths(held[five], flush=True)
     ladder = np.unique(np.concatenate([plain_keys, flush_keys]))
-    starts = np.searchsorted(ladder, np.arange(9) * len(RANKS) ** 5)
 
     plain = np.full(base, -1, dtype=np.int16)
     plain[order[5]] = np.searchsorted(ladder, plain_keys)
@@ -218,7 +184,7 @@ def tables() -> Tables:
         for i in range(SUIT_BITS):
             more = bits[(cards == n) & (held[:, i] == 1)]
             flush[more] = np.maximum(flush[more], flush[more & ~(1 << i)])
-    return Tables(plain, start, place, flush, starts.astype(np.int16))
+    return Tables(plain, start, place, flush)
 
 
 def _multisets(n: int) -> Ints:

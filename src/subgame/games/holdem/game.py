@@ -27,10 +27,7 @@ from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.games.holdem.bets import STREETS, BetSizes, moves
 from subgame.games.holdem.cards import DECK, Deck
 from subgame.games.holdem.evaluate import rank_cards
-from subgame.games.holdem.isomorphism import (
-    card_permutations,
-    hand_permutations,
-)
+from subgame.games.holdem.isomorphism import card_permutations, hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 from subgame.lazy import np
@@ -70,12 +67,14 @@ class Holdem(Frozen, Game):
         object.__setattr__(self, "board", tuple(int(card) for card in self.board))
         object.__setattr__(self, "dead", tuple(sorted(int(card) for card in self.dead)))
         self._check_board()
+        possible = []
         for seat, each in zip(SEATS, self.ranges, strict=True):
             if each.deck != self.deck:
                 raise SubgameError(f"The range of the player {seat} belongs to another deck.")
             if not each.combos:
                 raise SubgameError(f"The range of the player {seat} is empty.")
-            if not each.on_board(self.gone).combos:
+            possible.append(each.on_board(self.gone))
+            if not possible[-1].combos:
                 raise SubgameError(
                     f"The board {self.deck.name(self.board)} blocks every hand in the range of "
                     f"the player {seat}."
@@ -83,8 +82,7 @@ class Holdem(Frozen, Game):
                     else f"The board and the dead cards {self.deck.name(self.gone)} block every "
                     f"hand in the range of the player {seat}."
                 )
-        first, second = (each.on_board(self.gone) for each in self.ranges)
-        object.__setattr__(self, "ranges", (first, second))
+        object.__setattr__(self, "ranges", tuple(possible))
         if not self._some_pair():
             raise SubgameError(
                 "In every pair of hands from the two ranges the hands share a card, so nothing "
@@ -186,10 +184,10 @@ class Holdem(Frozen, Game):
 
         They are indices into `isomorphism.suit_permutations`; the identity comes first.
         """
-        boards = np.sort(card_permutations(self.deck)[:, list(self.board)], axis=1)
-        keep = (boards == np.sort(self.board)).all(1)
-        dead = np.sort(card_permutations(self.deck)[:, list(self.dead)], axis=1)
-        keep &= (dead == self.dead).all(1)
+        keep = np.ones(math.factorial(self.deck.num_suits), dtype=np.bool_)
+        for cards in (self.board, self.dead):
+            moved = np.sort(card_permutations(self.deck)[:, list(cards)], axis=1)
+            keep &= (moved == np.sort(cards)).all(1)
         for weights in self.weights():
             keep &= (weights[hand_permutations(self.deck)] == weights).all(1)
         return np.flatnonzero(keep)
@@ -200,30 +198,27 @@ class Holdem(Frozen, Game):
     def parameters(self) -> dict[str, Any]:
         """The parameters that make this game; those with default values are left out."""
         rules, (mine, yours) = self.rules, self.rules.stacks
-        said: dict[str, Any] = {"stack": mine if mine == yours else f"{mine}/{yours}"}
-        if self.board:
-            said["board"] = self.deck.name(self.board)
-        if self.dead:
-            said["dead"] = self.deck.name(self.dead)
-        if rules.pot:
-            said["pot"] = rules.pot
-        else:
-            said["small_blind"] = rules.blinds[0]
-        said |= {"big_blind": rules.blinds[1], "bets": str(self.bets)}
-        if self.deck != DECK:
-            said |= {"ranks": self.deck.ranks, "suits": self.deck.suits}
-        for key, each in zip(("oop", "ip"), self.ranges, strict=True):
-            if not (each.weights[self.deck.compatible(self.gone)] == 1).all():
-                said[key] = _short(each)
-        if rules.raked:
-            said["rake"] = f"{100 * rules.rake:g}%"
-            if rules.rake_cap < math.inf:
-                said["rake_cap"] = rules.rake_cap
-        if self.name == Holdem.name and rules.last != STREETS[-1]:
-            said["last"] = rules.last
-        if self.first is not None:
-            said["first"] = str(self.first)
-        return said
+        free, deck = self.deck.compatible(self.gone), None if self.deck == DECK else self.deck
+        oop, ip = (None if (r.weights[free] == 1).all() else _short(r) for r in self.ranges)
+        capped = rules.raked and rules.rake_cap < math.inf
+        said: dict[str, Any] = {
+            "stack": mine if mine == yours else f"{mine}/{yours}",
+            "board": self.deck.name(self.board) or None,
+            "dead": self.deck.name(self.dead) or None,
+            "pot": rules.pot or None,
+            "small_blind": None if rules.pot else rules.blinds[0],
+            "big_blind": rules.blinds[1],
+            "bets": str(self.bets),
+            "ranks": deck and deck.ranks,
+            "suits": deck and deck.suits,
+            "oop": oop,
+            "ip": ip,
+            "rake": f"{100 * rules.rake:g}%" if rules.raked else None,
+            "rake_cap": rules.rake_cap if capped else None,
+            "last": None if self.name != Holdem.name or rules.last == STREETS[-1] else rules.last,
+            "first": self.first and str(self.first),
+        }
+        return {key: value for key, value in said.items() if value is not None}
 
     @property
     def unit(self) -> tuple[str, float]:
@@ -243,11 +238,11 @@ class Holdem(Frozen, Game):
 
     def public_name(self, board: Iterable[int], betting: Betting) -> str:
         """What both players know: ``Qs Jh 2h 8d | r100c/c``."""
-        return f"{' '.join([self._card_names[card] for card in board])} | {betting}"
+        return f"{' '.join([self.deck.card_names[card] for card in board])} | {betting}"
 
     def infoset_name(self, hand: int, board: Iterable[int], betting: Betting) -> str:
         """What a player with this hand knows: ``AhKh | Qs Jh 2h 8d | r100c/c``."""
-        return f"{self._hand_names[hand]} | {self.public_name(board, betting)}"
+        return f"{self.deck.hand_names[hand]} | {self.public_name(board, betting)}"
 
     # Deals.
 
@@ -255,21 +250,7 @@ class Holdem(Frozen, Game):
     def _pair_weights(self) -> Floats:
         """The weight of each hand of player 0 times that of all player 1 may hold then: [hand]."""
         mine, yours = self.weights()
-        weights: Floats = mine * (self.deck.disjoint @ yours)
-        return weights
-
-    @cached_property
-    def _card_names(self) -> list[str]:
-        return [self.deck.card_name(card) for card in range(self.deck.size)]
-
-    @cached_property
-    def _hand_cards(self) -> list[list[int]]:
-        cards: list[list[int]] = self.deck.hands.tolist()
-        return cards
-
-    @cached_property
-    def _hand_names(self) -> list[str]:
-        return [self.deck.hand_name(hand) for hand in range(self.deck.num_hands)]
+        return mine * self.deck.facing(yours)
 
     @cached_property
     def _cumulative(self) -> dict[int | None, list[float]]:
@@ -291,7 +272,7 @@ class Holdem(Frozen, Game):
         weights = yours * self.deck.disjoint[hands[0]] if hands else self._pair_weights
         total = math.fsum(weights)
         return [
-            (self._hand_names[hand], float(weights[hand] / total))
+            (self.deck.hand_names[hand], float(weights[hand] / total))
             for hand in np.flatnonzero(weights).tolist()
         ]
 
@@ -311,15 +292,10 @@ class HoldemState(State):
         betting = self.betting
         if betting.folded != NOBODY:
             return TERMINAL
-        if len(self.board) < self._cards_wanted:
+        street = self.game.rules.last_street if betting.is_over else betting.street
+        if len(self.board) < BOARD_CARDS[street]:
             return CHANCE
         return TERMINAL if betting.is_over else betting.player
-
-    @property
-    def _cards_wanted(self) -> int:
-        """How many cards the board must have before anybody acts."""
-        last = self.game.rules.last_street
-        return BOARD_CARDS[last if self.betting.is_over else self.betting.street]
 
     def legal_actions(self) -> tuple[str, ...]:
         return self.game.actions(self.betting) if self.current_player() >= 0 else ()
@@ -353,11 +329,10 @@ class HoldemState(State):
         game, deck = self.game, self.game.deck
         if len(self.hands) < 2:
             weights = game._next_hand(self.hands[0] if self.hands else None)
-            return game._hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
+            return deck.hand_names[random.choices(range(len(weights)), cum_weights=weights)[0]]
         taken, count = self._taken, 1 if self.board else BOARD_CARDS[1]
         left = [card for card in range(deck.size) if card not in taken]
-        names = game._card_names
-        return "".join([names[card] for card in sorted(random.sample(left, count))])
+        return "".join([deck.card_names[card] for card in sorted(random.sample(left, count))])
 
     def allows(self, action: str) -> bool:
         try:
@@ -372,7 +347,7 @@ class HoldemState(State):
     @property
     def _taken(self) -> set[int]:
         """The cards that cannot be dealt any more."""
-        held = self.game._hand_cards
+        held = self.game.deck.hand_cards
         return {*self.game.dead, *self.board, *(card for hand in self.hands for card in held[hand])}
 
     def returns(self) -> tuple[float, float]:
@@ -408,7 +383,7 @@ class _Frontier:
 
 @lru_cache(maxsize=1 << 12)
 def _ranks(board: tuple[int, ...], hands: tuple[int, ...], deck: Deck) -> list[int]:
-    cards = [[*board, *deck.hands[hand].tolist()] for hand in hands]
+    cards = [[*board, *deck.hand_cards[hand]] for hand in hands]
     ranks: list[int] = rank_cards(cards, deck).tolist()
     return ranks
 

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.cards import DECK, Deck
+from subgame.games.holdem.cards import DECK, Deck, frozen
 from subgame.lazy import np
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class Boards:
 @lru_cache(maxsize=8)
 def suit_permutations(deck: Deck = DECK) -> Ints:
     """Every permutation of the suits, the identity first: [permutation, suit] -> suit."""
-    return _frozen(np.array(list(itertools.permutations(range(deck.num_suits)))))
+    return frozen(np.array(list(itertools.permutations(range(deck.num_suits)))))
 
 
 @lru_cache(maxsize=8)
 def card_permutations(deck: Deck = DECK) -> Ints:
     """What each permutation of the suits makes of a card: [permutation, card] -> card."""
     rank, suit = np.divmod(np.arange(deck.size), deck.num_suits)
-    return _frozen(rank * deck.num_suits + suit_permutations(deck)[:, suit])
+    return frozen(rank * deck.num_suits + suit_permutations(deck)[:, suit])
 
 
 @lru_cache(maxsize=8)
@@ -66,7 +66,7 @@ def hand_permutations(deck: Deck = DECK) -> Ints:
     permutation p that `canonicalise` gives, ``values = canonical_values[hand_permutations()[p]]``.
     """
     cards = card_permutations(deck)[:, deck.hands]
-    return _frozen(deck.hand_index(cards[..., 0], cards[..., 1]))
+    return frozen(deck.hand_index(cards[..., 0], cards[..., 1]))
 
 
 def canonicalise(
@@ -102,13 +102,12 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     """
     _check_groups(groups, deck)
     if not groups:
-        return Boards((), _frozen(np.zeros((1, 0), dtype=np.int64)), _frozen(np.ones(1, np.int64)))
+        return Boards((), frozen(np.zeros((1, 0), dtype=np.int64)), frozen(np.ones(1, np.int64)))
     above = canonical_boards(groups[:-1], deck)
     count = math.comb(deck.size, groups[-1])
     every = itertools.combinations(range(deck.size), groups[-1])
     added: Ints = np.fromiter(every, dtype=np.dtype((np.int64, groups[-1])), count=count)
-    added_bits = np.bitwise_or.reduce(1 << added, axis=1)
-    above_bits = np.bitwise_or.reduce(1 << above.cards, axis=1, initial=0)
+    added_bits, above_bits = deck.masks(added), deck.masks(above.cards)
     found: list[Ints] = []
     found_weights: list[Ints] = []
     step = max(1, _CHUNK // count)
@@ -121,12 +120,8 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
         found.append(keys)
         weights = np.bincount(back, weights=above.weights[start + board])
         found_weights.append(np.rint(weights).astype(np.int64))
-    keys = np.concatenate(found)
-    return Boards(
-        tuple(groups),
-        _frozen(_unpack(keys, sum(groups))),
-        _frozen(np.concatenate(found_weights)),
-    )
+    cards = _unpack(np.concatenate(found), sum(groups))
+    return Boards(tuple(groups), frozen(cards), frozen(np.concatenate(found_weights)))
 
 
 def stabiliser(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
@@ -233,11 +228,6 @@ def _unpack(keys: Ints, count: int) -> Ints:
     shifts = _CARD_BITS * np.arange(count - 1, -1, -1)
     cards: Ints = keys[..., None] >> shifts & ((1 << _CARD_BITS) - 1)
     return cards
-
-
-def _frozen(array: Ints) -> Ints:
-    array.flags.writeable = False
-    return array
 
 
 def same_cards(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from subgame.errors import SubgameError
@@ -29,7 +30,7 @@ _WEIGHT = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _CLASS = re.compile(r"(?P<high>[^\W_])(?P<low>[^\W_])(?P<kind>[soSO]?)")
 _EVERYTHING = ("random", "*")
 
-Class = tuple[int, int, str]  # high rank, low rank, "p" (pair), "s" (suited) or "o" (offsuit)
+Class = tuple[int, int, str]  # high rank, low rank, and the kind, see `class_hands`
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +84,7 @@ class Range:
                 f"A range of this deck has {self.deck.num_hands:,} weights, one for each hand; "
                 f"the array has the shape {weights.shape}."
             )
-        if not ((weights >= 0) & (weights <= 1)).all():
-            hand = int(np.flatnonzero(~((weights >= 0) & (weights <= 1)))[0])
+        for hand in np.flatnonzero(~((weights >= 0) & (weights <= 1))).tolist():
             raise SubgameError(
                 f"The weights of a range are between 0 and 1; that of {self.deck.hand_name(hand)} "
                 f"is {weights[hand]}."
@@ -118,10 +118,6 @@ class Range:
         """The range without the hands that hold a card of the board."""
         return Range(np.where(self.deck.compatible(board), self.weights, 0.0), self.deck)
 
-    def format(self) -> str:
-        """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
-        return _format(self.weights, self.deck)
-
     def to_pandas(self) -> Any:
         """A pandas data frame: hand and weight, for the hands that are in the range."""
         rows = np.flatnonzero(self.weights).tolist()
@@ -145,7 +141,8 @@ class Range:
         return f"<Range of {self.combos:g} hands>"
 
     def __str__(self) -> str:
-        return self.format()
+        """The shortest usual text; parsed again, it gives the same weights, bit for bit."""
+        return _format(self.weights, self.deck)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Range):
@@ -268,10 +265,8 @@ class _Item:
 
     def _upwards(self, body: str) -> list[Class]:
         high, low, kind = self._class(body, 0)
-        if kind == "p":
-            return [(rank, rank, kind) for rank in range(high, self.deck.num_ranks)]
-        if high - low == 1:
-            return [(rank, rank - 1, kind) for rank in range(high, self.deck.num_ranks)]
+        if high - low < 2:  # pairs, and neighbours, which go up together
+            return [(rank, rank - high + low, kind) for rank in range(high, self.deck.num_ranks)]
         return [(high, rank, kind) for rank in range(low, high)]
 
     def _between(self, first: str, last: str) -> list[Class]:
@@ -287,14 +282,7 @@ class _Item:
         return [(high, high - high_a + low_a, kind_a) for high in range(high_a, high_b + 1)]
 
     def _join(self, classes: list[Class]) -> npt.NDArray[np.int64]:
-        kinds = {"": ("s", "o")}
-        return np.concatenate(
-            [
-                class_hands(high, low, each, self.deck)
-                for high, low, kind in classes
-                for each in kinds.get(kind, (kind,))
-            ]
-        )
+        return np.concatenate([class_hands(*each, self.deck) for each in classes])
 
     def _fail(self, at: int, token: str, reason: str) -> NoReturn:
         raise fault("range", self.text, self.start + at, token, reason)
@@ -302,10 +290,10 @@ class _Item:
 
 @lru_cache(maxsize=1 << 11)
 def class_hands(high: int, low: int, kind: str, deck: Deck = DECK) -> npt.NDArray[np.int64]:
-    """The hands of a class: its ranks, and "p" (pair), "s" (suited) or "o" (offsuit)."""
-    a, b = np.meshgrid(np.arange(deck.num_suits), np.arange(deck.num_suits), indexing="ij")
-    chosen = {"p": a < b, "s": a == b, "o": a != b}[kind]
+    """The hands of a class: its ranks, and "p" (pair), "s" (suited), "o" (offsuit) or "" (both)."""
     n = deck.num_suits
+    a, b = np.indices((n, n))
+    chosen = {"p": a < b, "s": a == b, "o": a != b, "": a >= 0}[kind]
     return deck.hand_index(high * n + a[chosen], low * n + b[chosen])
 
 
@@ -372,23 +360,14 @@ def _runs(weights: list[float], deck: Deck, high: str = "") -> list[str]:
         return f"{high}{deck.ranks[low]}?" if high else deck.ranks[low] * 2
 
     items: list[str] = []
-    for first, last in reversed(list(_stretches(weights))):
-        if not weights[first]:
-            continue
-        body = name(first)
+    for weight, stretch in groupby(range(len(weights)), weights.__getitem__):
+        run = list(stretch)
+        first, last, body = run[0], run[-1], name(run[0])
         if last > first:
             body = f"{body}+" if last == len(weights) - 1 else f"{name(last)}-{body}"
-        items.append(body + _suffix(weights[first]))
-    return items
-
-
-def _stretches(weights: list[float]) -> Iterator[tuple[int, int]]:
-    """First and last index of each stretch of equal weights."""
-    first = 0
-    for i in range(1, len(weights) + 1):
-        if i == len(weights) or weights[i] != weights[first]:
-            yield first, i - 1
-            first = i
+        if weight:
+            items.append(body + _suffix(weight))
+    return items[::-1]
 
 
 def _suffix(weight: float) -> str:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from subgame.errors import SubgameError
-from subgame.games.holdem.bets import STREETS, BetSizes, Situation
+from subgame.games.holdem.bets import STREETS, BetSizes, Size
 from subgame.games.holdem.chips import Chips, exact, tidy, unit_of
 
 NOBODY = -1
@@ -185,25 +185,22 @@ class Betting:
         most = bets[player] + self.behind[player]
         return tidy(most) if most > max(bets) else None
 
-    def situation(self) -> Situation:
-        """What `BetSizes.amounts` needs to know about this place."""
-        if self.is_over:
-            raise SubgameError(f"The hand '{self}' is over; nobody acts.")
-        behind = self.behind
-        return Situation(
-            street=STREETS[self.street],
-            pot=self.pot,
-            to_call=self.to_call,
-            stacks=(behind[self.player], behind[1 - self.player]),
-            big_blind=self.rules.blinds[1],
-            committed=self.bets[self.player],
-            last_raise=self.last_raise,
-            raises=self.raises,
-            player=self.player,
-            donk=self.player == 0 and self.aggressor == 1 and not any(self.bets),
-            streets=self.rules.last_street - self.street + 1,
-            unit=_unit(self.rules),
-        )
+    @property
+    def all_in(self) -> Chips:
+        """The least legal total that leaves one of the two without chips, once called."""
+        mine, yours = self.behind[self.player], self.behind[1 - self.player]
+        more = max(yours, self.last_raise, self.rules.blinds[1])
+        return min(self.bets[self.player] + mine, max(self.bets) + more)
+
+    @property
+    def effective(self) -> Chips:
+        """How many chips the acting player can still lose."""
+        return min(self.behind[self.player], self.to_call + self.behind[1 - self.player])
+
+    @property
+    def is_donk(self) -> bool:
+        """Whether a bet here would be a donk bet."""
+        return self.player == 0 and self.aggressor == 1 and not any(self.bets)
 
     def actions(self, sizes: BetSizes) -> tuple[str, ...]:
         """What may be done here when bets come in these sizes: f (facing a bet), c, raises.
@@ -214,7 +211,7 @@ class Betting:
         if self.is_over:
             return ()
         fold = ("f",) if self.to_call else ()
-        found = (*fold, "c", *(f"r{total}" for total in sizes.amounts(self.situation())))
+        found = (*fold, "c", *(f"r{total}" for total in amounts(sizes, self)))
         return sizes.amended(self.history, found)
 
     def bet(self, action: str) -> Bet | None:
@@ -308,14 +305,6 @@ class Betting:
         return self.is_over and self.folded == NOBODY
 
     @property
-    def returned(self) -> tuple[Chips, Chips]:
-        """The uncalled chips each player gets back at the end of the hand."""
-        if not self.is_over:
-            return 0, 0
-        total = (self.staked[0] + self.bets[0], self.staked[1] + self.bets[1])
-        return max(0, total[0] - total[1]), max(0, total[1] - total[0])
-
-    @property
     def at_stake(self) -> Chips:
         """What each player can lose at the end of the hand: half of the pot that was called."""
         return min(self.staked[0] + self.bets[0], self.staked[1] + self.bets[1])
@@ -351,6 +340,76 @@ class Betting:
 
     def __str__(self) -> str:
         return "".join(self.history)
+
+
+def amounts(sizes: BetSizes, here: Betting) -> tuple[Chips, ...]:
+    """The totals for the street to which the acting player may bet or raise, ascending.
+
+    A size is rounded to the nearest chip (halves up), lifted to the least legal raise, made all-in
+    where it takes more than the `all_in` share of the effective stack or leaves at most the
+    `force_all_in` share of the pot, and never exceeds all-in. Equal totals are listed once, and
+    near ones are merged. The result is empty where the cap is reached or nobody has chips to raise.
+    """
+    street, least = sizes.street(STREETS[here.street], here.player), here.least_raise
+    cap = sizes.cap if street.cap is None else street.cap
+    if least is None or (cap is not None and here.raises >= cap):
+        return ()
+    chip = _unit(here.rules) if sizes.chip is None else tidy(exact(sizes.chip))
+    match, called = max(here.bets), here.pot + here.to_call
+    mine, all_in, effective = here.bets[here.player], here.all_in, here.effective
+    limit = mine + _times(sizes.all_in, effective)
+    totals: set[Chips] = set()
+    for size in street.sizes(here.raises, donk=here.is_donk):
+        top, bottom = _target(size, here, match, called)
+        total = (2 * top + bottom * chip) // (2 * bottom * chip) * chip
+        if total < least:
+            total = -(-least // chip) * chip
+        small = effective - (total - mine) <= _times(
+            sizes.force_all_in, called + 2 * (total - match)
+        )
+        totals.add(tidy(all_in if total > limit or small else total))
+    if all_in - match <= _times(sizes.add_all_in, called):
+        totals.add(tidy(all_in))
+    return _merged(sorted(totals), match, called, exact(sizes.merge))
+
+
+def _times(share: float, chips: Chips) -> Chips:
+    """A share of chips. The two that are most frequent need no fraction."""
+    if share == 0:
+        return 0
+    return chips if share == 1 else exact(share) * chips
+
+
+def _merged(
+    totals: list[Chips], match: Chips, called: Chips, threshold: Fraction
+) -> tuple[Chips, ...]:
+    """The totals without those near a larger one; see `BetSizes`."""
+    kept: list[Chips] = []
+    for total in reversed(totals):
+        if kept and threshold:
+            larger, this = (1 + Fraction(each - match) / called for each in (kept[-1], total))
+            if larger < this * (1 + threshold):
+                continue
+        kept.append(total)
+    return tuple(reversed(kept))
+
+
+def _target(size: Size, here: Betting, match: Chips, called: Chips) -> tuple[Chips, int]:
+    """The total a size asks for, before any rounding, as a numerator and a denominator.
+
+    With whole chips both are whole, and the arithmetic of fractions (ten times slower) is spared.
+    """
+    top, bottom = exact(size.amount).as_integer_ratio()
+    if size.kind == "pot":
+        return match * bottom + top * called, bottom
+    if size.kind == "raise":
+        return match * top, bottom
+    if size.kind == "geometric":  # called (1 + 2 part)^bets = called + 2 left
+        left = here.effective - here.to_call
+        bets = size.amount or here.rules.last_street - here.street + 1
+        part = ((1 + 2 * float(left) / float(called)) ** (1 / bets) - 1) / 2
+        return match + Fraction(min(part, size.most or math.inf)) * called, 1
+    return (top, bottom) if size.kind == "chips" else (here.all_in, 1)
 
 
 @lru_cache(maxsize=256)

@@ -70,12 +70,9 @@ def endgame(
         raise SubgameError(f"A board has 3, 4 or 5 cards; '{shown}' has {len(cards)}.")
     pot, big_blind = read_chips(pot, "pot"), read_chips(big_blind, "big blind")
     both = tuple(stacks) if isinstance(stacks, Iterable) else (stacks, stacks)
-    if len(both) != 2 or len(ranges) != 2:
-        what = "stacks" if len(both) != 2 else "ranges"
-        raise SubgameError(
-            f"There are two players, so two {what} are expected, not "
-            f"{len(both if what == 'stacks' else ranges)}."
-        )
+    for what, many in (("stacks", len(both)), ("ranges", len(ranges))):
+        if many != 2:
+            raise SubgameError(f"There are two players, so two {what} are expected, not {many}.")
     behind = (read_chips(both[0], "stack"), read_chips(both[1], "stack"))
     if pot <= 0:
         raise SubgameError(f"The pot must be above 0 chips, not {pot}.")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,6 +258,7 @@ def lay_out(streets: list[Street]) -> BettingTree:
             out["infoset_at"].append(len(out["parent"]))
             out["leaf_row"] += [rows[p] for rows in street.leaf_rows]
             out["leaf_at"].append(len(out["leaf_row"]))
+            seen: set[int] = set()  # rows of the other player that terminals pay into
             for chunk in _chunks(street, p):
                 lanes = [row for row, _ in chunk]
                 out["lane_row"] += lanes + [0] * (LANES - len(lanes))
@@ -271,29 +271,18 @@ def lay_out(streets: list[Street]) -> BettingTree:
                         if ending.showdown == showdown
                     ]
                     kind |= (SHOWDOWN if showdown else FOLD) if paid else 0
-                    ends += paid
+                    for end in paid:
+                        ends.append(end)
+                        out["end_first"].append(end[1] not in seen)
+                        seen.add(end[1])
                     out["end_at"].append(len(ends))
                 out["chunk_kind"].append(kind)
             out["chunk_at"].append(len(out["chunk_kind"]))
     out["roots"].append(0)
     for k, name in enumerate(("end_lane", "end_row", "end_scale")):
         out[name] = [end[k] for end in ends]
-    out["end_first"] = _first(ends, out["end_at"], out["chunk_at"])
     kinds: Any = {name: np.float64 if name == "end_scale" else np.int64 for name in out}
     return BettingTree(**{name: np.array(out[name], kinds[name]) for name in out})
-
-
-def _first(
-    ends: list[tuple[int, int, float]], end_at: list[int], chunk_at: list[int]
-) -> list[bool]:
-    """[e] whether the terminal is the first that pays into its row."""
-    out = []
-    for begin, end in pairwise(chunk_at):
-        seen: set[int] = set()
-        for _, row, _ in ends[end_at[2 * begin] : end_at[2 * end]]:
-            out.append(row not in seen)
-            seen.add(row)
-    return out
 
 
 def _chunks(street: Street, p: int) -> list[list[tuple[int, list[Ending]]]]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.bets import STREETS
+from subgame.games.holdem.cards import Deck
 from subgame.games.holdem.equity import equities
 from subgame.tree.ranges.hand_order import BATCH, suit_classes
 from subgame.tree.ranges.tree import RangeTree
@@ -144,14 +145,10 @@ def _street(tree: RangeTree, name: str) -> int:
     return names.index(name)
 
 
-def _boards(tree: RangeTree, s: int) -> Ints:
-    return np.flatnonzero(tree.boards.street == s)
-
-
 def _held(tree: RangeTree, s: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Board, player, place and hand of all hands that can be held on a street."""
-    b, boards = tree.boards, _boards(tree, s)
-    both = slice(2 * int(boards[0]), 2 * int(boards[-1]) + 2)
+    b, (first, last) = tree.boards, tree.units.first[s : s + 2]
+    both = slice(2 * first, 2 * last)
     many = b.hands[both]
     row = np.repeat(np.arange(len(many)), many)
     place = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
@@ -162,7 +159,7 @@ def _held(tree: RangeTree, s: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 def _held_mask(tree: RangeTree, s: int) -> Mask:
     """[board, hand] whether either player can hold it."""
-    mask = np.zeros((len(_boards(tree, s)), tree.holdem.deck.num_hands), dtype=np.bool_)
+    mask = np.zeros((len(tree.units.dealt[s].cards), tree.holdem.deck.num_hands), dtype=np.bool_)
     board, _, _, hand = _held(tree, s)
     mask[board, hand] = True
     return mask
@@ -178,14 +175,10 @@ def _kinds(tree: RangeTree, s: int) -> Iterator[tuple[Ints, Ints]]:
 
 def _chance(tree: RangeTree, s: int) -> Floats:
     """[board] its probability from the start of the tree, times the boards it represents."""
-    weight = tree.boards.weight[_boards(tree, 0)]
-    for k in range(1, s + 1):
-        weight = weight[_parents(tree, k)] * tree.boards.weight[_boards(tree, k)]
+    weight = tree.units.dealt[0].weight
+    for street in tree.units.dealt[1 : s + 1]:
+        weight = weight[street.parent] * street.weight
     return weight
-
-
-def _parents(tree: RangeTree, s: int) -> Ints:
-    return tree.units.dealt[s].parent
 
 
 def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Grouping:
@@ -207,7 +200,7 @@ def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Groupi
         torn = np.argwhere(of[rows] != of[rows][:, classes])
         if len(torn):
             deck, (k, hand) = tree.holdem.deck, torn[0].tolist()
-            board = tree.units[int(_boards(tree, s)[rows[k]])]
+            board = tree.units[tree.units.first[s] + int(rows[k])]
             raise SubgameError(
                 f"On '{deck.name(board.cards)}' a suit symmetry exchanges {deck.hand_name(hand)} "
                 f"with {deck.hand_name(int(classes[hand]))}, so they must share a bucket."
@@ -235,13 +228,12 @@ def _alike(tree: RangeTree, s: int, found: Map) -> Map:
 
 
 def _strengths(tree: RangeTree, s: int) -> Floats:
-    cards = tree.units.dealt[s].cards
+    deck, cards = tree.holdem.deck, tree.units.dealt[s].cards
     if s == len(tree.streets) - 1:
-        made = [_shown(tree, cards[at : at + BATCH]) for at in range(0, len(cards), BATCH)]
+        made = [_shown(deck, cards[at : at + BATCH]) for at in range(0, len(cards), BATCH)]
         return np.concatenate(made)
-    below, weight = _strengths(tree, s + 1), tree.boards.weight[_boards(tree, s + 1)]
-    free = _free(tree, tree.units.dealt[s + 1].cards)
-    ends = np.searchsorted(_parents(tree, s + 1), np.arange(len(cards) + 1))
+    below, (deals, parent, weight, _) = _strengths(tree, s + 1), tree.units.dealt[s + 1]
+    free, ends = ~deck.blocked(deals), np.searchsorted(parent, np.arange(len(cards) + 1))
     total, count = np.empty((2, len(cards), below.shape[1]))
     for u in range(len(cards)):
         some = slice(ends[u], ends[u + 1])
@@ -254,16 +246,8 @@ def _strengths(tree: RangeTree, s: int) -> Floats:
     return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
 
 
-def _free(tree: RangeTree, cards: Ints) -> Mask:
-    """[u, hand] whether the board does not block it."""
-    taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
-    left: Mask = (tree.holdem.deck.hand_masks & taken[:, None]) == 0
-    return left
-
-
-def _shown(tree: RangeTree, cards: Ints) -> Floats:
+def _shown(deck: Deck, cards: Ints) -> Floats:
     """[u, hand] strength on the last street."""
-    deck = tree.holdem.deck
     won, met = equities(cards, deck, np.ones((1, deck.num_hands)))
     return np.divide(won, met, out=won, where=met > 0)[..., 0]
 

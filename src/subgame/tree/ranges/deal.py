@@ -189,11 +189,8 @@ def _next(deck: Deck, above: Dealt, cards: int, same: Cards, dead: tuple[int, ..
             images[(bits & bit) != 0].min(0), return_index=True, return_counts=True
         )
         times[k, first] = count
-    masks = np.uint64(1) << deals.astype(np.uint64)
-    taken = np.bitwise_or.reduce(np.uint64(1) << above.cards.astype(np.uint64), axis=1, initial=0)
-    taken |= np.uint64(deck.mask(dead))
-    free = (np.bitwise_or.reduce(masks, axis=1) & taken[:, None]) == 0
-    possible = free & (times > 0)[kind]
+    taken = deck.masks(above.cards) | np.uint64(deck.mask(dead))
+    possible = ((deck.masks(deals) & taken[:, None]) == 0) & (times > 0)[kind]
     left: Ints = np.ones(len(deals), dtype=np.int64)
     if same.merged:
         assert new == 1  # before the flop every suit can still make a flush

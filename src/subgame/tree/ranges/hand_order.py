@@ -73,9 +73,7 @@ def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
     """[u, hand] ranks, -1 where the board blocks the hand; all equal before the last street."""
     if shown:
         return rank_hands(cards, deck)
-    taken = np.bitwise_or.reduce(np.uint64(1) << cards.astype(np.uint64), axis=1, initial=0)
-    blocked: NDArray[np.bool_] = (deck.hand_masks & taken[:, None]) != 0
-    return -blocked.astype(np.int16)
+    return -deck.blocked(cards).astype(np.int16)
 
 
 def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:

@@ -8,13 +8,15 @@ street are processed together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subgame.tree.ranges.betting_tree import LANES, Street
-from subgame.tree.ranges.hand_order import BoardArrays
+
+if TYPE_CHECKING:
+    from subgame.tree.ranges.tree import RangeSide
 
 Ints = NDArray[np.int64]
 CHUNK = 1 << 18
@@ -54,67 +56,54 @@ class Decisions(NamedTuple):
 class Chunk(NamedTuple):
     """Some tiles of one street."""
 
-    where: slice
-    """Where they are in the player's array."""
-    actions: int
-    """Number of actions at all the player's decisions on the street."""
+    street: int
+    tiles: slice
     decisions: Decisions
-    padded: Ints
-    """[k] the tiles with padding."""
-    padding: NDArray[np.bool_]
-    """[k, LANES] which lanes of these tiles are padding."""
+    short: Ints  # [k] the tiles with padding
+    real: NDArray[np.bool_]  # [k, 1, lane] which of their lanes are hands
 
 
-def chunks(streets: list[Street], boards: BoardArrays, p: int) -> Iterator[Chunk]:
-    """Player `p`'s numbers, a few tiles at a time."""
-    start = 0
-    for s, street in enumerate(streets):
-        actions = street.rows[p] - len(street.roots)
+def chunks(side: RangeSide) -> Iterator[Chunk]:
+    """A player's numbers, a few tiles at a time."""
+    boards, p = side.units.boards, side.player
+    for s, street in enumerate(side.streets):
         hands = boards.hands[p::2][boards.street == s]
         tiles = -(-hands // LANES)
         held = np.full(int(tiles.sum()), LANES)  # [tile] lanes that are hands
         some = tiles > 0
         held[np.cumsum(tiles)[some] - 1] = (hands - (tiles - 1) * LANES)[some]
         decisions = Decisions.on(street, p)
-        step = max(1, CHUNK // max(1, actions * LANES))
-        for at in range(0, len(held) if actions else 0, step):
+        step = max(1, CHUNK // max(1, len(decisions.of) * LANES))
+        for at in range(0, len(held) if len(decisions.of) else 0, step):
             here = held[at : at + step]
-            end = start + len(here) * actions * LANES
-            padded = np.flatnonzero(here < LANES)
-            padding = np.arange(LANES) >= here[padded, None]
-            yield Chunk(slice(start, end), actions, decisions, padded, padding)
-            start = end
+            short = np.flatnonzero(here < LANES)
+            real = np.arange(LANES) < here[short, None, None]
+            yield Chunk(s, slice(at, at + step), decisions, short, real)
 
 
-def normalise(
-    streets: list[Street], boards: BoardArrays, p: int, weights: NDArray[Any]
-) -> NDArray[np.float32]:
+def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
     """[q] probabilities in proportion to weights; uniform where they sum to 0, 0 in padding."""
     if weights.max(initial=0) > HUGE:
         weights = weights / np.float64(weights.max())
     out = np.empty(len(weights), dtype=np.float32)
-    for chunk in chunks(streets, boards, p):
-        given = weights[chunk.where].reshape(-1, chunk.actions, LANES)
-        made = out[chunk.where].reshape(-1, chunk.actions, LANES)
-        total = chunk.decisions.totals(given)
+    for s, tiles, decisions, short, real in chunks(side):
+        given, made = (side.street_block(each, s)[tiles] for each in (weights, out))
+        total = decisions.totals(given)
         none = total <= 0
         total[none] = 1
-        of = chunk.decisions.of
+        of = decisions.of
         np.divide(given, total.take(of, axis=1), out=made, casting="same_kind")
         if none.any():
             made += none.take(of, axis=1) / np.bincount(of)[of].astype(np.float32)[:, None]
-        made[chunk.padded] *= ~chunk.padding[:, None]
+        made[short] *= real
     return out
 
 
-def sums_error(streets: list[Street], boards: BoardArrays, p: int, probs: NDArray[Any]) -> float:
+def sums_error(side: RangeSide, probs: NDArray[Any]) -> float:
     """The largest difference from 1 of a hand's probabilities summed over a decision's actions."""
     worst = 0.0
-    for chunk in chunks(streets, boards, p):
-        given = probs[chunk.where].reshape(-1, chunk.actions, LANES)
-        total = chunk.decisions.totals(given)
-        total.transpose(0, 2, 1)[chunk.padded] = np.where(
-            chunk.padding[..., None], 1, total.transpose(0, 2, 1)[chunk.padded]
-        )
+    for s, tiles, decisions, short, real in chunks(side):
+        total = decisions.totals(side.street_block(probs, s)[tiles])
+        total[short] = np.where(real, total[short], 1)
         worst = max(worst, float(total.max()) - 1, 1 - float(total.min()))
     return worst

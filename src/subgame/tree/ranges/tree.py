@@ -135,18 +135,29 @@ class BoardList(OnDemand[Board]):
         return Board(cards, s, parent, float(street.weight[k]), u, self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RangeSide(Frozen):
     """One player's part of a `RangeTree`; names of infosets are computed on demand."""
 
     player: int
-    holdem: Holdem = field(repr=False)
-    streets: list[Street] = field(repr=False)
-    units: BoardList = field(repr=False)
-    slots: Sequence[str] = field(repr=False)
-    """[s] names of the root infosets: the hands on the first board."""
-    reach: Floats = field(repr=False)  # [s]
-    num_sequences: int  # numbers of an array of regrets or averages, padding included
+    holdem: Holdem
+    streets: list[Street]
+    units: BoardList
+    reach: Floats  # [s]
+
+    @cached_property
+    def slots(self) -> Sequence[str]:
+        """[s] names of the root infosets: the hands on the first board."""
+        names = self.holdem.deck.hand_names
+        return [names[hand] for hand in self.units[0].hands[self.player]]
+
+    @cached_property
+    def num_sequences(self) -> int:
+        """Numbers of an array of regrets or averages, padding included: where the last one ends."""
+        boards, up = self.units.boards, self.player - 2
+        street = self.streets[int(boards.street[-1])]
+        edges = street.rows[self.player] - len(street.roots)
+        return int(boards.store_at[up]) + edges * padded(int(boards.hands[up]))
 
     @cached_property
     def _infoset_at(self) -> Ints:
@@ -337,10 +348,10 @@ class RangeTree(PublicTree):
         return self.units.cards.merged
 
     def normalise(self, p: int, weights: NDArray[Any]) -> NDArray[np.float32]:
-        return normalise(self.streets, self.boards, p, weights)
+        return normalise(self.players[p], weights)
 
     def sums_error(self, p: int, probs: NDArray[Any]) -> float:
-        return sums_error(self.streets, self.boards, p, probs)
+        return sums_error(self.players[p], probs)
 
     @cached_property
     def digest(self) -> str:
@@ -427,18 +438,7 @@ def put_together(
     name: str | None = None,
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
-    one, two = (
-        RangeSide(
-            player=p,
-            holdem=game,
-            streets=streets,
-            units=units,
-            slots=[game.deck.hand_name(int(hand)) for hand in units[0].hands[p]],
-            reach=reach[p],
-            num_sequences=_stored(streets, units.boards, p),
-        )
-        for p in (0, 1)
-    )
+    one, two = (RangeSide(p, game, streets, units, reach[p]) for p in (0, 1))
     return RangeTree(
         game=str(game) if name is None else name,
         players=(one, two),
@@ -450,15 +450,6 @@ def put_together(
         deals=deals,
         num_roots=len(streets[0].roots) * len(units.dealt[0].cards),
     )
-
-
-def _stored(streets: list[Street], boards: BoardArrays, p: int) -> int:
-    """The size of player `p`'s arrays: where the numbers of the last board end."""
-    last = len(boards.street) - 1
-    street = streets[int(boards.street[last])]
-    edges = street.rows[p] - len(street.roots)
-    hands = int(boards.hands[2 * last + p])
-    return int(boards.store_at[2 * last + p]) + edges * padded(hands)
 
 
 def range_tree(tree: PublicTree) -> RangeTree:

@@ -143,13 +143,9 @@ class Treeplex(Frozen):
 
     def blocks(self) -> Iterator[tuple[slice, int]]:
         """For each block: its sequences ``[action, infoset]``, and its number of actions."""
-        sizes = np.diff(self.plex.block_infoset)
-        for start, size, actions in zip(
-            self.plex.block_sequence.tolist(),
-            sizes.tolist(),
-            self.plex.block_actions.tolist(),
-            strict=True,
-        ):
+        plex, sizes = self.plex, np.diff(self.plex.block_infoset)
+        columns = np.stack([plex.block_sequence, sizes, plex.block_actions], axis=1)
+        for start, size, actions in columns.tolist():
             yield slice(start, start + actions * size), actions
 
     @cached_property
