@@ -235,7 +235,7 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
     same(block.copy_(plain)[:], plain[:].float())
     block.landed[0] = object()
     assert not block.zero_()[:].any()
-    assert block.data_ptr() != other.data_ptr()
+    assert block.raw.data_ptr() != other.raw.data_ptr()
 
 
 # Memory --------------------------------------------------------------------------------------

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from subgame.engines.devices import no_device
+from subgame.engines.devices import check_storage, no_device
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sequence import TorchSequenceEngine
-from subgame.engines.torch.storage import check_kind
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import sequence_tree
@@ -36,5 +35,5 @@ def engine_on(
     """The engine of a tree on ``"cuda"``, ``"cuda:1"`` or ``"torch"``."""
     where = str(find_device(device))
     if isinstance(tree, RangeTree):
-        return TorchRangeEngine(tree, where, storage=check_kind(storage))
+        return TorchRangeEngine(tree, where, storage=check_storage(storage))
     return TorchSequenceEngine(sequence_tree(tree), where)

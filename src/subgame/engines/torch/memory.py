@@ -8,7 +8,7 @@ limit. A street in buckets (`buckets`) is small, and stays on the device.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from subgame.memory import available
 from subgame.tree.sequence.tree import SequenceTree
 
 Placement = Literal["device", "host"]
-PLACEMENTS = ("device", "host")
 BUFFERS = 3
 """Slices on the device at once: one comes, one is worked on, one goes."""
 PIECES = 32
@@ -45,14 +44,6 @@ class MemoryEstimate(NamedTuple):
         return (
             f"{human_bytes(self.device)} on the device and {human_bytes(self.host)} in host memory"
             f", from where {self.boards:,} boards come at a time"
-        )
-
-
-def check_placement(placement: str | None) -> None:
-    """Refuse what is neither."""
-    if placement is not None and placement not in PLACEMENTS:
-        raise SubgameError(
-            f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
         )
 
 
@@ -178,7 +169,10 @@ class Needs:
         None is the device if all fits there, else the host.
         Buckets of the last street are on the device.
         """
-        check_placement(placement)
+        if placement not in (None, *get_args(Placement)):
+            raise SubgameError(
+                f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
+            )
         if self.stays:
             if placement == "host":
                 raise SubgameError(
