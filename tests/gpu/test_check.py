@@ -92,7 +92,7 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_growth() -> None:
     ends = (("QsJhThKs", "all: 1x / cap 1"),)
-    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, "TJQKA", "hs")
+    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, SHORT)
     (points,) = found.values()
     assert len(points) == 2 * 2 + 1
     sizes = {(tuple(boards), tuple(actions)): cells for _, boards, actions, cells, *_ in points}

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 OURS = "subgame"
 BUDGET = 2.0
@@ -126,30 +126,27 @@ def _peak() -> float:
 
 
 # Contenders ----------------------------------------------------------------------------------
-class Contender:
+class Contender(Protocol):
     """A CFR+ solver of one game. `build` comes first and may be repeated; it starts anew."""
 
     def __init__(self, setup: Setup, scratch: str) -> None:
-        raise NotImplementedError
+        """Import what solves the game, and load the game."""
 
     def build(self) -> float:
         """Make the solver; the seconds that took, without imports."""
-        raise NotImplementedError
 
     def iterate(self, count: int) -> None:
-        raise NotImplementedError
+        """Run some iterations."""
 
     def average(self) -> Any:
         """The average strategy, for `exploitability`."""
-        raise NotImplementedError
 
     def exploitability(self, average: Any) -> float:
         """Its exploitability, NashConv / 2."""
-        raise NotImplementedError
 
     def lp(self) -> float:
         """Solve the game's linear program; the seconds that took."""
-        raise NotImplementedError
+        raise AttributeError(f"{type(self).__name__} has no linear program.")
 
     def warm_up(self) -> None:
         self.iterate(5)
