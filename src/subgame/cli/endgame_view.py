@@ -72,12 +72,11 @@ class Shown:
             "stopped": result.stopped,
             "nodes": solved.tree.num_nodes,
             "memory_bytes": self.memory,
-            "actions": _words(first),
-            "frequency": _frequency(first),
+            **_actions(first),
             "root": first.table(),
         }
         for decision in others:
-            told = {"actions": _words(decision), "frequency": _frequency(decision)}
+            told = _actions(decision)
             if decision.line == "c":
                 answer |= {f"ip_{name}": what for name, what in told.items()}
                 answer["ip"] = decision.table()
@@ -323,12 +322,10 @@ def hand_values(decision: Decision, only: str) -> Table:
     return made
 
 
-def _words(decision: Decision) -> dict[str, str]:
-    return dict(zip(decision.actions, decision.names, strict=True))
-
-
-def _frequency(decision: Decision) -> dict[str, float]:
-    return dict(zip(decision.actions, decision.frequency.tolist(), strict=True))
+def _actions(decision: Decision) -> dict[str, Any]:
+    """Each action in words, and how often it is taken."""
+    told = {"actions": decision.names, "frequency": decision.frequency.tolist()}
+    return {name: dict(zip(decision.actions, each, strict=True)) for name, each in told.items()}
 
 
 def decisions(solved: Endgame, line: str | None) -> list[Decision]:

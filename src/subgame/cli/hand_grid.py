@@ -11,11 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from subgame.show.grid import ALL_IN as ALL_IN
-from subgame.show.grid import CALL as CALL
-from subgame.show.grid import FOLD as FOLD
-from subgame.show.grid import Rgb, blend
-from subgame.show.grid import Square as Square
+from subgame.show.grid import Rgb, Square, blend
 from subgame.solve.hand_classes import Look, looks, squares
 from subgame.solve.lines import share_of_pot
 

@@ -21,7 +21,7 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.limits import Limits as Limits
 from subgame.solve.limits import check_seed
-from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
+from subgame.solve.options import SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
@@ -99,13 +99,14 @@ def begin(
     **options: Unpack[SolveOptions],
 ) -> tuple[Run, Limits]:
     """A run that has not started, or that `resume` continues, and when it is to stop."""
-    limits, place = made_of(Limits, options), made_of(Place, options)
+    limits, storage = made_of(Limits, options), options.get("storage", "float32")
     check_seed(seed)
-    run = Run(tree, parse(schedule), int(seed), **vars(place))
+    where = (options.get("threads"), options.get("device"), storage)
+    run = Run(tree, parse(schedule), int(seed), *where)
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
-            f"must be at least {run.least:g} with the storage {place.storage} and the schedule "
+            f"must be at least {run.least:g} with the storage {storage} and the schedule "
             f"{run.schedule} on this tree, not {limits.target:g}: regrets and averages have not "
             "enough digits for less, or players tremble more.",
         )
@@ -143,10 +144,10 @@ class Run:
         tree: PublicTree,
         schedule: Schedule,
         seed: int = 0,
-        *,
         threads: int | None = None,
         device: str | None = None,
         storage: str = "float32",
+        *,
         learner: Callable[[Engine], Learner | None] | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
         on: Engine | None = None,
