@@ -19,6 +19,7 @@ from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.blocks import stored
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
+from subgame.engines.torch.torch_ops import Task
 from subgame.games import holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
@@ -58,11 +59,12 @@ class Watch:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self.ops, name)
 
-        def timed(place: Any, *args: Any, **options: Any) -> Any:
+        def timed(where: Any, *args: Any, **options: Any) -> Any:
             start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
-            out = call(place, *args, **options)
+            out = call(where, *args, **options)
             end.record()
+            place = where.place if isinstance(where, Task) else where
             self.marks[f"{name} of {place.level.units} boards"].append((start, end))
             return out
 
