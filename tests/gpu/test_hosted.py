@@ -248,7 +248,6 @@ def test_an_estimate_says_what_is_taken(wide: RangeTree) -> None:
             options = {"predictive": plan.predictive, "alternating": plan.alternating}
             estimate = engine.estimate(**options)
             assert estimate.placement == "host"
-            assert "in host memory, from where" in str(estimate)
             run = started(engine, schedule)
             run.advance(plan.discounts(11, 3), 1)
             engine.respond(0, engine.plan(1, run.pair[1].average))

@@ -56,12 +56,11 @@ def draw(
 ) -> RenderableType:
     """A grid with its title above and its legend below; `cells` are those of the decision."""
     shown, colours = looks(decision), coloured(console)
-    lines = []
-    for line in cells or squares(cast("Decision", decision)):
-        parts = [
-            _cell(cell, shown, width) if colours else _letters(cell, shown, width) for cell in line
-        ]
-        lines.append(Text(" ").join(parts))
+    drawn = _cell if colours else _letters
+    lines = [
+        Text(" ").join(drawn(cell, shown, width) for cell in line)
+        for line in cells or squares(cast("Decision", decision))
+    ]
     across = len(lines) * (width + 1) - 1
     return Group(title, *lines, Text(), legend(decision, shown, colours, across))
 

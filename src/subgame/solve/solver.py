@@ -298,19 +298,22 @@ class Run:
     # Checkpoints -----------------------------------------------------------------------------
     def state(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Arrays and texts from which the run continues bit for bit."""
-        tensors: dict[str, Any] = {
-            f"{name}{p}": np.asarray(getattr(regrets, name))
-            for p, regrets in enumerate(self.cfr.pair)
-            for name in KEPT
-            if getattr(regrets, name) is not None
-        }
-        tensors["random"] = self.random.view(np.int64)
-        return tensors, {
+        tensors = {name: np.asarray(part) for name, part in self._kept().items()}
+        return tensors | {"random": self.random.view(np.int64)}, {
             "schedule": json.dumps(self.schedule.as_dict()),
             "iteration": str(self.iteration),
             "seconds": repr(self.seconds),
             "seed": str(self.seed),
             "curve": json.dumps(self.curve),
+        }
+
+    def _kept(self) -> dict[str, Any]:
+        """Regrets, averages and predictions by the names that a checkpoint gives them."""
+        return {
+            f"{name}{p}": part
+            for p, regrets in enumerate(self.cfr.pair)
+            for name, part in zip(KEPT, regrets, strict=True)
+            if part is not None
         }
 
     def save(self, path: Path) -> None:
@@ -338,15 +341,11 @@ class Run:
             raise SubgameError(
                 f"{path} was made with seed {header['seed']}, not {self.seed}; resume with it."
             )
-        for p, regrets in enumerate(self.cfr.pair):
-            for name in KEPT:
-                into = getattr(regrets, name)
-                if into is None:
-                    continue
-                kept = tensors.get(f"{name}{p}", np.zeros(0))
-                if kept.shape != into.shape or not np.all(np.isfinite(kept)):
-                    raise SubgameError(f"{path} is a damaged checkpoint.")
-                into[:] = kept
+        for name, into in self._kept().items():
+            found = tensors.get(name, np.zeros(0))
+            if found.shape != into.shape or not np.all(np.isfinite(found)):
+                raise SubgameError(f"{path} is a damaged checkpoint.")
+            into[:] = found
         self.random[:] = tensors["random"].view(np.uint64)
         self.iteration, self.seconds, self.curve = state
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from subgame import games
 from subgame.bench.gpu.measure import Json, cfr_from, cfr_of, kept
 from subgame.engines.arrays import as_numpy
-from subgame.engines.torch import PLAIN, find_device
+from subgame.engines.torch.runtime import PLAIN
 from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
@@ -56,7 +56,7 @@ LONG = 200
 
 def on(tree: SequenceTree, device: str) -> TorchSequenceEngine:
     """A new engine; devices are called as in `subgame.solve`."""
-    return TorchSequenceEngine(tree, str(find_device(device)))
+    return TorchSequenceEngine(tree, device)
 
 
 def far(got: Any, want: Any) -> float:

@@ -20,14 +20,7 @@ from subgame.engines.contract import Mode, Numbers, Regrets, Response
 from subgame.engines.devices import check_storage
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.engines.torch import storage as keeping
-from subgame.engines.torch.blocks import (
-    Behaviour,
-    Blocks,
-    from_numpy,
-    matched,
-    store_at,
-    stored,
-)
+from subgame.engines.torch.blocks import Behaviour, Blocks, from_numpy, matched
 from subgame.engines.torch.buckets import BucketOps, Shares, counted, seat
 from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.held import HeldHands
@@ -117,11 +110,12 @@ class RangeBatch(EngineBase, Traversals):
         before, cut = self.places[top:], self.levels[top:]
         if units is not None:
             cut, before = [cut[0].some(units)], [before[0].some(units)]
+        tree = stage_tree(self.unmerged.tree if self.unmerged else self.tree, streets, units)
+        starts, street_of = tree.boards.store_at.reshape(-1, 2), tree.boards.street
         levels = [
-            replace(level, bets=betting(street)) for level, street in zip(cut, streets, strict=True)
+            replace(level, bets=betting(street)).stored_at(*starts[street_of == s].T)
+            for s, (level, street) in enumerate(zip(cut, streets, strict=True))
         ]
-        starts = store_at(levels, 0), store_at(levels, 1)
-        levels = [level.stored_at(*at) for level, *at in zip(levels, *starts, strict=True)]
         places = [
             place._replace(level=level, units=slice(0, level.units))
             for level, place in zip(levels, before, strict=True)
@@ -144,9 +138,8 @@ class RangeBatch(EngineBase, Traversals):
         there = sum(frame.tables for frame in needs.frames)  # made already
         free = room(self.device, there) if limit is None else limit
         plan = needs.plan(placement, free, "This batch of subgames", self.device)
-        whole = self.unmerged.tree if self.unmerged else self.tree
         return RangeBatch(
-            stage_tree(whole, streets, units),
+            tree,
             levels,
             places,
             self.ops.inner if isinstance(self.ops, BucketOps) else self.ops,
@@ -193,7 +186,7 @@ class RangeBatch(EngineBase, Traversals):
 
     def stored(self, p: int) -> int:
         """Numbers of player `p` in the layout of `Strategy`."""
-        return stored(self.levels, p)
+        return self.tree.stored(p)
 
     def blank(self, p: int, kind: Storage | None = None, *, bucketed: bool = True) -> Blocks:
         """Zeros, in this engine's storage or another; in its buckets, unless all is wanted."""

@@ -241,14 +241,6 @@ def stored(levels: list[Level], p: int) -> int:
     return sum(int(_sizes(level, p).sum()) for level in levels)
 
 
-def store_at(levels: list[Level], p: int) -> list[NDArray[np.int64]]:
-    """Per street [board] where its numbers start: streets and boards one after another."""
-    sizes = [_sizes(level, p) for level in levels]
-    ends = np.cumsum(np.concatenate(sizes))
-    starts = ends - np.concatenate(sizes)
-    return np.split(starts, np.cumsum([len(size) for size in sizes])[:-1])
-
-
 def _sizes(level: Level, p: int) -> NDArray[np.int64]:
     """[board] numbers kept there; hands are padded to whole tiles."""
     return -(-level.hands[p].held // LANES) * LANES * level.bets[p].edges

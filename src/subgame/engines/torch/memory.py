@@ -38,14 +38,6 @@ class MemoryEstimate(NamedTuple):
     boards: int
     """Boards of the last street on the device at once, where they lie on the host; else 0."""
 
-    def __str__(self) -> str:
-        if self.placement == "device":
-            return f"{human_bytes(self.device)} on the device"
-        return (
-            f"{human_bytes(self.device)} on the device and {human_bytes(self.host)} in host memory"
-            f", from where {self.boards:,} boards come at a time"
-        )
-
 
 def slice_of(frame: Frame, p: int, size: int, scratch: int, triton: bool) -> int:
     """How many boards of the last street player `p` sweeps at once."""

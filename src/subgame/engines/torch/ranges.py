@@ -121,10 +121,6 @@ class TorchRangeEngine(RangeBatch):
             order = self.torch.from_numpy(slots).to(where)
             self._order.append((order, order.argsort()))
 
-    def stored(self, p: int) -> int:
-        """Numbers of player `p` in the layout of `Strategy`."""
-        return self.tree.stored(p)
-
     # Roots -----------------------------------------------------------------------------------
     def _inside(self, p: int, reach: Tensor) -> Tensor:
         if self._order:
