@@ -158,21 +158,23 @@ class NumbaSequenceEngine(EngineBase):
 
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
-        return self._response(p, opponent_plan, False, np.require(sigma, np.float64, ["C", "W"]))
+        played = sigma if sigma.flags.writeable else sigma.copy()  # kernels have no code for others
+        return self._response(p, opponent_plan, False, played)
 
     def respond(self, p: int, opponent_plan: Floats) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
-        best = np.ones(self.tree.players[p].num_sequences)
-        return self._response(p, opponent_plan, True, best)._replace(strategy=best)
+        best = np.zeros(self.tree.players[p].num_sequences)
+        best[: self.slots[p]] = 1.0
+        return self._response(p, opponent_plan, True, best)
 
     def _response(self, p: int, opponent_plan: Floats, best: bool, sigma: Floats) -> Response:
-        """The values of `sigma`, which becomes a best response if `best`."""
+        """The values of `sigma`, which the kernel makes a best response if `best`."""
         player = self.tree.players[p]
         value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
         self.kernels.run_values(
             self.plexes[p], self.terminals, p, opponent_plan, best, sigma, value, infosets
         )
-        return Response(self._at_roots(p, value), infosets, value)
+        return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:
         """[root, infoset] a copy of the first entries of [q]."""

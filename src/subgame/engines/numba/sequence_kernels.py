@@ -206,22 +206,23 @@ def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None
 def climb(plex: Plex, best: bool, sigma: Floats, value: Floats, infoset: Floats) -> None:
     """Go up under a strategy: counterfactual values of every sequence and root infoset.
 
-    If `best`, the best action is taken everywhere and written into `sigma`. The values of infosets
-    [i] are written too, unless `infoset` is empty.
+    If `best`, the best action is taken everywhere and its probability is set to 1. The values of
+    infosets [i] are written too, unless `infoset` is empty.
     """
     for b in range(len(plex.block_actions) - 1, -1, -1):
         lo, hi, actions = plex.block_infoset[b], plex.block_infoset[b + 1], plex.block_actions[b]
-        size = hi - lo
+        size, start = hi - lo, plex.block_sequence[b]
         for i in range(lo, hi):
-            first, at, total = plex.block_sequence[b] + i - lo, 0, 0.0
+            first, total = start + i - lo, 0.0
             if best:
+                at, total = first, value[first]
                 for a in range(1, actions):
-                    if value[first + a * size] > value[first + at * size]:
-                        at = a
+                    if value[first + a * size] > total:
+                        at, total = first + a * size, value[first + a * size]
+                sigma[at] = 1.0
+            else:
                 for a in range(actions):
-                    sigma[first + a * size] = 1.0 if a == at else 0.0
-            for a in range(actions):
-                total += sigma[first + a * size] * value[first + a * size]
+                    total += sigma[first + a * size] * value[first + a * size]
             value[plex.parent[i]] += total
             if len(infoset) > 0:
                 infoset[i] = total
@@ -234,6 +235,10 @@ def respond(plex: Plex, m: State) -> None:
     It is written into the regrets, so that regret matching plays it from now on. It is also written
     into the prediction, because the discount of the regrets may be 0.
     """
+    for b in range(len(plex.block_actions)):
+        start = plex.block_sequence[b]
+        size = plex.block_infoset[b + 1] - plex.block_infoset[b]
+        m.sigma[start : start + plex.block_actions[b] * size] = 0.0
     climb(plex, True, m.sigma, m.value, m.total[:0])
     for b in range(len(plex.block_actions)):
         size, actions = plex.block_infoset[b + 1] - plex.block_infoset[b], plex.block_actions[b]
@@ -320,7 +325,10 @@ def run_values(plex, terminals, player, reach, best, sigma, value, infoset):
         value[q] = 0.0
     ends = Terminals(*terminals)
     evaluate(ends, player, reach, value, scratch(ends))
-    climb(Plex(*plex), best, sigma, value, infoset)
+    if best:  # two calls: each is compiled for its constant
+        climb(Plex(*plex), True, sigma, value, infoset)
+    else:
+        climb(Plex(*plex), False, sigma, value, infoset)
 
 
 @njit(cache=True, error_model="numpy")
