@@ -392,7 +392,7 @@ class Log(Offloader):
         super().__init__(device)
         self.steps: list[Any] = []
         self.here = Clocked("here", self)
-        self._ways = Clocked("in", self), Clocked("out", self)
+        self._in_and_out = Clocked("in", self), Clocked("out", self)
 
     def _here(self) -> Queue:
         return self.here

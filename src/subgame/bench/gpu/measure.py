@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -161,12 +161,9 @@ class Spot:
     @classmethod
     def of(cls, engine: TorchRangeEngine, batch: RangeBatch | None = None) -> Spot:
         """A whole tree; perhaps with the betting and storage of a `batch` of its first street."""
-        kind = engine.torch.float64
-        one, two = (
-            engine.torch.from_numpy(np.array(side.reach)[None]) for side in engine.tree.players
-        )
-        reach = one.to(engine.device, kind), two.to(engine.device, kind)
-        return cls(batch or engine, reach, engine.torch.ones(1, dtype=kind, device=engine.device))
+        one, two = (engine.plan(p, None).reach for p in (0, 1))
+        put = partial(engine.torch.tensor, dtype=engine.torch.float64, device=engine.device)
+        return cls(batch or engine, (put(one), put(two)), put([1.0]))
 
     @classmethod
     def at(cls, batch: RangeBatch, reach: tuple[Tensor, Tensor]) -> Spot:

@@ -81,6 +81,9 @@ class Vector:
         found: Floats = self.data.cpu().numpy().copy()
         return found
 
+    def __getitem__(self, at: Any) -> Any:
+        return self.copy()[at]
+
     def __setitem__(self, every: slice, values: Any) -> None:
         """``vector[:] = values`` overwrites all of it, as arrays do."""
         assert every == slice(None)
@@ -89,6 +92,9 @@ class Vector:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.data.shape)
+
+    def __len__(self) -> int:
+        return len(self.data)
 
 
 class Block(NamedTuple):
