@@ -51,6 +51,7 @@ NEW = {
     "solve/locks.py solve/pages.py solve/pushfold.py solve/report.py solve/runouts.py "
     "solve/tables.py games/holdem/imports.py games/holdem/equity.py "
     "solve/preflop.py solve/off_path.py cli/preflop.py engines/torch/held.py "
+    "solve/endgame.py:of_run solve/endgame.py:off_path solve/endgame.py:runouts "
     "cli/compare.py cli/report.py cli/pushfold.py tree/ranges/below.py "
     "tree/ranges/locked.py tree/ranges/find.py tree/ranges/names.py bench/flop_subsets.py "
     "bench/preflop_data.py solve/endgame.py:Endgame.lock solve/endgame.py:_stored_values "
@@ -165,7 +166,12 @@ NEW |= {
     "refine/kinds.py:RangeKind.translated refine/kinds.py:RangeKind.limited "
     "refine/kinds.py:RangeKind.played refine/kinds.py:RangeKind.decomposed "
     "engines/numba/ranges.py:stage engines/numba/ranges.py:enter engines/numba/ranges.py:rise "
-    "engines/numba/ranges.py:_above engines/numba/ranges.py:_check_plain",
+    "engines/numba/ranges.py:_above engines/numba/ranges.py:_check_plain "
+    "engines/numba/ranges.py:row_reach engines/numba/ranges.py:_descend "
+    "engines/numba/ranges.py:row_values engines/numba/ranges.py:opposing "
+    "engines/numba/ranges.py:_wide engines/numba/range_scratch.py:Rows "
+    "engines/numba/range_kernels.py:copy_rows engines/numba/range_kernels.py:sweep_boards "
+    "engines/torch/layout.py:some",
     "play: where agents begin": "refine/kinds.py:start refine/kinds.py:limit_at",
     "solved spots: infosets by name, values of a first street": "tree/ranges/tree.py:finder "
     "tree/ranges/tree.py:lookup tree/ranges/tree.py:number tree/sequence/tree.py:lookup "

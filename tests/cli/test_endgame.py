@@ -16,6 +16,7 @@ from rich.console import Console
 import subgame as sg
 from subgame.cli import hand_grid
 from subgame.games.holdem.cards import RANKS
+from subgame.show.grid import ALL_IN, CALL, FOLD, Square
 from subgame.solve import hand_classes, solver
 from subgame.solve.browse import decision
 from subgame.solve.endgame import Endgame
@@ -116,7 +117,7 @@ def test_colours_on_a_terminal(
     plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in out.splitlines()]
     assert max(len(line) for line in plain if "  # " not in line) <= 80
     assert "IP after OOP bet 50" in plain
-    for red, green, blue in (hand_grid.CALL, hand_grid.FOLD):
+    for red, green, blue in (CALL, FOLD):
         assert f"48;2;{red};{green};{blue}" in out
 
 
@@ -274,14 +275,14 @@ def test_the_grid_is_that_of_every_chart() -> None:
 
 
 def test_a_cell_is_split_by_its_actions() -> None:
-    shown = [hand_classes.Look(hand_grid.CALL, "x"), hand_classes.Look(hand_grid.ALL_IN, "a")]
-    cell = hand_grid.Square("AKs", 1.0, (0.5, 0.5))
+    shown = [hand_classes.Look(CALL, "x"), hand_classes.Look(ALL_IN, "a")]
+    cell = Square("AKs", 1.0, (0.5, 0.5))
     text = hand_grid._cell(cell, shown, 6)
     assert text.plain == " AKs  "
     console = Console(force_terminal=True, color_system="truecolor", width=20)
     papers = [s.style.bgcolor for s in text.render(console) if s.text.strip("\n") and s.style]
     colours = [tuple(paper.triplet) for paper in papers if paper and paper.triplet]
-    assert colours[0] == hand_grid.ALL_IN
-    assert colours[-1] == hand_grid.CALL
+    assert colours[0] == ALL_IN
+    assert colours[-1] == CALL
     assert hand_grid._letters(cell, shown, 6).plain == "AKs xa"
     assert hand_grid._letters(cell, shown, 5).plain == "AKs x"

@@ -172,7 +172,7 @@ def test_sweeps_evaluate(name: str, make: Maker) -> None:
         response = engine.respond(p, plan)
         np.testing.assert_allclose(np.asarray(best), response.roots, atol=TIGHT)
         assert response.roots.shape == (1, len(engine.tree.players[p].slots))
-        assert values.choice is None
+        assert values.strategy is None
         assert values.infosets is not None
         assert response.infosets is not None
         assert (response.infosets >= values.infosets - TIGHT).all()
@@ -208,10 +208,8 @@ def test_a_response_is_played_from_then_on(predictive: bool, make: Maker) -> Non
         response = engine.respond(p, engine.plan(1 - p, theirs))
         np.testing.assert_allclose(got, response.roots, atol=TIGHT)
         now, side = np.asarray(engine.current(p, mine, first)), engine.tree.players[p]
-        assert response.choice is not None
-        for i in range(len(side.names)):
-            wanted = np.eye(len(side.actions[i]))[response.choice[i]]
-            np.testing.assert_array_equal(now[side.sequences(i)], wanted)
+        assert response.strategy is not None
+        np.testing.assert_array_equal(now, response.strategy)
         slots = len(side.slots)
         plan = np.asarray(engine.plan(p, before))
         np.testing.assert_allclose(np.asarray(mine.average)[slots:], plan[slots:], atol=TIGHT)

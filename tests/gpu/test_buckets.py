@@ -258,7 +258,7 @@ def test_regrets_survive_the_way_to_the_host_and_back() -> None:
     bucketed = next(b for b in again.regret.blocks if isinstance(b, Bucketed))
     if bucketed.shares.seats.count < int(bucketed.shares.seats.real.sum()):
         with pytest.raises(sg.SubgameError, match="share a bucket"):
-            again.regret.read(rng.random(tree.stored(0), dtype=np.float32))
+            again.regret[:] = rng.random(tree.stored(0), dtype=np.float32)
 
 
 @pytest.mark.parametrize("learner", [0, 1])

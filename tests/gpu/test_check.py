@@ -8,6 +8,7 @@ what is measured.
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from subgame.bench.gpu import larger as check_larger
 from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
+from subgame.solve.schedule import parse
 from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import compile_range_tree
 
@@ -92,7 +94,7 @@ def test_rivers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_growth() -> None:
     ends = (("QsJhThKs", "all: 1x / cap 1"),)
-    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, "TJQKA", "hs")
+    found = check.part_growth(BANDWIDTH, "cpu", (2, 4), ("1x / cap 1",), ends, SHORT)
     (points,) = found.values()
     assert len(points) == 2 * 2 + 1
     sizes = {(tuple(boards), tuple(actions)): cells for _, boards, actions, cells, *_ in points}
@@ -155,6 +157,29 @@ def test_kernels_beside_plain_pytorch() -> None:
         assert len(differences) > 5
         assert max(differences) < 1e-4
         assert max(differences) > 0
+
+
+def test_every_operation_is_timed() -> None:
+    """By events of a stand-in for CUDA, each of which took a millisecond."""
+
+    class Event:
+        def record(self) -> None:
+            pass
+
+        def elapsed_time(self, other: Event) -> float:
+            return 1.0
+
+    cuda = SimpleNamespace(Event=lambda enable_timing: Event(), synchronize=lambda: None)
+    engine = TorchRangeEngine(compile_range_tree(FLOP), "cpu")
+    cfr, watch = measure.cfr_of(engine, parse("dcfr")), measure.Watch(engine.ops, None)
+    engine.ops, watch.torch = watch, SimpleNamespace(cuda=cuda)
+    measure.advance(cfr, parse("dcfr"), 1, 2)
+    found = watch.table(2)
+    assert found == {
+        f"{operation} of {boards} boards": 2.0 * (1 + (operation == "descend" and boards == 1))
+        for operation in ("descend", "terminals", "settle")
+        for boards in (1, 28)
+    } | {"rise of 1 boards": 2.0}
 
 
 def test_slices() -> None:

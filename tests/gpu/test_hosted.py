@@ -235,7 +235,7 @@ def test_blocks_are_read_and_written_like_tensors(kind: Storage) -> None:
     same(block.copy_(plain)[:], plain[:].float())
     block.landed[0] = object()
     assert not block.zero_()[:].any()
-    assert block.data_ptr() != other.data_ptr()
+    assert block.raw.data_ptr() != other.raw.data_ptr()
 
 
 # Memory --------------------------------------------------------------------------------------
@@ -248,7 +248,6 @@ def test_an_estimate_says_what_is_taken(wide: RangeTree) -> None:
             options = {"predictive": plan.predictive, "alternating": plan.alternating}
             estimate = engine.estimate(**options)
             assert estimate.placement == "host"
-            assert "in host memory, from where" in str(estimate)
             run = started(engine, schedule)
             run.advance(plan.discounts(11, 3), 1)
             engine.respond(0, engine.plan(1, run.pair[1].average))
@@ -268,7 +267,6 @@ def test_an_estimate_says_what_is_taken(wide: RangeTree) -> None:
             inside = TorchRangeEngine(wide, "cpu", storage=kind, placement="device")
             said = inside.estimate(**options)
             assert (said.placement, said.host) == ("device", 0)
-            assert str(said).endswith("on the device")
 
 
 def test_a_limit_is_kept_by_going_out_of_core(
@@ -394,7 +392,7 @@ class Log(Offloader):
         super().__init__(device)
         self.steps: list[Any] = []
         self.here = Clocked("here", self)
-        self._ways = Clocked("in", self), Clocked("out", self)
+        self._in_and_out = Clocked("in", self), Clocked("out", self)
 
     def _here(self) -> Queue:
         return self.here

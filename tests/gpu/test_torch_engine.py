@@ -204,7 +204,7 @@ def test_regrets_can_be_kept_like_those_of_the_cpu_engine() -> None:
     engine = TorchRangeEngine(compiled("turn"), "cpu")
     regrets, again = (engine.regrets(0, predictive=True) for _ in range(2))
     size = len(regrets.regret)
-    regrets.regret.read(np.random.default_rng(0).random(size, dtype=np.float32))
+    regrets.regret[:] = np.random.default_rng(0).random(size, dtype=np.float32)
     for name in ("regret", "average", "instant"):
         found = np.asarray(getattr(regrets, name))
         assert found.shape == getattr(again, name).shape

@@ -134,7 +134,7 @@ def test_a_cache_that_names_a_class_that_is_gone_is_made_again(run: Runner) -> N
 def test_without_a_cache_a_temporary_folder_is_used(
     run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(compiling, "_watching", True)
+    monkeypatch.setattr(compiling, "watch", lambda: None)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     only = [caching.UserProvidedCacheLocator]  # a read-only installation and no home folder
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", only)

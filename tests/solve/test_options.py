@@ -13,8 +13,8 @@ from helpers import tree_of
 from subgame.refine.depth.leaf_network import Training, TrainOptions
 from subgame.refine.depth.limit import LeafOptions, Limit
 from subgame.refine.solve_gadget import GadgetOptions, RefineOptions, Solving
-from subgame.solve.options import Place, SolveOptions, StopOptions
-from subgame.solve.solver import Limits
+from subgame.solve.options import SolveOptions, StopOptions
+from subgame.solve.solver import Limits, Run
 
 VERBS: list[tuple[Callable[..., Any], Any]] = [
     (sg.solve, SolveOptions),
@@ -38,7 +38,7 @@ def test_a_signature_names_every_option(verb: Callable[..., Any], options: Any) 
     ("options", "kinds"),
     [
         (StopOptions, (Limits,)),
-        (SolveOptions, (Limits, Place)),
+        (SolveOptions, (Limits, Run)),
         (GadgetOptions, (Solving,)),
         (RefineOptions, (Solving,)),
         (LeafOptions, (Limit,)),

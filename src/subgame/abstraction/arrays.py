@@ -14,7 +14,7 @@ def put(values: Any, device: str | None) -> Array:
     """NumPy's array, or PyTorch's on the device ``"torch"`` (the CPU) or ``"cuda"``."""
     if device is None or device == "cpu":
         return np.asarray(values)
-    where = pick_device("cpu" if device == "torch" else device)
+    where = pick_device(device)
     found = np.ascontiguousarray(values)
     return load_torch().from_numpy(found if found.flags.writeable else found.copy()).to(where)
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 OURS = "subgame"
 BUDGET = 2.0
@@ -126,30 +126,33 @@ def _peak() -> float:
 
 
 # Contenders ----------------------------------------------------------------------------------
-class Contender:
+class Contender(Protocol):
     """A CFR+ solver of one game. `build` comes first and may be repeated; it starts anew."""
 
     def __init__(self, setup: Setup, scratch: str) -> None:
-        raise NotImplementedError
+        """Import what solves the game, and load the game."""
+
+    def make(self) -> None:
+        """Make the solver."""
 
     def build(self) -> float:
         """Make the solver; the seconds that took, without imports."""
-        raise NotImplementedError
+        began = time.perf_counter()
+        self.make()
+        return time.perf_counter() - began
 
     def iterate(self, count: int) -> None:
-        raise NotImplementedError
+        """Run some iterations."""
 
     def average(self) -> Any:
         """The average strategy, for `exploitability`."""
-        raise NotImplementedError
 
     def exploitability(self, average: Any) -> float:
         """Its exploitability, NashConv / 2."""
-        raise NotImplementedError
 
     def lp(self) -> float:
         """Solve the game's linear program; the seconds that took."""
-        raise NotImplementedError
+        raise AttributeError(f"{type(self).__name__} has no linear program.")
 
     def warm_up(self) -> None:
         self.iterate(5)
@@ -171,12 +174,13 @@ class Ours(Contender):
         self.sg: Any = importlib.import_module("subgame")
         self.game = self.sg.games.load(setup.name, **setup.parameters)
 
+    def make(self) -> None:
+        self.tree = self.sg.compile(self.game)
+
     def build(self) -> float:
         from subgame.solve.solver import Run
 
-        began = time.perf_counter()
-        self.tree = self.sg.compile(self.game)
-        built = time.perf_counter() - began
+        built = super().build()
         self.run = Run(self.tree, self.sg.CFRPlus())
         self.run.advance(1)  # compiles the kernels, or reads them from the disk
         self.exploitability(self.average())
@@ -210,10 +214,8 @@ class OpenSpiel(Contender):
 
         self.pyspiel, self.game = pyspiel, pyspiel.load_game(setup.openspiel)
 
-    def build(self) -> float:
-        began = time.perf_counter()
+    def make(self) -> None:
         self.solver = self.pyspiel.CFRPlusSolver(self.game)
-        return time.perf_counter() - began
 
     def iterate(self, count: int) -> None:
         for _ in range(count):
@@ -243,11 +245,9 @@ class OpenSpielJax(OpenSpiel):
 
         self.jax_cfr, self.evaluator = jax_cfr, exploitability
 
-    def build(self) -> float:
-        began = time.perf_counter()
+    def make(self) -> None:
         self.solver = self.jax_cfr.JaxCFR(self.game)
         self.iterate(1)  # compiles
-        return time.perf_counter() - began
 
     def iterate(self, count: int) -> None:
         self.solver.multiple_steps(count)
@@ -266,12 +266,10 @@ class LiteEFG(Contender):
         self.game = pyspiel.load_game(setup.openspiel)
         os.environ["HOME"] = scratch  # it writes its game files to the home directory
 
-    def build(self) -> float:
-        began = time.perf_counter()
+    def make(self) -> None:
         self.env = self.leg.OpenSpielEnv(self.game, traverse_type="Enumerate", regenerate=True)
         self.graph = self.leg.baselines.CFRplus.graph()
         self.env.set_graph(self.graph)
-        return time.perf_counter() - began
 
     def iterate(self, count: int) -> None:
         for _ in range(count):

@@ -27,10 +27,10 @@ import numpy as np
 import subgame as sg
 from subgame.bench.holdem_spots import REAL, SPOTS, Peer, Spot
 from subgame.errors import SubgameError, did_you_mean
+from subgame.solve.endgame import BYTES
 from subgame.solve.evaluate import value_of
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
-from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import RangeTree
 
 if TYPE_CHECKING:
@@ -42,8 +42,6 @@ TARGETS = (0.5, 0.1)
 MOVED = 5
 """Numbers per action and hand in an iteration: regrets read and written when it is its player's
 turn, regrets read, average read and written when it is the other's."""
-BYTES = {"float32": 4.0, "int16": 2 + 4 / LANES}
-"""Per number; 16 bits have a scale for every vector."""
 QUICK = ("river-45", "river-177", "river-srp", "river-3bet")
 WHOLE = "nlfh"
 """Whole flop hold'em, solved only where it is asked for: it takes minutes."""
@@ -104,9 +102,7 @@ def whole(threads: int, tell: Callable[[str], None]) -> dict[str, Any]:
     run, curve, spent = Run(tree, parse("cfr+"), threads=threads), [], 0.0
     for goal, theirs in PROTOTYPE.items():
         for _ in range((goal - run.iteration) // 10):
-            began = time.perf_counter()
-            run.advance(10)
-            spent += time.perf_counter() - began
+            spent += _seconds(run.advance, 10)
         gap = float(run.measure()) * milli
         curve.append([goal, spent, gap, theirs])
         tell(f"{goal} iterations, {spent:.0f} s: {gap:.4g} mbb/h (the prototype: {theirs:g})")
@@ -219,8 +215,14 @@ def measure(
 
 def _whole_solve(spot: Spot, tree: RangeTree, threads: int, target: float) -> float:
     """Seconds of a solve to a target, with the checks that it makes."""
-    began, chips = time.perf_counter(), target * spot.pot / 100
-    sg.solve(tree, SCHEDULE, target=chips, threads=threads, storage=spot.storage)
+    how = {"target": target * spot.pot / 100, "threads": threads, "storage": spot.storage}
+    return _seconds(sg.solve, tree, SCHEDULE, **how)
+
+
+def _seconds(call: Callable[..., object], *args: Any, **options: Any) -> float:
+    """The seconds that a call takes."""
+    began = time.perf_counter()
+    call(*args, **options)
     return time.perf_counter() - began
 
 
@@ -240,9 +242,7 @@ def from_the_shell(spot: Spot, threads: int, target: float) -> float:
     words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
     command, took = [sys.executable, "-m", "subgame.cli", "endgame", *words], []
     for _ in range(2 if spot.most > 500 else 1):
-        began = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True)
-        took.append(time.perf_counter() - began)
+        took.append(_seconds(subprocess.run, command, check=True, capture_output=True))
     return min(took)
 
 
@@ -256,18 +256,14 @@ def _solve(
     run.measure()  # kernels are loaded now
     best, slice_ = float("inf"), 1
     for _ in range(6):  # slices of a tenth of a second, where that is more than one iteration
-        began = time.perf_counter()
-        run.advance(slice_)
-        best = min(best, (time.perf_counter() - began) / slice_)
+        best = min(best, _seconds(run.advance, slice_) / slice_)
         slice_ = max(1, min(int(0.1 / best), 10 * slice_))
     run = Run(tree, schedule, threads=threads, storage=spot.storage)
     step = 5 if spot.most else 2
     spent = 0.0
     reached: dict[float, tuple[int, float]] = {}
     while True:
-        began = time.perf_counter()
-        run.advance(step)
-        took = time.perf_counter() - began
+        took = _seconds(run.advance, step)
         best, spent = min(best, took / step), spent + took
         if spot.most:
             gap = float(run.measure()) / spot.pot * 100
@@ -291,7 +287,6 @@ def table(found: dict[str, Any]) -> Table:
     title = f"Hold'em by {found['schedule']}; in brackets: times as fast as the peer ({speeds})"
     out = Table(title=title, box=None, header_style="bold", padding=(0, 1, 0, 0))
     columns = ("spot", "on", "ms/iteration", "to 0.5 % of pot", "to 0.1 %", "MiB", "ns", "band")
-    whole = [str(target) for target in TARGETS]
     for column in columns:
         out.add_column(column, justify="left" if column == "spot" else "right", no_wrap=True)
     for row in found["rows"]:
@@ -312,23 +307,17 @@ def table(found: dict[str, Any]) -> Table:
             f"{row['bandwidth_share']:.0%}",
         ]
         out.add_row(*cells)
-    checked = "; ".join(
-        f"{row['spot']} on {row['threads']}: "
-        + ", ".join(
-            _spent(row["seconds_with_checks"][t]) for t in whole if t in row["seconds_with_checks"]
+    checked, shell = (
+        "; ".join(
+            f"{row['spot']} on {row['threads']}: {', '.join(map(_spent, row[kind].values()))}"
+            for row in found["rows"]
+            if row.get(kind)
         )
-        for row in found["rows"]
-        if row["seconds_with_checks"]
+        for kind in ("seconds_with_checks", "seconds_from_the_shell")
     )
     out.caption = (
         "on: threads; ns: per action and hand; band: share of the bandwidth\n"
         f"peer: {found['peer']}; whole solves with their checks: {checked}"
-    )
-    shell = "; ".join(
-        f"{row['spot']} on {row['threads']}: "
-        + ", ".join(_spent(each) for each in row["seconds_from_the_shell"].values())
-        for row in found["rows"]
-        if row.get("seconds_from_the_shell")
     )
     if shell:
         out.caption += f"\nfrom the shell: {shell}"

@@ -279,11 +279,11 @@ def check_device(device: str, threads: int | None = None) -> None:
     from subgame.engines.devices import check_device as check
 
     if check(device) != CPU:
-        from subgame.engines.torch import find_device
+        from subgame.engines.torch import pick_device
 
         if threads is not None:
             raise SubgameError(f"--threads only applies to the device cpu, not to {device}.")
-        find_device(device)
+        pick_device(device)
 
 
 def check_picture(option: str, path: Path | None) -> None:

@@ -124,14 +124,13 @@ class Solving:
         from subgame.solve.schedule import parse
 
         found = replace(parse(self.schedule), tremble=parse_tremble(self.tremble))
-        limited = any(value is not None for value in self.limits.values())
-        count = self.iterations if limited else TREMBLING
+        count = self.iterations if self.is_limited else TREMBLING
         return replace(self, schedule=str(found), tremble=None, iterations=count)
 
     @property
-    def limits(self) -> dict[str, Any]:
-        """When to stop, as it was given."""
-        return {name: getattr(self, name) for name in ("target", "iterations", "seconds")}
+    def is_limited(self) -> bool:
+        """Whether it was given when to stop."""
+        return any(each is not None for each in (self.target, self.iterations, self.seconds))
 
     @property
     def apart_given(self) -> bool | None:
@@ -232,7 +231,7 @@ def endgame_command(
 
         looking.check_hand(DECK)
         how = solving.with_trembles()
-        shown = Job.checked(spot.game(file), looking, how, spot.locks()).run(keeping)
+        shown = solve_spot(spot.game(file), spot.locks(), how, looking, keeping)
     shown.write(looking, keeping, Line.of(context))
     finish(shown.failure, shown.result.stopped)
 
@@ -287,68 +286,55 @@ def parse_tremble(text: str) -> float:
 
 
 # Solving -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Job:
-    """A spot, and how to solve it."""
+def solve_spot(
+    game: Holdem,
+    locks: tuple[Lock, ...],
+    how: Solving,
+    looking: Looking,
+    keeping: Keeping,
+    resume: Path | None = None,
+) -> Shown:
+    """Check everything, then solve, or `resume` a solve; Ctrl-C keeps the result so far."""
+    from subgame.cli.endgame_view import Shown, decisions
+    from subgame.games.holdem.chips import number
+    from subgame.solve.endgame import Endgame, about
+    from subgame.solve.lines import follow_to_decision
+    from subgame.solve.solver import begin, complete
 
-    game: Holdem
-    looking: Looking
-    solving: Solving
-    target: float | None  # in chips
-    locks: tuple[Lock, ...] = ()
-
-    @classmethod
-    def checked(
-        cls, game: Holdem, looking: Looking, solving: Solving, locks: tuple[Lock, ...] = ()
-    ) -> Self:
-        """Check everything before the boards are dealt."""
-        from subgame.games.holdem.chips import number
-        from subgame.solve.lines import follow_to_decision
-
-        follow_to_decision(game, looking.line or "")
-        limited = any(value is not None for value in solving.limits.values())
-        wanted = solving.target if limited else TARGET
-        chips = None if wanted is None else parse_target(wanted, number(game.start().pot))
-        if locks and solving.storage != "float32":
-            raise SubgameError("Locks need --storage float32.")
-        return cls(game, looking, solving, chips, locks)
-
-    def run(self, keeping: Keeping, resume: Path | None = None) -> Shown:
-        """Solve, or `resume` a solve; Ctrl-C keeps the result so far."""
-        from subgame.cli.endgame_view import Shown, decisions
-        from subgame.solve.endgame import Endgame, about
-        from subgame.solve.solver import begin, complete
-
-        how = self.solving
-        with Meter("the endgame") as meter:
-            tree = _compile(self.game, how, meter, self.locks)
-            needed = range_memory(tree, how.schedule, how.memory_limit, how.storage)
-            _quote(tree, needed, meter)
-            if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
-                warm_up_ranges(meter, how.schedule, how.storage)
-            meter.update("Solving the endgame")
-            run, limits = begin(
-                tree,
-                how.schedule,
-                resume=resume,
-                target=self.target,
-                iterations=how.iterations,
-                seconds=how.seconds,
-                threads=how.threads,
-                device=how.device,
-                storage=how.storage,
-            )
-            run.about = about(tree)
-            result = complete(run, limits, keeping.checkpoint, _progress(meter, tree))
-            meter.update("Computing EV and equity")
-            solved = Endgame.of(result.strategy, how.threads, how.device)
-            solved = replace(solved, exploitability=result.exploitability)
-            kept, half = run if keeping.save == "state" else None, keeping.save == "half"
-            failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
-        return Shown(solved, result, needed, decisions(solved, self.looking.line), failure)
+    follow_to_decision(game, looking.line or "")
+    wanted = how.target if how.is_limited else TARGET
+    target = None if wanted is None else parse_target(wanted, number(game.start().pot))
+    if locks and how.storage != "float32":
+        raise SubgameError("Locks need --storage float32.")
+    with Meter("the endgame") as meter:
+        tree = _compile(game, how, meter, locks)
+        needed = range_memory(tree, how.schedule, how.memory_limit, how.storage)
+        _quote(tree, needed, meter)
+        if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
+            warm_up_ranges(meter, how.schedule, how.storage)
+        meter.update("Solving the endgame")
+        run, limits = begin(
+            tree,
+            how.schedule,
+            resume=resume,
+            target=target,
+            iterations=how.iterations,
+            seconds=how.seconds,
+            threads=how.threads,
+            device=how.device,
+            storage=how.storage,
+        )
+        run.about = about(tree)
+        result = complete(run, limits, keeping.checkpoint, _progress(meter, tree))
+        meter.update("Computing EV and equity")
+        solved = Endgame.of(result.strategy, how.threads, how.device)
+        solved = replace(solved, exploitability=result.exploitability)
+        kept, half = run if keeping.save == "state" else None, keeping.save == "half"
+        failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
+    return Shown(solved, result, needed, decisions(solved, looking.line), failure)
 
 
-def _compile(game: Holdem, how: Solving, meter: Meter, locks: tuple[Lock, ...] = ()) -> RangeTree:
+def _compile(game: Holdem, how: Solving, meter: Meter, locks: tuple[Lock, ...]) -> RangeTree:
     from subgame.memory import Allowance
     from subgame.solve.endgame import BYTES
     from subgame.solve.locks import locked, merging
@@ -391,15 +377,14 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     from subgame.solve.endgame import tree_of
     from subgame.solve.locks import Lock
 
-    if any(value is not None for value in how.limits.values()):
+    if how.is_limited:
         schedule, merge = _state_of(file)
         further = replace(how, schedule=schedule, no_merge=merge is False)
         further.check()
         tree = tree_of(file, how.memory_limit)
         looking.check_hand(tree.holdem.deck)
         locks = tuple(map(Lock.parse, tree.lock_texts))
-        job = Job.checked(tree.holdem, looking, further, locks)
-        return job.run(keeping, resume=file)
+        return solve_spot(tree.holdem, locks, further, looking, keeping, resume=file)
     _refuse(
         f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
     )

@@ -72,12 +72,11 @@ class Shown:
             "stopped": result.stopped,
             "nodes": solved.tree.num_nodes,
             "memory_bytes": self.memory,
-            "actions": _words(first),
-            "frequency": _frequency(first),
+            **_actions(first),
             "root": first.table(),
         }
         for decision in others:
-            told = {"actions": _words(decision), "frequency": _frequency(decision)}
+            told = _actions(decision)
             if decision.line == "c":
                 answer |= {f"ip_{name}": what for name, what in told.items()}
                 answer["ip"] = decision.table()
@@ -159,20 +158,14 @@ class Shown:
         for _ in PLAYERS:
             grid.add_column(justify="right")
         grid.add_column(style="dim")
-        combos = [float(side.reach.sum()) for side in solved.tree.players]
         digits = 2 if solved.pot >= 10 else 4
+        evs = [f"{ev:,.{digits}f}" for ev in solved.ev]
+        shares = [f"{100 * share:.2f} %" for share in solved.equity]
+        combos = [f"{side.reach.sum():,.6g}" for side in solved.tree.players]
         rows = [
-            (
-                "  EV",
-                [f"{ev:,.{digits}f}" for ev in solved.ev],
-                f"chips, of a pot of {solved.pot:,}",
-            ),
-            (
-                "  equity",
-                [f"{100 * share:.2f} %" for share in solved.equity],
-                "share of the pot with no further betting",
-            ),
-            ("  range", [f"{count:,.6g}" for count in combos], "hands in the range, by weight"),
+            ("  EV", evs, f"chips, of a pot of {solved.pot:,}"),
+            ("  equity", shares, "share of the pot with no further betting"),
+            ("  range", combos, "hands in the range, by weight"),
         ]
         grid.add_row("", *(Text(name, style="bold") for name in PLAYERS), "")
         for name, values, note in rows:
@@ -212,7 +205,7 @@ class Shown:
     def _lead_on(self, console: Console, line: Line, out: Path | None) -> None:
         first, steps = self.decisions[0], []
         again = line.again(without=["--line", "--out"])
-        if out is not None and self.failure is None:
+        if out is not None:
             again = line.then("endgame", shlex.quote(str(out)), ["--threads", *PLACE])
         bets = [pair for pair in zip(first.actions, first.names, strict=True) if pair[0][0] == "r"]
         if bets and len(self.decisions) < 3:
@@ -220,12 +213,10 @@ class Shown:
             steps.append(
                 (f"{again} --line {action}", f"show IP's response to {_noun(action, name)}")
             )
-        if self.result.stopped == "saved":
-            pass
-        elif out is None:
-            steps.append((f"{again} --out spot.safetensors", "save the solution"))
-        elif self.failure is None:
+        if out is not None:
             steps.append((again, "show it again without solving"))
+        elif self.result.stopped != "saved":
+            steps.append((f"{again} --out spot.safetensors", "save the solution"))
         if steps:
             next_steps(console, steps)
 
@@ -323,12 +314,10 @@ def hand_values(decision: Decision, only: str) -> Table:
     return made
 
 
-def _words(decision: Decision) -> dict[str, str]:
-    return dict(zip(decision.actions, decision.names, strict=True))
-
-
-def _frequency(decision: Decision) -> dict[str, float]:
-    return dict(zip(decision.actions, decision.frequency.tolist(), strict=True))
+def _actions(decision: Decision) -> dict[str, Any]:
+    """Each action in words, and how often it is taken."""
+    told = {"actions": decision.names, "frequency": decision.frequency.tolist()}
+    return {name: dict(zip(decision.actions, each, strict=True)) for name, each in told.items()}
 
 
 def decisions(solved: Endgame, line: str | None) -> list[Decision]:

@@ -11,11 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from subgame.show.grid import ALL_IN as ALL_IN
-from subgame.show.grid import CALL as CALL
-from subgame.show.grid import FOLD as FOLD
-from subgame.show.grid import Rgb, blend
-from subgame.show.grid import Square as Square
+from subgame.show.grid import Rgb, Square, blend
 from subgame.solve.hand_classes import Look, looks, squares
 from subgame.solve.lines import share_of_pot
 
@@ -60,12 +56,11 @@ def draw(
 ) -> RenderableType:
     """A grid with its title above and its legend below; `cells` are those of the decision."""
     shown, colours = looks(decision), coloured(console)
-    lines = []
-    for line in cells or squares(cast("Decision", decision)):
-        parts = [
-            _cell(cell, shown, width) if colours else _letters(cell, shown, width) for cell in line
-        ]
-        lines.append(Text(" ").join(parts))
+    drawn = _cell if colours else _letters
+    lines = [
+        Text(" ").join(drawn(cell, shown, width) for cell in line)
+        for line in cells or squares(cast("Decision", decision))
+    ]
     across = len(lines) * (width + 1) - 1
     return Group(title, *lines, Text(), legend(decision, shown, colours, across))
 

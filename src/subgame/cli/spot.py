@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BETS = "0.5x 1x a"
+TREE = {"rich_help_panel": "Tree"}
+"""For options of the betting tree, which help shows apart."""
 
 
 @dataclass(frozen=True)
@@ -52,33 +54,26 @@ class Spot:
         "SIZES",
         "Sizes of bets and raises; subgame endgame --help explains them.",
         BETS,
-        rich_help_panel="Tree",
+        **TREE,
     )
     add_line: list[str] | None = opt(
         None,
         "ACTIONS",
         "Add the actions of this line, such as 'c r50 r175', to the tree. Repeatable.",
-        rich_help_panel="Tree",
+        **TREE,
     )
     remove_line: list[str] | None = opt(
-        None,
-        "ACTIONS",
-        "Remove the last action of this line from the tree. Repeatable.",
-        rich_help_panel="Tree",
+        None, "ACTIONS", "Remove the last action of this line from the tree. Repeatable.", **TREE
     )
     min_bet: str | None = opt(
-        None,
-        "CHIPS",
-        "The smallest bet that is allowed: the big blind.",
-        "1",
-        rich_help_panel="Tree",
+        None, "CHIPS", "The smallest bet that is allowed: the big blind.", "1", **TREE
     )
     lock: list[str] | None = opt(
         None,
         "LOCK",
         "Fix frequencies at a decision: 'check, bet 50: KK = call 75%, fold 25%'. Repeatable; "
         "@FILE reads one per line.",
-        rich_help_panel="Tree",
+        **TREE,
     )
 
     def game(self, file: Path | None) -> Holdem:

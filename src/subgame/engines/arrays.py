@@ -20,8 +20,8 @@ def namespace(array: Array) -> Any:
 
 
 def copied(array: Array) -> Array:
-    """An array with its own memory."""
-    return array.copy() if isinstance(array, np.ndarray) else array.clone()
+    """An array, or numbers as an engine stores them, with its own memory."""
+    return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def zeros(shape: tuple[int, ...], like: Array) -> Array:

@@ -75,7 +75,7 @@ class Response(NamedTuple):
     roots: Floats  # [root, infoset] value of each root infoset, not normalised (Burch et al. 2014)
     infosets: Floats | None = None  # [i] the same at every infoset; None on hold'em trees
     sequences: Floats | None = None  # [q] the same for every action there
-    choice: NDArray[np.int32] | None = None  # [i] the action of a best response
+    strategy: Floats | None = None  # [q] the best response itself
 
 
 class Engine(Protocol):

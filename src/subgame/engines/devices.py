@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from subgame.errors import SubgameError, did_you_mean
 
 CPU = "cpu"
 DEVICES = ("cpu", "cuda", "torch")
-STORAGES = ("float32", "int16", "bfloat16")
-"""How regrets and averages of hold'em may be stored; the last one not on the CPU."""
+Storage = Literal["float32", "bfloat16", "int16"]
+"""How regrets and averages of hold'em may be stored; bfloat16 not on the CPU."""
+STORAGES: tuple[Storage, ...] = get_args(Storage)
 
 
 def no_device(name: str) -> SubgameError:
@@ -27,7 +30,8 @@ def check_device(device: str | None) -> str:
     return name
 
 
-def check_storage(storage: str) -> None:
-    """Raise an error if there is no such storage."""
+def check_storage(storage: str) -> Storage:
+    """The storage's name; an error if there is no such storage."""
     if storage not in STORAGES:
-        raise did_you_mean("storage", storage, STORAGES)
+        raise did_you_mean("storage", str(storage), STORAGES)
+    return storage

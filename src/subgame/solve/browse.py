@@ -18,6 +18,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import regret_matching
 from subgame.engines.factory import engine
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.errors import SubgameError
@@ -82,14 +83,11 @@ class Explorer:
         p, (u, hands) = betting.player, self.spot(board)
         side = self.tree.players[p]
         cells = side.cells(u, self.numbers[p][betting.history][1])
-        weights = np.maximum(np.asarray(self.strategy.probs[p][cells], dtype=np.float64), 0)
+        weights = np.asarray(self.strategy.probs[p][cells], dtype=np.float64)
         if not np.isfinite(weights).all():
             raise SubgameError("The strategy is damaged: it has probabilities that are not finite.")
-        total = weights.sum(1, keepdims=True)
-        shares = np.full(weights.shape, 1 / weights.shape[1])
-        np.divide(weights, total, out=shares, where=total > 0)
         out = np.zeros((self.game.deck.num_hands, weights.shape[1]))
-        out[self.tree.units[u].hands[p]] = shares
+        out[self.tree.units[u].hands[p]] = regret_matching(weights, 1)
         found: Floats = out[hands]
         return found
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-BYTES = dict(zip(STORAGES, (4.0, 2 + 4 / LANES, 2.0), strict=True))
+BYTES: dict[str, float] = dict(zip(STORAGES, (4.0, 2.0, 2 + 4 / LANES), strict=True))
 """Bytes of one regret or average, by storage."""
 
 
@@ -217,17 +217,11 @@ class Endgame:
     def hands(self, p: int) -> dict[str, dict[str, float]]:
         """Hand -> its weight in player `p`'s range, its EV and its equity."""
         side = self.tree.players[p]
-        rows = zip(
-            side.slots,
-            side.reach.tolist(),
-            self.hand_ev[p].tolist(),
-            self.hand_equity[p].tolist(),
-            strict=True,
-        )
+        columns = np.stack([side.reach, self.hand_ev[p], self.hand_equity[p]], axis=1).tolist()
         return {
-            name: {"weight": weight, "ev": ev, "equity": equity}
-            for name, weight, ev, equity in rows
-            if weight > 0
+            hand: dict(zip(("weight", "ev", "equity"), row, strict=True))
+            for hand, row in zip(side.slots, columns, strict=True)
+            if row[0] > 0
         }
 
     def _repr_html_(self) -> str:

@@ -191,21 +191,19 @@ def best_response(
     run, probs = engine(tree, device=device), _own(tree, strategy).probs
     plan = run.plan(1 - player, probs[1 - player])
     response = run.respond(player, plan)
-    side = tree.players[player]
-    pure = np.zeros(side.num_sequences)
-    pure[: len(side.slots)] = 1
-    assert response.choice is not None
+    pure = response.strategy
+    assert pure is not None
     assert response.infosets is not None
-    pure[side.first + side.stride * response.choice] = 1
     both = (pure, probs[1].copy()) if player == 0 else (probs[0].copy(), pure)
     reach = counterfactual_reach(tree, player, plan)
     normalised = normalise(response.infosets, reach)
     rows = zip(response.infosets.tolist(), reach.tolist(), normalised.tolist(), strict=True)
+    names = tree.players[player].names
     return BestResponse(
         player=player,
         value=total(run, player, response),
         strategy=Strategy(tree, both),
-        values={name: InfosetValue(*row) for name, row in zip(side.names, rows, strict=True)},
+        values={name: InfosetValue(*row) for name, row in zip(names, rows, strict=True)},
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
 from subgame.errors import did_you_mean
@@ -43,15 +42,6 @@ class SolveOptions(StopOptions, total=False):
     storage: str
     """Of regrets and averages on hold'em trees: ``"float32"``, or ``"int16"`` with scales in about
     half the memory (on ``"cuda"`` and ``"torch"`` also ``"bfloat16"``)."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a solve runs; see `SolveOptions`."""
-
-    device: str | None = None
-    threads: int | None = None
-    storage: str = "float32"
 
 
 def with_options(known: Any) -> Callable[[F], F]:

@@ -21,7 +21,7 @@ from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
 from subgame.solve.limits import Limits as Limits
 from subgame.solve.limits import check_seed
-from subgame.solve.options import Place, SolveOptions, check_options, made_of, with_options
+from subgame.solve.options import SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
@@ -99,13 +99,14 @@ def begin(
     **options: Unpack[SolveOptions],
 ) -> tuple[Run, Limits]:
     """A run that has not started, or that `resume` continues, and when it is to stop."""
-    limits, place = made_of(Limits, options), made_of(Place, options)
+    limits, storage = made_of(Limits, options), options.get("storage", "float32")
     check_seed(seed)
-    run = Run(tree, parse(schedule), int(seed), **vars(place))
+    where = (options.get("threads"), options.get("device"), storage)
+    run = Run(tree, parse(schedule), int(seed), *where)
     if limits.target is not None and limits.target < run.least:
         raise ArgumentError(
             "target",
-            f"must be at least {run.least:g} with the storage {place.storage} and the schedule "
+            f"must be at least {run.least:g} with the storage {storage} and the schedule "
             f"{run.schedule} on this tree, not {limits.target:g}: regrets and averages have not "
             "enough digits for less, or players tremble more.",
         )
@@ -143,10 +144,10 @@ class Run:
         tree: PublicTree,
         schedule: Schedule,
         seed: int = 0,
-        *,
         threads: int | None = None,
         device: str | None = None,
         storage: str = "float32",
+        *,
         learner: Callable[[Engine], Learner | None] | None = None,
         reach: tuple[Floats | None, Floats | None] = (None, None),
         on: Engine | None = None,
@@ -297,19 +298,22 @@ class Run:
     # Checkpoints -----------------------------------------------------------------------------
     def state(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Arrays and texts from which the run continues bit for bit."""
-        tensors: dict[str, Any] = {
-            f"{name}{p}": np.asarray(getattr(regrets, name))
-            for p, regrets in enumerate(self.cfr.pair)
-            for name in KEPT
-            if getattr(regrets, name) is not None
-        }
-        tensors["random"] = self.random.view(np.int64)
-        return tensors, {
+        tensors = {name: np.asarray(part) for name, part in self._kept().items()}
+        return tensors | {"random": self.random.view(np.int64)}, {
             "schedule": json.dumps(self.schedule.as_dict()),
             "iteration": str(self.iteration),
             "seconds": repr(self.seconds),
             "seed": str(self.seed),
             "curve": json.dumps(self.curve),
+        }
+
+    def _kept(self) -> dict[str, Any]:
+        """Regrets, averages and predictions by the names that a checkpoint gives them."""
+        return {
+            f"{name}{p}": part
+            for p, regrets in enumerate(self.cfr.pair)
+            for name, part in zip(KEPT, regrets, strict=True)
+            if part is not None
         }
 
     def save(self, path: Path) -> None:
@@ -337,15 +341,11 @@ class Run:
             raise SubgameError(
                 f"{path} was made with seed {header['seed']}, not {self.seed}; resume with it."
             )
-        for p, regrets in enumerate(self.cfr.pair):
-            for name in KEPT:
-                into = getattr(regrets, name)
-                if into is None:
-                    continue
-                kept = tensors.get(f"{name}{p}", np.zeros(0))
-                if kept.shape != into.shape or not np.all(np.isfinite(kept)):
-                    raise SubgameError(f"{path} is a damaged checkpoint.")
-                into[:] = kept
+        for name, into in self._kept().items():
+            found = tensors.get(name, np.zeros(0))
+            if found.shape != into.shape or not np.all(np.isfinite(found)):
+                raise SubgameError(f"{path} is a damaged checkpoint.")
+            into[:] = found
         self.random[:] = tensors["random"].view(np.uint64)
         self.iteration, self.seconds, self.curve = state
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.bench.gpu.games import far, fresh
-from subgame.bench.gpu.measure import Json, Pair, advance, cfr_of
+from subgame.bench.gpu.games import far, fresh, preset
+from subgame.bench.gpu.measure import Json, Pair, advance, cfr_from
 from subgame.engines.arrays import as_numpy
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
@@ -17,7 +17,6 @@ from subgame.engines.torch.storage import Scaled, Storage, peek
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
 from subgame.refine.gadgets import Distributional, Gadget, GadgetInputs, Maxmargin, Resolve
-from subgame.refine.learners import Choice
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.ranges.betting_tree import grow
 from subgame.tree.ranges.tree import compile_range_tree
@@ -53,12 +52,8 @@ def small_games() -> dict[str, Any]:
 
 def _stepped(engine: TorchRangeEngine, plan: Schedule, drawn: list[Any]) -> Pair:
     """Regrets and averages after one iteration from given ones."""
-    cfr = cfr_of(engine, plan)
-    for regrets, numbers in zip(cfr.pair, drawn, strict=True):
-        given = numbers, numbers[::-1].copy(), numbers - np.float32(0.5)
-        for part, values in zip(regrets, given, strict=True):
-            if part is not None:
-                part[:] = values
+    given = [(numbers, numbers[::-1].copy(), numbers - np.float32(0.5)) for numbers in drawn]
+    cfr = cfr_from(engine, plan, given)
     advance(cfr, plan, 11, 1)
     return cfr.pair
 
@@ -149,7 +144,7 @@ class GadgetCase(NamedTuple):
     alternative: Floats  # [root, hand]
     spread: Floats  # [root, hand]
     regret: Floats  # [2, root, hand] the learner's
-    drawn: list[Floats]  # by player [2, action, board, hand] regrets and averages
+    drawn: list[Floats]  # by player [3, number] regrets, averages and predictions
 
     @classmethod
     def draw(cls, kind: str, name: str, batch: RangeBatch, rng: np.random.Generator) -> GadgetCase:
@@ -163,50 +158,29 @@ class GadgetCase(NamedTuple):
             KINDS[kind],
             parse(name),
             int(rng.integers(2)),
-            rng.random(shape) * real_hands(batch),
+            rng.random(shape) * as_numpy(batch.roots(0)),  # hands, not what they are padded with
             (rng.random(shape) < 0.9).astype(np.float64),
             rng.normal(0, 100, shape),
             50 + 100 * rng.random(shape),
             rng.random((2, *shape)) * (leave if kind == "leave" else 500),
-            [
-                rng.random((2, bet.edges, *boards)) * np.array([size, 1]).reshape(2, 1, 1, 1)
-                for bet in level.bets
-            ],
+            [rng.random((3, batch.stored(p))) * [[size], [1], [0]] for p in (0, 1)],
         )
 
     def step(self, batch: RangeBatch, iterations: int) -> list[Floats]:
-        """Regrets and averages of real hands after some iterations, and how the opponent enters."""
+        """Regrets and averages after some iterations, and how the opponent enters."""
         o, plan = self.opponent, self.plan
         ours = self.ours.reshape(-1, batch.levels[0].units, self.ours.shape[1])
         weight = as_numpy(batch.opposing(o, ours, 0)).reshape(self.ours.shape) * self.met
         inputs = GadgetInputs(
             o, self.ours, weight, weight, self.alternative, self.alternative, self.spread
         )
-        learner = self.gadget.learner(inputs.on(batch), predictive=plan.predictive)
-        if isinstance(learner, Choice):
-            learner.regret[...] = batch.array(self.regret[: len(learner.regret)])
-            learner.ahead[...] = batch.rates(plan.discounts(11, 1), 11)[0, :4]
-        cfr = cfr_of(batch, plan, (weight, self.ours) if o == 0 else (self.ours, weight))
-        cfr.learner = learner
-        for regrets, (regret, average) in zip(cfr.pair, self.drawn, strict=True):
-            for part, values in zip(regrets, (regret, average, None), strict=True):
-                if part is not None and values is not None:
-                    part.blocks[0].copy_(batch.torch.from_numpy(values))
+        reach = (weight, self.ours) if o == 0 else (self.ours, weight)
+        cfr = cfr_from(batch, plan, self.drawn, reach)
+        cfr.learner = self.gadget.learner(inputs.on(batch), predictive=plan.predictive)
+        preset(cfr.learner, batch, self.regret, plan)
         advance(cfr, plan, 11, iterations)
-        real = real_hands(batch)[: batch.levels[0].units]
-        kept = [
-            part.blocks[0]
-            for regrets in cfr.pair
-            for part in (regrets.regret, regrets.average)
-            if part is not None
-        ]
-        entered = cfr.reach[o] if learner is None else learner.enter()
-        return [*(as_numpy(block) * real for block in kept), as_numpy(entered)]
-
-
-def real_hands(batch: RangeBatch) -> Floats:
-    """[root, hand] 1 for hands, 0 for what they are padded with."""
-    return as_numpy(batch.roots(0))
+        learnt = [np.asarray(part) for regrets in cfr.pair for part in regrets[:2]]
+        return [*learnt, as_numpy(cfr.reach[o])]
 
 
 def gadgets(

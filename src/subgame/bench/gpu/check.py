@@ -34,23 +34,7 @@ from subgame.bench.gpu.agreement import agreement, gadgets, rounding
 from subgame.bench.gpu.buckets import part_buckets
 from subgame.bench.gpu.games import far
 from subgame.bench.gpu.larger import part_larger
-from subgame.bench.gpu.measure import (
-    MILLI,
-    Json,
-    Spot,
-    advance,
-    bandwidth,
-    cells,
-    cfr_of,
-    curve,
-    forget,
-    kept,
-    least_bytes,
-    now,
-    solving,
-    timed,
-    turn_holdem,
-)
+from subgame.bench.gpu.measure import MILLI, Json, Spot, advance, curve, now, timed
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.runtime import load_torch
@@ -104,9 +88,9 @@ def part_whole(peak: float, device: str = "cuda", game: Any = None) -> Json:
     found: Json = {}
     for name in ("dcfr", "pcfr+"):
         plan = parse(name)
-        both = [cfr_of(engine, plan) for engine in sides]
+        both = [measure.cfr_of(engine, plan) for engine in sides]
         plain, fused = (cfr.pair for cfr in both)
-        for a, b in zip(kept(plain), kept(fused), strict=True):
+        for a, b in zip(measure.kept(plain), measure.kept(fused), strict=True):
             for mine, copy in zip(a.blocks, b.blocks, strict=True):
                 copy.copy_(mine.uniform_())
         for cfr in both:
@@ -152,7 +136,7 @@ def part_storage(
     found: Json = {"fused and plain": rounding(device, small)}
     engine = TorchRangeEngine(compile_range_tree(game or holdem.nlfh()), device)
     for kind in get_args(Storage):
-        forget(engine.torch)
+        measure.forget(engine.torch)
         spot = Spot.of(engine, engine.stage(engine.tree.streets, storage=kind))
         found[kind] = {"time": timed(spot, parse("dcfr"), peak)}
         found[kind]["dcfr, mbb/h"] = curve(spot, parse("dcfr"), checks(most), MILLI)
@@ -179,7 +163,7 @@ def part_slices(
 
 def _solved(spot: Spot, peak: float, goal: float, seconds: float) -> Json:
     """Time and curve of turn hold'em, until below a quarter of `goal` mbb/h or out of time."""
-    forget(spot.batch.torch)
+    measure.forget(spot.batch.torch)
     checks = [10, *range(25, 200, 25), *range(200, 1001, 50)]
     found: Json = {"actions on the turn": sum(bet.edges for bet in spot.batch.levels[-1].bets)}
     found["time"] = timed(spot, parse("dcfr"), peak)
@@ -202,7 +186,7 @@ def part_nlth(
     seconds: float = 40.0,
 ) -> Json:
     """Whole turn hold'em, in float32 and in 16 bits."""
-    engine, made = turn_holdem(device, game)
+    engine, made = measure.turn_holdem(device, game)
     found: Json = dict(made)
     for kind in kinds:
         batch = engine.stage(engine.tree.streets, storage=kind)
@@ -218,14 +202,14 @@ def part_two_sizes(
     seconds: float = 90.0,
 ) -> Json:
     """Turn hold'em with two bet sizes, which only fits in 16 bits."""
-    engine, made = turn_holdem(device, game)
+    engine, made = measure.turn_holdem(device, game)
     larger = holdem.nlth(bets=bets)
     found: Json = {"bets": bets, **made}
     for kind in get_args(Storage):
         stage = engine.stage(grow(larger), storage=kind, placement="device", memory_limit=np.inf)
         found[f"quoted GiB, {kind}"] = stage.estimate().device / 2**30
     if device == "cuda":
-        forget(engine.torch)
+        measure.forget(engine.torch)
         free = engine.torch.cuda.mem_get_info()[0]
         found["free GiB"] = free / 2**30
         if stage.estimate().device - sum(frame.tables for frame in stage.frames) > free:
@@ -267,19 +251,17 @@ def part_rivers(
     }
     found["time"] = timed(spot, parse("dcfr"), peak)
     checks = [*range(20, 600, 20), *range(600, most + 1, 50)]
-    points, reached = [], {}
-    for goal, spent, _, gaps, _ in solving(spot, parse("dcfr"), [k for k in checks if k <= most]):
+    checks = [k for k in checks if k <= most]
+    points, reached = [], dict[str, Json]()
+    for goal, spent, _, gaps, _ in measure.solving(spot, parse("dcfr"), checks):
         shares = [float((gaps <= bar).mean()) for bar in (0.5, 0.1)]
         points.append([goal, round(spent, 5), float(gaps.mean()), float(gaps.max()), *shares])
         for bar, share in zip(("0.5", "0.1"), shares, strict=True):
             for part in (0.5, 0.99, 1.0):
                 name = f"{part:.0%} of them below {bar} % of the pot"
-                if share >= part and name not in reached:
-                    reached[name] = {
-                        "iterations": goal,
-                        "s": spent,
-                        "endgames per second": count / spent,
-                    }
+                if share >= part:
+                    fast = {"iterations": goal, "s": spent, "endgames per second": count / spent}
+                    reached.setdefault(name, fast)
         if shares[1] == 1:
             break
     found["iterations, s, mean, worst, share below 0.5, share below 0.1"] = points
@@ -312,18 +294,15 @@ def part_growth(
         ("QsJh2h8d", "all: 1x / cap 1"),
         ("QsJh2h", "all: 1x / cap 1"),
     ),
-    ranks: str = DECK.ranks,
-    suits: str = DECK.suits,
+    deck: Deck = DECK,
 ) -> Json:
     """Time per iteration by size: flops side by side with some betting, turn and flop endgames.
 
     Flops need not differ in more than suits; betting below one root or five takes one kernel.
     """
-    rng, points = np.random.default_rng(0), []
-    deck = Deck(ranks, suits)
+    rng, points, first = np.random.default_rng(0), [], "preflop: 0.5x 1x / cap 1; flop:"
     whole = [
-        holdem.nlfh(bets=f"preflop: 0.5x 1x / cap 1; flop: {each}", ranks=ranks, suits=suits)
-        for each in sizes
+        holdem.nlfh(bets=f"{first} {each}", ranks=deck.ranks, suits=deck.suits) for each in sizes
     ]
     for boards in flops:
         dealt = [tuple(rng.choice(deck.size, 3, replace=False).tolist()) for _ in range(boards)]
@@ -345,16 +324,16 @@ def part_growth(
 def _point(name: str, batch: RangeBatch, peak: float) -> list[Any]:
     """One line of `part_growth`."""
     plan = parse("dcfr")
-    cfr = cfr_of(batch, plan)
+    cfr = measure.cfr_of(batch, plan)
     advance(cfr, plan, 1, 3)
     count = max(1, min(measure.RUN, int(0.2 / max(advance(cfr, plan, 4, 1), 1e-9))))
     spent = float(np.median([advance(cfr, plan, 5 + k * count, count) for k in range(3)]))
-    least = least_bytes(batch)
+    least = measure.least_bytes(batch)
     return [
         name,
         [level.units for level in batch.levels],
         [sum(bet.edges for bet in level.bets) for level in batch.levels],
-        cells(batch),
+        measure.cells(batch),
         spent * 1e3,
         least / 1e9,
         least / spent / peak,
@@ -407,11 +386,11 @@ def main() -> None:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "date": datetime.now(UTC).isoformat("T", "seconds"),
-        "copy bandwidth, GB/s": bandwidth(torch) / 1e9,
+        "copy bandwidth, GB/s": measure.bandwidth(torch) / 1e9,
     }
     failed = False
     for part in asked.parts:
-        forget(torch)
+        measure.forget(torch)
         peak, begin = found["copy bandwidth, GB/s"] * 1e9, time.perf_counter()
         try:
             found[part] = agreement("cuda") if part == "agreement" else PARTS[part](peak)

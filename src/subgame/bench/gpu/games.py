@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame import games
-from subgame.bench.gpu.measure import Json, cfr_of
+from subgame.bench.gpu.measure import Json, cfr_from, cfr_of, kept
 from subgame.engines.arrays import as_numpy
-from subgame.engines.torch import PLAIN, find_device
+from subgame.engines.torch.runtime import PLAIN
 from subgame.engines.torch.sequence import TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
@@ -56,7 +56,7 @@ LONG = 200
 
 def on(tree: SequenceTree, device: str) -> TorchSequenceEngine:
     """A new engine; devices are called as in `subgame.solve`."""
-    return TorchSequenceEngine(tree, str(find_device(device)))
+    return TorchSequenceEngine(tree, device)
 
 
 def far(got: Any, want: Any) -> float:
@@ -93,16 +93,6 @@ def drawn(tree: SequenceTree, rng: np.random.Generator) -> list[Floats]:
     return out
 
 
-def cfr_from(engine: TorchSequenceEngine, plan: Schedule, start: list[Floats]) -> Cfr:
-    """CFR about to go on from given numbers."""
-    cfr = cfr_of(engine, plan)
-    for regrets, numbers in zip(cfr.pair, start, strict=True):
-        for part, values in zip(regrets, numbers, strict=True):
-            if part is not None:
-                part[:] = values
-    return cfr
-
-
 def _steps(cfr: Cfr, plan: Schedule) -> None:
     """Some iterations, and some more."""
     for t in (11, 11 + STEPS):
@@ -111,12 +101,7 @@ def _steps(cfr: Cfr, plan: Schedule) -> None:
 
 def difference(one: Cfr, other: Cfr) -> float:
     """The greatest relative difference between what is kept in two solves."""
-    return max(
-        far(b, a)
-        for mine, yours in zip(one.pair, other.pair, strict=True)
-        for a, b in zip(mine, yours, strict=True)
-        if a is not None
-    )
+    return max(map(far, kept(other.pair), kept(one.pair)))
 
 
 # One game ------------------------------------------------------------------------------------
@@ -221,17 +206,17 @@ def _learning(
         cfr.learner = how.learner(inputs.on(engine), predictive=plan.predictive)
         for p, reach in ((o := inputs.opponent, inputs.opponent_reach), (1 - o, inputs.our_reach)):
             cfr.reach[p][...] = engine.array(reach)
-        _preset(cfr.learner, engine, 100 * outer, plan)
+        preset(cfr.learner, engine, 100 * outer[:, None], plan)
         _steps(cfr, plan)
         sides.append(cfr)
     entered = [as_numpy(cfr.learner.enter()) for cfr in sides if cfr.learner is not None]
     return max(difference(*sides), far(entered[1], entered[0]))
 
 
-def _preset(learner: Any, engine: Any, regret: Floats, plan: Schedule) -> None:
-    """Give a learner regrets [choice, infoset], where it has any, as after 10 iterations."""
+def preset(learner: Any, engine: Any, regret: Floats, plan: Schedule) -> None:
+    """Give a learner regrets [choice, root, infoset], where it has any, as after 10 iterations."""
     if isinstance(learner, Choice):
-        learner.regret[...] = engine.array(regret[: len(learner.regret), None])
+        learner.regret[...] = engine.array(regret[: len(learner.regret)])
         learner.ahead[...] = engine.rates(plan.discounts(11, 1), 11)[0, :4]
 
 
@@ -257,12 +242,12 @@ def before_holdem(device: str, how: Gadget, rng: np.random.Generator) -> float:
         inputs = _inputs(how, subgame, blueprint, blueprint, o, where)
         inputs = replace(inputs, spread=1 + np.abs(inputs.cbv))
         run = GadgetRun(subgame.tree, plan, how, inputs, where)
-        _preset(run.cfr.learner, run.engine, outer[:, : len(inputs.weight)], plan)
-        for kept, numbers in zip(run.cfr.pair, regrets, strict=True):
-            kept.regret[:] = numbers.astype(np.float32)
+        preset(run.cfr.learner, run.engine, outer[:, None, : len(inputs.weight)], plan)
+        for player, numbers in zip(run.cfr.pair, regrets, strict=True):
+            player.regret[:] = numbers.astype(np.float32)
         run.cfr.advance(plan.discounts(11, STEPS + 1), 11)
         gap = run.evaluate(run.played())
-        found = [np.asarray(part) for kept in run.cfr.pair for part in kept if part is not None]
+        found = map(np.asarray, kept(run.cfr.pair))
         results.append([*found, inputs.cbv, as_numpy(run.cfr.reach[o]), gap.per_seat])
     return max(far(b, a) for a, b in zip(*results, strict=True))
 

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, advance, forget, now, turn_holdem
+from subgame.bench.gpu import measure
+from subgame.bench.gpu.measure import MILLI, Json, Pair, Spot, advance, forget, now
 from subgame.engines.torch.batch import RangeBatch
 from subgame.engines.torch.memory import Placement
-from subgame.engines.torch.offload import OffloadedBlock, Queue, whole_or_pieces
+from subgame.engines.torch.offload import OffloadedBlock, Queue
 from subgame.engines.torch.pinned import host_bytes
 from subgame.engines.torch.ranges import TorchRangeEngine
-from subgame.engines.torch.storage import Storage, peek
+from subgame.engines.torch.storage import Storage
 from subgame.games import holdem
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree.ranges.tree import compile_range_tree
@@ -38,11 +39,8 @@ class Link(NamedTuple):
     pinning: float
 
     def table(self) -> Json:
-        named = {
-            name.replace("both", "both ways at once"): rate / 1e9
-            for name, rate in self._asdict().items()
-        }
-        return {f"{name}, GB/s": rate for name, rate in named.items()}
+        named = self._asdict() | {"both ways at once": self.both}
+        return {f"{name}, GB/s": rate / 1e9 for name, rate in named.items() if name != "both"}
 
 
 def probe(batch: RangeBatch, size: int = 2 << 30) -> Link:
@@ -71,22 +69,19 @@ def probe(batch: RangeBatch, size: int = 2 << 30) -> Link:
 
 def crossing(pair: Pair) -> tuple[int, int]:
     """Bytes that come to the device and go back on an alternating iteration."""
-    up = down = 0
-    for p in (0, 1):
-        played = pair[1 - p]._replace(average=None)
-        mine, theirs = (
-            [part.blocks[-1] for part in regrets if part is not None]
-            for regrets in (pair[p], played)
-        )
-        own = sum(block.raw.nbytes for block in mine if isinstance(block, OffloadedBlock))
-        up += own + sum(b.raw.nbytes for b in theirs if isinstance(b, OffloadedBlock))
-        down += own
-    return up, down
+
+    def held(pair: Pair) -> int:
+        blocks = [part.blocks[-1] for part in measure.kept(pair)]
+        return sum(block.raw.nbytes for block in blocks if isinstance(block, OffloadedBlock))
+
+    one, two = pair
+    played = one._replace(average=None), two._replace(average=None)
+    return held(pair) + held(played), held(pair)
 
 
 def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> tuple[Json, Pair]:
     """Up to `count` iterations, as many as end before `until`: time, traffic and memory."""
-    batch, torch = spot.batch, spot.batch.torch
+    batch = spot.batch
     quote = batch.estimate(predictive=plan.predictive)
     found: Json = {
         "home": quote.placement,
@@ -110,25 +105,13 @@ def solved(spot: Spot, plan: Schedule, count: int, link: Link, until: float) -> 
         "share of the link, up": up / each / link.up,
         "share of the link, both ways": (up + down) / each / link.both,
     }
-    if batch.device.type == "cuda":
-        found["peak GiB on the device"] = torch.cuda.max_memory_allocated() / GIB
-        found["peak GiB reserved"] = torch.cuda.max_memory_reserved() / GIB
-    return found, cfr.pair
+    return found | measure.peaks(batch), cfr.pair
 
 
-def difference(batch: RangeBatch, one: Pair, other: Pair) -> float:
+def difference(one: Pair, other: Pair) -> float:
     """The greatest difference between numbers of real hands; 0 if every bit is the same."""
-    most = 0.0
-    for p in (0, 1):
-        for a, b in zip(one[p], other[p], strict=True):
-            if a is None or b is None:
-                continue  # no prediction
-            for place, mine, yours in zip(batch.places, a.blocks, b.blocks, strict=True):
-                for units in whole_or_pieces(yours):
-                    real = place.tables[p].above[units] >= 0
-                    off = peek(mine, units) - peek(yours, units).to(batch.device)
-                    most = max(most, float((off * real).abs().max()) if off.numel() else 0.0)
-    return most
+    pairs = zip(measure.kept(one), measure.kept(other), strict=True)
+    return max(float(np.abs(np.asarray(a) - np.asarray(b)).max(initial=0)) for a, b in pairs)
 
 
 def part_larger(
@@ -154,9 +137,9 @@ def part_larger(
         spot = Spot.of(engine, engine.stage(engine.tree.streets, placement=placement))
         found[f"flop hold'em, {placement}"], pair = solved(spot, plan, counts[0], link, np.inf)
         sides.append(pair)
-    found["flop hold'em, greatest difference"] = difference(engine, *sides)
+    found["flop hold'em, greatest difference"] = difference(*sides)
     del sides, pair, spot, engine
-    larger, made = turn_holdem(device, turn)
+    larger, made = measure.turn_holdem(device, turn)
     found["turn hold'em"] = {**made, "limit": str(limit)}
     for kind in kinds:
         forget(larger.torch)

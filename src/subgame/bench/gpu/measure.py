@@ -9,18 +9,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from subgame.engines.contract import Engine, Regrets
 from subgame.engines.torch.batch import RangeBatch
+from subgame.engines.torch.blocks import stored
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.engines.torch.storage import stored_bytes
+from subgame.engines.torch.torch_ops import Task
 from subgame.games import holdem
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
-from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.tree import compile_range_tree
 
 Json = dict[str, Any]
@@ -57,11 +59,12 @@ class Watch:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self.ops, name)
 
-        def timed(place: Any, *args: Any, **options: Any) -> Any:
+        def timed(where: Any, *args: Any, **options: Any) -> Any:
             start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
-            out = call(place, *args, **options)
+            out = call(where, *args, **options)
             end.record()
+            place = where.place if isinstance(where, Task) else where
             self.marks[f"{name} of {place.level.units} boards"].append((start, end))
             return out
 
@@ -88,13 +91,7 @@ def watched(batch: RangeBatch) -> Iterator[Watch]:
 
 def cells(batch: RangeBatch) -> int:
     """Regrets of both players, hands up to a multiple of sixteen."""
-    return int(
-        sum(
-            level.bets[p].edges * (-(-level.hands[p].held // LANES) * LANES).sum()
-            for level in batch.levels
-            for p in (0, 1)
-        )
-    )
+    return sum(stored(batch.levels, p) for p in (0, 1))
 
 
 def least_bytes(batch: RangeBatch) -> int:
@@ -121,6 +118,16 @@ def cfr_of(engine: Engine, plan: Schedule, reach: Any = (None, None)) -> Cfr:
         responder=plan.responder,
         reach=reach,
     )
+
+
+def cfr_from(engine: Engine, plan: Schedule, numbers: Any, reach: Any = (None, None)) -> Cfr:
+    """CFR about to go on from given regrets, averages and predictions of each player."""
+    cfr = cfr_of(engine, plan, reach)
+    for regrets, given in zip(cfr.pair, numbers, strict=True):
+        for part, values in zip(regrets, given, strict=True):
+            if part is not None:
+                part[:] = values
+    return cfr
 
 
 def kept(pair: Pair) -> list[Any]:
@@ -154,12 +161,9 @@ class Spot:
     @classmethod
     def of(cls, engine: TorchRangeEngine, batch: RangeBatch | None = None) -> Spot:
         """A whole tree; perhaps with the betting and storage of a `batch` of its first street."""
-        kind = engine.torch.float64
-        one, two = (
-            engine.torch.from_numpy(np.array(side.reach)[None]) for side in engine.tree.players
-        )
-        reach = one.to(engine.device, kind), two.to(engine.device, kind)
-        return cls(batch or engine, reach, engine.torch.ones(1, dtype=kind, device=engine.device))
+        one, two = (engine.plan(p, None).reach for p in (0, 1))
+        put = partial(engine.torch.tensor, dtype=engine.torch.float64, device=engine.device)
+        return cls(batch or engine, (put(one), put(two)), put([1.0]))
 
     @classmethod
     def at(cls, batch: RangeBatch, reach: tuple[Tensor, Tensor]) -> Spot:
@@ -201,7 +205,7 @@ def advance(cfr: Cfr, plan: Schedule, first: int, count: int) -> float:
 
 def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
     """Time per iteration, recorded and plain, with the bandwidth it comes to."""
-    batch, torch, cfr = spot.batch, spot.batch.torch, spot.cfr(plan)
+    batch, cfr = spot.batch, spot.cfr(plan)
     compiling = advance(cfr, plan, 1, 3)
     count = max(1, min(RUN, int(1 / max(advance(cfr, plan, 4, 1), 1e-9))))
     times = [advance(cfr, plan, 5 + k * count, count) for k in range(5)]
@@ -222,9 +226,16 @@ def timed(spot: Spot, plan: Schedule, peak: float) -> Json:
         with watched(batch) as watch:
             advance(cfr, plan, 200, min(10, count))
         found["ms by operation, plain launches"] = watch.table(min(10, count))
-        found["peak GiB on the device"] = torch.cuda.max_memory_allocated() / 2**30
-        found["peak GiB reserved"] = torch.cuda.max_memory_reserved() / 2**30
-    return found
+    return found | peaks(batch)
+
+
+def peaks(batch: RangeBatch) -> Json:
+    """The most memory that was used on a GPU since `forget`; nothing on the CPU."""
+    if batch.device.type != "cuda":
+        return {}
+    cuda = batch.torch.cuda
+    used = cuda.max_memory_allocated(), cuda.max_memory_reserved()
+    return {"peak GiB on the device": used[0] / 2**30, "peak GiB reserved": used[1] / 2**30}
 
 
 def solving(spot: Spot, plan: Schedule, checks: list[int]) -> Iterator[tuple[Any, ...]]:
@@ -267,27 +278,20 @@ def curve(
     return found
 
 
-_TURN: dict[tuple[str, str], tuple[TorchRangeEngine, Json]] = {}
-"""Turn hold'em on a device and how long it took: two parts want it, and it takes half a minute."""
-
-
+@cache
 def turn_holdem(device: str, game: Any = None) -> tuple[TorchRangeEngine, Json]:
-    """The engine of whole turn hold'em, made once. An iteration is long: no graphs."""
-    game = game or holdem.nlth()
-    key = (device, str(game))
-    if key not in _TURN:
-        begin = time.perf_counter()
-        tree = compile_range_tree(game)
-        compiled = time.perf_counter()
-        engine = TorchRangeEngine(tree, device, graphs=False)
-        _TURN[key] = (
-            engine,
-            {
-                "boards": [level.units for level in engine.levels],
-                "nodes": tree.num_nodes,
-                "compile s": compiled - begin,
-                "tables and upload s": now(engine) - compiled,
-                "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
-            },
-        )
-    return _TURN[key]
+    """The engine of whole turn hold'em, and how long it took. An iteration is long: no graphs.
+
+    It is made once: several parts want it, and it takes half a minute.
+    """
+    begin = time.perf_counter()
+    tree = compile_range_tree(game or holdem.nlth())
+    compiled = time.perf_counter()
+    engine = TorchRangeEngine(tree, device, graphs=False)
+    return engine, {
+        "boards": [level.units for level in engine.levels],
+        "nodes": tree.num_nodes,
+        "compile s": compiled - begin,
+        "tables and upload s": now(engine) - compiled,
+        "tables GiB": sum(frame.tables for frame in engine.frames) / 2**30,
+    }

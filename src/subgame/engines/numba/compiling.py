@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
@@ -16,31 +17,23 @@ from numba.core.caching import FunctionCache, NullCache
 
 from subgame.engines.numba.first_use import LOGGER, NO_CACHE, private_folder, tell
 
-_watching = False
 
-
+@cache
 def watch() -> None:
     """Call `tell` when Numba starts to compile one of our kernels."""
-    global _watching
-    if _watching or multiprocessing.parent_process() is not None:
+    if multiprocessing.parent_process() is not None:
         return
     from numba.core import event
 
-    _watching = True
-
     class Tell(event.Listener):
         def on_start(self, event: Any) -> None:
-            if _ours(event.data["dispatcher"]):
+            if event.data["dispatcher"].py_func.__module__.startswith("subgame."):
                 tell()
 
         def on_end(self, event: Any) -> None:
             pass
 
     event.register("numba:compile", Tell())
-
-
-def _ours(dispatcher: Any) -> bool:
-    return str(dispatcher.py_func.__module__).startswith("subgame.")
 
 
 # The cache -----------------------------------------------------------------------------------

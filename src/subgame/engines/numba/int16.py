@@ -39,10 +39,6 @@ class Int16Numbers:
     def shape(self) -> tuple[int]:
         return self.ints.shape
 
-    @property
-    def nbytes(self) -> int:
-        return self.ints.nbytes + self.scales.nbytes
-
     def __len__(self) -> int:
         return len(self.ints)
 

@@ -160,11 +160,6 @@ class NumbaRangeEngine(EngineBase):
         size = self.tree.stored(p)
         return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
 
-    def snapshot(self, regrets: Regrets) -> Regrets:
-        """A copy of the current strategy, without an average."""
-        instant = None if regrets.instant is None else regrets.instant.copy()
-        return Regrets(regrets.regret.copy(), None, instant)
-
     def roots(self, p: int) -> Floats:
         """[root, infoset] the tree's reach of player `p`; 1 for all hands of several boards."""
         return self._roots[p].copy()

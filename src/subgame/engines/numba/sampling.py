@@ -26,6 +26,7 @@ from subgame.tree.sequence.tree import Plex, SequenceTree
 Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 Words = NDArray[np.uint64]
+Pair = tuple[State, State]
 
 
 class Walk(NamedTuple):
@@ -251,18 +252,10 @@ def ascend(seat: Seat, m: State, visited: Index, count: int) -> None:
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def pay(
-    pl: Places,
-    mine: Index,
-    theirs: Index,
-    sign: float,
-    reach: Floats,
-    value: Floats,
-    visited: Index,
-    weight: Floats,
-    count: int,
-) -> None:
+def pay(pl: Places, p: int, both: Pair, visited: Index, weight: Floats, count: int) -> None:
     """Terminals of the visited nodes, divided by the probability of visiting them."""
+    value, reach = both[p].value, both[1 - p].reach
+    mine, theirs, sign = (pl.row, pl.col, 1.0) if p == 0 else (pl.col, pl.row, -1.0)
     for k in range(count):
         n = visited[k]
         w = sign * weight[n]
@@ -282,36 +275,30 @@ def run_places(states, places, seats, discounts, random):
             fade(both[p], discounts[t, 0], discounts[t, 1], discounts[t, 2])
         count = sample_places(pl, visited, weight, random)
         descend(chairs[1], both[1], visited, count)
-        descend(chairs[0], both[0], visited, count)
-        pay(pl, pl.row, pl.col, 1.0, both[1].reach, both[0].value, visited, weight, count)
-        ascend(chairs[0], both[0], visited, count)
-        descend(chairs[0], both[0], visited, count)
-        pay(pl, pl.col, pl.row, -1.0, both[0].reach, both[1].value, visited, weight, count)
-        ascend(chairs[1], both[1], visited, count)
+        for p in range(2):
+            descend(chairs[0], both[0], visited, count)
+            pay(pl, p, both, visited, weight, count)
+            ascend(chairs[p], both[p], visited, count)
 
 
 # Tables ---------------------------------------------------------------------------------------
 
 
-def _histories(tree: SequenceTree):
-    if tree.histories is None or tree.located is None:
-        raise SubgameError(
-            f"{tree!r} keeps no histories to sample from; use public chance sampling instead."
-        )
-    return tree.histories
-
-
-def _children(parent: NDArray[np.integer], size: int) -> tuple[Index, Index]:
-    """Offsets and members of each parent's list of children, in order; roots have parent -1."""
-    order = np.argsort(parent, kind="stable")
-    order = order[parent[order] >= 0]
-    counts = np.bincount(parent[order], minlength=size)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), order.astype(np.int32)
+def _lists(of: NDArray[np.integer], count: int) -> tuple[Index, Index]:
+    """Offsets and members of `count` lists, in order; `of` has the list of each, or -1 for none."""
+    order = np.argsort(of, kind="stable")
+    order = order[of[order] >= 0]
+    sizes = np.bincount(of[order], minlength=count)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32), order.astype(np.int32)
 
 
 def walk_of(tree: SequenceTree) -> Walk:
     """The tree's histories as arrays for sampling."""
-    h = _histories(tree)
+    h = tree.histories
+    if h is None or tree.located is None:
+        raise SubgameError(
+            f"{tree!r} keeps no histories to sample from; use public chance sampling instead."
+        )
     first = np.zeros(len(h), dtype=np.int32)
     stride = np.zeros(len(h), dtype=np.int32)
     for p, side in enumerate(tree.players):
@@ -320,7 +307,7 @@ def walk_of(tree: SequenceTree) -> Walk:
         here = np.flatnonzero(h.player == p)
         infoset = rank[h.infoset[here]]
         first[here], stride[here] = side.first[infoset], side.stride[infoset]
-    at, child = _children(h.parent, len(h))
+    at, child = _lists(h.parent, len(h))
     above = h.chance[h.parent[child]]
     edge = np.divide(h.chance[child], above, out=np.zeros(len(child)), where=above > 0)
     return Walk(h.player, h.payoff, first, stride, at, child.astype(np.int64), edge)
@@ -329,29 +316,16 @@ def walk_of(tree: SequenceTree) -> Walk:
 def places_of(tree: SequenceTree) -> Places:
     """The public tree as arrays for public chance sampling."""
     nodes, parent, entries = tree.num_nodes, tree.node_parent, tree.entries
-    at, child = _children(parent, nodes)
+    at, child = _lists(parent, nodes)
     child = child[np.lexsort((tree.node_chance[child] > 0, parent[child]))]
-    entry_at, e = _by_node(entries.node, nodes)
-    return Places(
-        at,
-        child,
-        tree.node_chance[child],
-        entry_at,
-        entries.row[e],
-        entries.col[e],
-        entries.value[e],
-    )
+    entry_at, e = _lists(entries.node, nodes)
+    ends = entries.row[e], entries.col[e], entries.value[e]
+    return Places(at, child, tree.node_chance[child], entry_at, *ends)
 
 
 def seat_of(tree: SequenceTree, p: int) -> Seat:
     """A player's infosets by public node; within a node parents come first."""
     side = tree.players[p]
     sizes = np.array([len(actions) for actions in side.actions], dtype=np.int32)
-    at, e = _by_node(side.node, tree.num_nodes)
+    at, e = _lists(side.node, tree.num_nodes)
     return Seat(at, side.first[e], side.stride[e], sizes[e], side.plex.parent[e])
-
-
-def _by_node(node: NDArray[np.integer], nodes: int) -> tuple[Index, Index]:
-    counts = np.bincount(node, minlength=nodes)
-    order = np.argsort(node, kind="stable").astype(np.int32)
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), order

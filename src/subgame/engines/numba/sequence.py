@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,24 +33,22 @@ class NumbaSequenceEngine(EngineBase):
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)
         self._sides = {0: self.plexes, 1: self.plexes[::-1]}  # the traverser's first
-        self._works: tuple[Any, ...] = ()
-        self._unwanted: tuple[Floats, ...] = ()
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
         self._seats: tuple[Any, ...] = ()
 
     # Working arrays --------------------------------------------------------------------------
-    @property
+    @cached_property
     def works(self) -> tuple[Any, ...]:
-        """Each player's working arrays, `kernels.Work`; allocated once."""
-        if not self._works:
-            self._works = tuple(map(self._work, (0, 1)))
-            self._unwanted = tuple(np.zeros(player.num_sequences) for player in self.tree.players)
-        return self._works
+        """Each player's working arrays: `kernels.State` without regrets."""
+        return tuple(map(self._work, (0, 1)))
 
     def _work(self, p: int) -> Any:
         plex, size = self.tree.players[p].plex, self.tree.players[p].num_sequences
-        return self.kernels.Work(
+        return self.kernels.State(
+            regret=NONE,
+            average=np.zeros(size),  # of a player whose average is not wanted
+            instant=NONE,
             sigma=np.ones(size),
             reach=np.zeros(size),
             value=np.zeros(size),
@@ -61,13 +60,8 @@ class NumbaSequenceEngine(EngineBase):
         """`kernels.State` as a plain tuple, with `reach` at the roots."""
         work = self.works[p]
         work.reach[: self.slots[p]] = reach.reshape(-1)
-        regret, average, instant = regrets
-        return (
-            regret,
-            self._unwanted[p] if average is None else average,
-            NONE if instant is None else instant,
-            *work,
-        )
+        given = (work[k] if part is None else part for k, part in enumerate(regrets))
+        return (*given, *work[len(regrets) :])
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -164,23 +158,23 @@ class NumbaSequenceEngine(EngineBase):
 
     def values(self, p: int, sigma: Floats, opponent_plan: Floats) -> Response:
         """Counterfactual values of player `p` playing `sigma` against a realisation plan."""
-        player = self.tree.players[p]
-        value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
-        self.kernels.run_values(
-            self.plexes[p], self.terminals, p, opponent_plan, sigma, value, infosets
-        )
-        return Response(self._at_roots(p, value), infosets, value)
+        played = sigma if sigma.flags.writeable else sigma.copy()  # kernels have no code for others
+        return self._response(p, opponent_plan, False, played)
 
     def respond(self, p: int, opponent_plan: Floats) -> Response:
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
+        best = np.zeros(self.tree.players[p].num_sequences)
+        best[: self.slots[p]] = 1.0
+        return self._response(p, opponent_plan, True, best)
+
+    def _response(self, p: int, opponent_plan: Floats, best: bool, sigma: Floats) -> Response:
+        """The values of `sigma`, which the kernel makes a best response if `best`."""
         player = self.tree.players[p]
-        value = np.empty(player.num_sequences)
-        best = np.empty(len(player.names))
-        choice = np.empty(len(player.names), dtype=np.int32)
-        self.kernels.run_best_response(
-            self.plexes[p], self.terminals, p, opponent_plan, value, best, choice
+        value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
+        self.kernels.run_values(
+            self.plexes[p], self.terminals, p, opponent_plan, best, sigma, value, infosets
         )
-        return Response(self._at_roots(p, value), best, value, choice)
+        return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:
         """[root, infoset] a copy of the first entries of [q]."""

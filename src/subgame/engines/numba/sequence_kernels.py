@@ -30,7 +30,7 @@ LEARN, EVALUATE, BEST, RESPOND, _ = map(int, Mode)
 
 
 class State(NamedTuple):
-    """The arrays of one player: `contract.Regrets`, then `Work`. Axis: q = sequence."""
+    """The arrays of one player: `contract.Regrets`, then what the engine owns. q = sequence."""
 
     regret: Floats  # [q] discounted cumulative counterfactual regret
     average: Floats  # [q] discounted cumulative realisation plan
@@ -42,16 +42,6 @@ class State(NamedTuple):
     lanes: Floats  # workspace of `evaluate`
 
 
-class Work(NamedTuple):
-    """The working arrays of one player, which the engine owns; see `State`."""
-
-    sigma: Floats
-    reach: Floats
-    value: Floats
-    total: Floats
-    lanes: Floats
-
-
 @njit(cache=True, forceinline=True, fastmath={"contract"}, error_model="numpy")
 def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats) -> None:
     """Add every terminal's ``M r`` to `value`: v0 = M r1 for player 0, v1 = -M' r0 for player 1.
@@ -60,24 +50,13 @@ def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats)
     M is applied to a contiguous range of memory. Unsigned indices avoid Numba's check for negative
     ones.
     """
-    if player == 0:
-        rows, cols, sign = t.rows, t.cols, 1.0
-        out, out_at, into, into_at = (
-            t.row_sequence,
-            t.row_sequence_at,
-            t.col_sequence,
-            t.col_sequence_at,
-        )
-        ptr, ptr_at, index, weight = t.row_ptr, t.row_ptr_at, t.row_col, t.row_value
-    else:
-        rows, cols, sign = t.cols, t.rows, -1.0
-        out, out_at, into, into_at = (
-            t.col_sequence,
-            t.col_sequence_at,
-            t.row_sequence,
-            t.row_sequence_at,
-        )
-        ptr, ptr_at, index, weight = t.col_ptr, t.col_ptr_at, t.col_row, t.col_value
+    ours = (t.rows, t.row_sequence, t.row_sequence_at)
+    theirs = (t.cols, t.col_sequence, t.col_sequence_at)
+    ptr, ptr_at, index, weight, sign = t.row_ptr, t.row_ptr_at, t.row_col, t.row_value, 1.0
+    if player == 1:
+        ours, theirs = theirs, ours
+        ptr, ptr_at, index, weight, sign = t.col_ptr, t.col_ptr_at, t.col_row, t.col_value, -1.0
+    (rows, out, out_at), (cols, into, into_at) = ours, theirs
     y = x[-LANES:]
     for g in range(len(rows)):
         lanes, m, n = U(t.lanes[g]), U(rows[g]), U(cols[g])
@@ -223,64 +202,51 @@ def learn(plex: Plex, m: State, now: Floats, then: Floats, onward: bool) -> None
             match(plex, m, b, then[0], then[1])
 
 
-@njit(cache=True, error_model="numpy")
-def best_response(plex: Plex, value: Floats, best: Floats, choice: NDArray[np.int32]) -> None:
-    """Go up taking the best action everywhere: counterfactual best-response values [i]."""
-    for b in range(len(plex.block_actions) - 1, -1, -1):
-        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
-        size, start = hi - lo, plex.block_sequence[b]
-        for i in range(lo, hi):
-            q = start + i - lo
-            top, at = value[q], 0
-            for a in range(1, plex.block_actions[b]):
-                if value[q + a * size] > top:
-                    top, at = value[q + a * size], a
-            best[i], choice[i] = top, at
-            value[plex.parent[i]] += top
+@njit(cache=True, forceinline=True, error_model="numpy")
+def climb(plex: Plex, best: bool, sigma: Floats, value: Floats, infoset: Floats) -> None:
+    """Go up under a strategy: counterfactual values of every sequence and root infoset.
 
-
-@njit(cache=True, error_model="numpy")
-def strategy_values(plex: Plex, sigma: Floats, value: Floats, infoset: Floats) -> None:
-    """Go up under a fixed strategy: counterfactual values of every sequence and root infoset.
-
-    The values of infosets [i] are written too, unless `infoset` is empty.
+    If `best`, the best action is taken everywhere and its probability is set to 1. The values of
+    infosets [i] are written too, unless `infoset` is empty.
     """
     for b in range(len(plex.block_actions) - 1, -1, -1):
-        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
+        lo, hi, actions = plex.block_infoset[b], plex.block_infoset[b + 1], plex.block_actions[b]
         size, start = hi - lo, plex.block_sequence[b]
         for i in range(lo, hi):
-            total = 0.0
-            for a in range(plex.block_actions[b]):
-                q = start + a * size + i - lo
-                total += sigma[q] * value[q]
+            first, total = start + i - lo, 0.0
+            if best:
+                at, total = first, value[first]
+                for a in range(1, actions):
+                    if value[first + a * size] > total:
+                        at, total = first + a * size, value[first + a * size]
+                sigma[at] = 1.0
+            else:
+                for a in range(actions):
+                    total += sigma[first + a * size] * value[first + a * size]
             value[plex.parent[i]] += total
             if len(infoset) > 0:
                 infoset[i] = total
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
-def respond(plex: Plex, m: State, keep: bool) -> None:
+def respond(plex: Plex, m: State) -> None:
     """Go up taking the best action everywhere, and play it (CFR-BR, Johanson et al. 2012).
 
-    If `keep`, it is written into the regrets too, so that regret matching plays it from now on. It
-    is also written into the prediction, because the discount of the regrets may be 0.
+    It is written into the regrets, so that regret matching plays it from now on. It is also written
+    into the prediction, because the discount of the regrets may be 0.
     """
-    for b in range(len(plex.block_actions) - 1, -1, -1):
-        lo, hi = plex.block_infoset[b], plex.block_infoset[b + 1]
-        size, start, actions = hi - lo, plex.block_sequence[b], plex.block_actions[b]
-        for k in range(size):
-            top, best = m.value[start + k], 0
-            for a in range(1, actions):
-                if m.value[start + a * size + k] > top:
-                    top, best = m.value[start + a * size + k], a
-            for a in range(actions):
-                m.sigma[start + a * size + k] = 1.0 if a == best else 0.0
-            m.value[plex.parent[lo + k]] += top
-        if keep and actions > 1:
-            for q in range(start, start + actions * size):
-                m.regret[q] = m.sigma[q]
-                if len(m.instant) > 0:
-                    m.instant[q] = m.sigma[q]
+    for b in range(len(plex.block_actions)):
+        start = plex.block_sequence[b]
+        size = plex.block_infoset[b + 1] - plex.block_infoset[b]
+        m.sigma[start : start + plex.block_actions[b] * size] = 0.0
+    climb(plex, True, m.sigma, m.value, m.total[:0])
+    for b in range(len(plex.block_actions)):
+        size, actions = plex.block_infoset[b + 1] - plex.block_infoset[b], plex.block_actions[b]
+        start = plex.block_sequence[b]
+        for q in range(start, start + actions * size if actions > 1 else start):
+            m.regret[q] = m.sigma[q]
+            if len(m.instant) > 0:
+                m.instant[q] = m.sigma[q]
 
 
 @njit(cache=True, forceinline=True)
@@ -317,7 +283,7 @@ def run_iterations(
             if responder == p:
                 if t >= 0:
                     collect(me, discounts[t, 2])
-                respond(sides[p], me, True)
+                respond(sides[p], me)
             else:
                 learn(sides[p], me, discounts[t], discounts[t + 1], True)
             propagate(sides[p], me.sigma, me.reach)
@@ -337,12 +303,11 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):
     evaluate(Terminals(*terminals), traverser, State(*states[1]).reach, me.value, me.lanes)
     if mode == LEARN:
         learn(side, me, now, now, False)
-    elif mode == EVALUATE:
-        strategy_values(side, me.sigma, me.value, me.total[:0])
+    elif mode == RESPOND:
+        collect(me, now[2])
+        respond(side, me)
     else:
-        if mode == RESPOND:
-            collect(me, now[2])
-        respond(side, me, mode == RESPOND)
+        climb(side, mode == BEST, me.sigma, me.value, me.total[:0])
 
 
 @njit(cache=True, error_model="numpy")
@@ -354,23 +319,16 @@ def run_match(plex, state, rates):
 
 
 @njit(cache=True, error_model="numpy")
-def run_best_response(plex, terminals, player, reach, value, best, choice):
-    """Counterfactual best-response values of `player` against the opponent's `reach`."""
+def run_values(plex, terminals, player, reach, best, sigma, value, infoset):
+    """Counterfactual values of `player` against the opponent's `reach`; see `climb`."""
     for q in range(len(value)):
         value[q] = 0.0
     ends = Terminals(*terminals)
     evaluate(ends, player, reach, value, scratch(ends))
-    best_response(Plex(*plex), value, best, choice)
-
-
-@njit(cache=True, error_model="numpy")
-def run_values(plex, terminals, player, reach, sigma, value, infoset):
-    """Counterfactual values of `player` playing `sigma` against the opponent's `reach`."""
-    for q in range(len(value)):
-        value[q] = 0.0
-    ends = Terminals(*terminals)
-    evaluate(ends, player, reach, value, scratch(ends))
-    strategy_values(Plex(*plex), sigma, value, infoset)
+    if best:  # two calls: each is compiled for its constant
+        climb(Plex(*plex), True, sigma, value, infoset)
+    else:
+        climb(Plex(*plex), False, sigma, value, infoset)
 
 
 @njit(cache=True, error_model="numpy")

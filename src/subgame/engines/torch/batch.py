@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +17,10 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, Numbers, Regrets, Response
+from subgame.engines.devices import check_storage
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.engines.torch import storage as keeping
-from subgame.engines.torch.blocks import (
-    Behaviour,
-    Blocks,
-    from_numpy,
-    matched,
-    store_at,
-    stored,
-)
+from subgame.engines.torch.blocks import Behaviour, Blocks, from_numpy, matched
 from subgame.engines.torch.buckets import BucketOps, Shares, counted, seat
 from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.held import HeldHands
@@ -34,7 +29,7 @@ from subgame.engines.torch.memory import MemoryEstimate, Needs, Placement
 from subgame.engines.torch.offload import OffloadedBlock, Offloader
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block, Storage
-from subgame.engines.torch.torch_ops import Place, StreetNumbers, Task, TorchOps
+from subgame.engines.torch.torch_ops import Place, RowOps, StreetNumbers, TorchOps
 from subgame.engines.torch.traversal import Sweep, Traversals
 from subgame.memory import parse_bytes
 from subgame.tree.ranges.betting_tree import Street
@@ -110,16 +105,17 @@ class RangeBatch(EngineBase, Traversals):
         they are given again. The last street alone may have only some of its boards, `units`;
         iterations are then not recorded, for several such batches would keep much memory.
         """
-        keeping.check_kind(storage or self.storage)
+        check_storage(storage or self.storage)
         top = len(self.levels) - len(streets)
         before, cut = self.places[top:], self.levels[top:]
         if units is not None:
             cut, before = [cut[0].some(units)], [before[0].some(units)]
+        tree = stage_tree(self.unmerged.tree if self.unmerged else self.tree, streets, units)
+        starts, street_of = tree.boards.store_at.reshape(-1, 2), tree.boards.street
         levels = [
-            replace(level, bets=betting(street)) for level, street in zip(cut, streets, strict=True)
+            replace(level, bets=betting(street)).stored_at(*starts[street_of == s].T)
+            for s, (level, street) in enumerate(zip(cut, streets, strict=True))
         ]
-        starts = store_at(levels, 0), store_at(levels, 1)
-        levels = [level.stored_at(*at) for level, *at in zip(levels, *starts, strict=True)]
         places = [
             place._replace(level=level, units=slice(0, level.units))
             for level, place in zip(levels, before, strict=True)
@@ -142,9 +138,8 @@ class RangeBatch(EngineBase, Traversals):
         there = sum(frame.tables for frame in needs.frames)  # made already
         free = room(self.device, there) if limit is None else limit
         plan = needs.plan(placement, free, "This batch of subgames", self.device)
-        whole = self.unmerged.tree if self.unmerged else self.tree
         return RangeBatch(
-            stage_tree(whole, streets, units),
+            tree,
             levels,
             places,
             self.ops.inner if isinstance(self.ops, BucketOps) else self.ops,
@@ -191,7 +186,7 @@ class RangeBatch(EngineBase, Traversals):
 
     def stored(self, p: int) -> int:
         """Numbers of player `p` in the layout of `Strategy`."""
-        return stored(self.levels, p)
+        return self.tree.stored(p)
 
     def blank(self, p: int, kind: Storage | None = None, *, bucketed: bool = True) -> Blocks:
         """Zeros, in this engine's storage or another; in its buckets, unless all is wanted."""
@@ -326,48 +321,42 @@ class RangeBatch(EngineBase, Traversals):
 
     def values(self, p: int, sigma: Numbers, opponent_plan: Plan) -> Response:
         """Player `p`'s values when playing `sigma`, in float64."""
-        found = self.evaluate(p, sigma, opponent_plan.sigma, opponent_plan.reach)
-        return Response(found.cpu().numpy())
+        return Response(self.evaluate(p, sigma, *opponent_plan).cpu().numpy())
 
     def respond(self, p: int, opponent_plan: Plan) -> Response:
         """Player `p`'s counterfactual best response, in float64; locked hands play as they must."""
-        return Response(
-            self.evaluate(p, None, opponent_plan.sigma, opponent_plan.reach).cpu().numpy()
-        )
+        return Response(self.evaluate(p, None, *opponent_plan).cpu().numpy())
 
     def evaluate(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Tensor:
         """[root, infoset] what player `p` gets by `sigma`, or at best, on the device in float64.
 
         `reach` is the opponent's at the roots. At best, locked hands play as they must.
         """
+        return self._outside(p, self.traverse(self._evaluation(p, sigma, theirs, reach)))
+
+    def _evaluation(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Sweep:
         mode = Mode.BEST if sigma is None else Mode.EVALUATE
         mine = None if sigma is None else self.blocks(p, sigma)
         if mine is None and p in self.held:
             mode, mine = Mode.WITHIN, self.blank(p, "float32")
             self.held[p].put(mine.blocks)
-        still = self.rates(np.ones((1, 3)), 1)[0].to(self.torch.float64)
-        job = Sweep(
-            p,
-            mode,
-            Regrets(mine, None, None),
-            Regrets(self.blocks(1 - p, theirs), None, None),
-            still,
-            still,
-            None,
-            self._inside(1 - p, self._tensor(reach, self.torch.float64)),
-        )
-        return self._outside(p, self.traverse(job))
+        played = Regrets(mine, None, None), Regrets(self.blocks(1 - p, theirs), None, None)
+        other = self._inside(1 - p, self._tensor(reach, self.torch.float64))
+        return Sweep(p, mode, *played, self._still, self._still, None, other)
+
+    @cached_property
+    def _still(self) -> Tensor:
+        """Rates without any discount, in float64."""
+        return self.rates(np.ones((1, 3)), 1)[0].to(self.torch.float64)
 
     # Inside ----------------------------------------------------------------------------------
     def row_reach(self, p: int, sigma: Numbers, reach: Any) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s reach, from [root, infoset] at the roots."""
         plain, out, blocks = TorchOps(self.device), [], self.blocks(p, sigma).blocks
-        kind = self.torch.float64
-        entry = self._inside(p, self._tensor(reach, kind))
-        rates = self.rates(np.ones((1, 3)), 1)[0].to(kind)
+        entry = self._inside(p, self._tensor(reach, self.torch.float64))
         for place, block in zip(self.places, blocks, strict=True):
             bet, numbers = place.level.bets[p], StreetNumbers(block)
-            out.append(plain.reach(bet, numbers, rates, plain.enter(place, p, entry))[0])
+            out.append(plain.reach(bet, numbers, self._still, plain.enter(place, p, entry))[0])
             entry = out[-1][bet.leaves]
         return out
 
@@ -376,28 +365,11 @@ class RangeBatch(EngineBase, Traversals):
     ) -> list[Tensor]:
         """Per street [row, board, hand]: player `p`'s value of each row, by `sigma` or at best.
 
-        `reach` is the opponent's, ``[root, infoset]``. Boards are not cut into slices.
+        `reach` is the opponent's, ``[root, infoset]``.
         """
-        plain, o, kind = TorchOps(self.device), 1 - p, self.torch.float64
-        rates = self.rates(np.ones((1, 3)), 1)[0].to(kind)
-        blocks = self.blocks(o, opponent_sigma).blocks
-        mine = None if sigma is None else self.blocks(p, sigma).blocks
-        mode = Mode.BEST if mine is None else Mode.EVALUATE
-        entry, lanes = self._inside(o, self._tensor(reach, kind)), []
-        for place, block in zip(self.places, blocks, strict=True):
-            lane, entry = plain.descend(Task(place, o, StreetNumbers(block), rates, entry))
-            lanes.append(lane)
-        out: list[Tensor] = []
-        below: Tensor | None = None
-        for s in range(len(self.places) - 1, -1, -1):
-            place = self.places[s]
-            own = StreetNumbers(None if mine is None else mine[s])
-            paid = (*plain.terminals(place, p, lanes[s]), below)
-            out.append(plain.climb(Task(place, p, own, rates, None), mode, paid))
-            if s > 0:
-                result = out[-1][: place.level.bets[p].roots]
-                below = plain.rise(self.places[s - 1], place, p, result)
-        return [rows / self.tree.deals for rows in reversed(out)]
+        ops = RowOps(self.device)
+        self.traverse_by(ops, self._evaluation(p, sigma, opponent_sigma, reach))
+        return [self.torch.cat(rows, 1) / self.tree.deals for rows in reversed(ops.rows.values())]
 
     def enter(self, p: int, above: Any, street: int) -> Tensor:
         """[way, board, hand] on a street, from numbers at the ways out of the one above it."""

@@ -15,7 +15,7 @@ from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.layout import Betting, Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Block
-from subgame.engines.torch.torch_ops import TINY, StreetNumbers
+from subgame.engines.torch.torch_ops import TINY, StreetNumbers, predicted
 from subgame.tree.ranges.betting_tree import LANES
 
 if TYPE_CHECKING:
@@ -50,25 +50,18 @@ class Blocks:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return self.numpy().astype(dtype or np.float32, copy=False)
 
-    def read(self, values: NDArray[Any]) -> None:
-        """Overwrite from that layout."""
+    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
+        """``blocks[:] = values`` reads them from that layout, as arrays do."""
+        assert every == slice(None)
         for s, block in enumerate(self.blocks):
             for units in offload.whole_or_pieces(block):
                 some = street_from_numpy(self.engine, self.player, s, values, units)
                 offload.put(block, units, some)
 
-    def __setitem__(self, every: slice, values: NDArray[Any]) -> None:
-        """``blocks[:] = values`` reads them, as arrays do."""
-        assert every == slice(None)
-        self.read(values)
-
     @property
     def shape(self) -> tuple[int]:
         """Of `numpy`."""
         return (len(self),)
-
-    def copy(self) -> Stored:
-        return self.numpy()
 
     def clone(self) -> Blocks:
         return Blocks(self.engine, self.player, [block.clone() for block in self.blocks])
@@ -150,13 +143,8 @@ def matched(
         for units in _pieces(block):
             w = keeping.peek(weights.blocks[s], units).to(engine.device)
             if instant is not None and rates is not None:
-                last = keeping.peek(instant.blocks[s], units).to(engine.device)
-                w = w * engine.torch.where(w > 0, rates[0], rates[1]) + last
-            found = match(level.bets[p], w)
-            if isinstance(block, offload.OffloadedBlock):
-                block.put(units, found)
-            else:
-                block[:, units] = found
+                w = predicted(w, keeping.peek(instant.blocks[s], units).to(engine.device), rates)
+            offload.put(block, units, match(level.bets[p], w))
     if p in engine.held:
         engine.held[p].put(out.blocks)
     return out
@@ -242,7 +230,7 @@ def from_numpy(engine: RangeBatch, p: int, values: NDArray[Any]) -> Blocks:
     """Blocks in float32, from the layout of `Strategy`."""
     if engine.boards:
         made = engine.blank(p, "float32", bucketed=False)
-        made.read(values)
+        made[:] = values
         return made
     streets = range(len(engine.levels))
     return Blocks(engine, p, [street_from_numpy(engine, p, s, values) for s in streets])
@@ -251,14 +239,6 @@ def from_numpy(engine: RangeBatch, p: int, values: NDArray[Any]) -> Blocks:
 def stored(levels: list[Level], p: int) -> int:
     """Numbers of player `p` in that layout."""
     return sum(int(_sizes(level, p).sum()) for level in levels)
-
-
-def store_at(levels: list[Level], p: int) -> list[NDArray[np.int64]]:
-    """Per street [board] where its numbers start: streets and boards one after another."""
-    sizes = [_sizes(level, p) for level in levels]
-    ends = np.cumsum(np.concatenate(sizes))
-    starts = ends - np.concatenate(sizes)
-    return np.split(starts, np.cumsum([len(size) for size in sizes])[:-1])
 
 
 def _sizes(level: Level, p: int) -> NDArray[np.int64]:

@@ -23,7 +23,15 @@ from subgame.engines.rounding import WIDTH
 from subgame.engines.torch.layout import Level
 from subgame.engines.torch.runtime import load_torch
 from subgame.engines.torch.storage import Kept
-from subgame.engines.torch.torch_ops import Paid, Place, StreetNumbers, Task, discounted, faded
+from subgame.engines.torch.torch_ops import (
+    Paid,
+    Place,
+    StreetNumbers,
+    Task,
+    discounted,
+    faded,
+    predicted,
+)
 from subgame.errors import SubgameError
 from subgame.tree.ranges.buckets import Buckets, check_not_merged
 from subgame.tree.ranges.tree import RangeTree
@@ -161,6 +169,7 @@ class Bucketed(Kept):
 
     def __init__(self, shares: Shares, values: Tensor, units: slice) -> None:
         self.shares, self.values, self.units = shares, values, units
+        self.tensors = (values,)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -177,9 +186,6 @@ class Bucketed(Kept):
         one = some.ndim == 1  # a number chooses one action, a slice several
         found = self.spread(some[None] if one else some, whole)
         return (found[0] if one else found).to(dtype)
-
-    def __getitem__(self, actions: Any) -> Tensor:
-        return self.load(actions, self.values.dtype)
 
     def peek(self, units: slice) -> Tensor:
         return self.spread(self.values, units)
@@ -204,13 +210,6 @@ class Bucketed(Kept):
                 raise SubgameError("Hands that share a bucket must have the same numbers to read.")
         self.values.copy_(values)
         return self
-
-    def zero_(self) -> Bucketed:
-        self.values.zero_()
-        return self
-
-    def data_ptr(self) -> int:
-        return int(self.values.data_ptr())
 
 
 class BucketOps:
@@ -243,7 +242,7 @@ class BucketOps:
         assert isinstance(numbers.weights, Bucketed)
         w = numbers.weights.values
         if numbers.instant is not None:
-            w = w * load_torch().where(w > 0, rates[0], rates[1]) + numbers.instant.values
+            w = predicted(w, numbers.instant.values, rates)
         return numbers.weights.spread(w, some)
 
     def descend(self, task: Task, lanes: bool = True) -> tuple[Tensor, Tensor]:

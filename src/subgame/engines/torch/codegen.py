@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import linecache
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -99,34 +100,23 @@ class Script:
         self.bet, self.foreseen, self.storage = bet, foreseen, storage
         self.lines: list[str] = []
         self.loaded: set[int] = set()
+        self.below, self.ends = (defaultdict[int, list[int]](list) for _ in range(2))
+        """By row the decisions that hang below it, and what is paid into it."""
+        for i, node in enumerate(bet.infosets):
+            self.below[node.parent].append(i)
+        for j, end in enumerate(bet.ends):
+            self.ends[end.row].append(j)
 
     # The tree ------------------------------------------------------------------------------
-    @cached_property
-    def below(self) -> dict[int, list[int]]:
-        """[row] the decisions that hang below it."""
-        found: dict[int, list[int]] = {}
-        for i, node in enumerate(self.bet.infosets):
-            found.setdefault(node.parent, []).append(i)
-        return found
-
-    @cached_property
-    def ends(self) -> dict[int, list[int]]:
-        """[row] what is paid into it."""
-        found: dict[int, list[int]] = {}
-        for j, end in enumerate(self.bet.ends):
-            found.setdefault(end.row, []).append(j)
-        return found
-
     @cached_property
     def order(self) -> list[int]:
         """Decisions below our roots, depth first."""
         found: list[int] = []
 
         def visit(row: int) -> None:
-            for i in self.below.get(row, []):
+            for i in self.below[row]:
                 found.append(i)
-                node = self.bet.infosets[i]
-                for below in node.rows:
+                for below in self.bet.infosets[i].rows:
                     visit(below)
 
         visit(0)
@@ -210,7 +200,7 @@ class Script:
         """Read what is paid into a row."""
         _, leaves, first, _ = self.bet.columns()
         terms = []
-        for j in self.ends.get(row, []):
+        for j in self.ends[row]:
             self.put(f"k{j} = {self.cell(first + j)}")
             if self.bet.ends[j].showdown:
                 won = f"tl.load(shown + k{j} * LS + at, mask=ok, other=0.0)"
@@ -286,7 +276,7 @@ class Script:
 
     def _visit(self, parent: int, mode: int, average: bool) -> None:
         """All decisions below a row."""
-        for i in self.below.get(parent, []):
+        for i in self.below[parent]:
             place = self.order.index(i)
             for ahead in self.order[place : place + 1 + LOOK]:
                 self.read(ahead, played=mode != Mode.BEST, kept=average, ends=True)

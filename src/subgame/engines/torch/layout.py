@@ -184,10 +184,6 @@ class Frame(NamedTuple):
     cards: int  # lines of `Hands.lists`
     tables: int  # bytes
 
-    def cells(self, p: int) -> int:
-        """Numbers in one block of player `p`."""
-        return self.bets[p].edges * self.units * self.wide[p]
-
 
 def frames(tree: RangeTree) -> list[Frame]:
     """What the levels of a tree will measure; its tables at most."""

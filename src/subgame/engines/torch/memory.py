@@ -8,7 +8,7 @@ limit. A street in buckets (`buckets`) is small, and stays on the device.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from subgame.memory import available
 from subgame.tree.sequence.tree import SequenceTree
 
 Placement = Literal["device", "host"]
-PLACEMENTS = ("device", "host")
 BUFFERS = 3
 """Slices on the device at once: one comes, one is worked on, one goes."""
 PIECES = 32
@@ -38,22 +37,6 @@ class MemoryEstimate(NamedTuple):
     """Where regrets and averages of the last street lie."""
     boards: int
     """Boards of the last street on the device at once, where they lie on the host; else 0."""
-
-    def __str__(self) -> str:
-        if self.placement == "device":
-            return f"{human_bytes(self.device)} on the device"
-        return (
-            f"{human_bytes(self.device)} on the device and {human_bytes(self.host)} in host memory"
-            f", from where {self.boards:,} boards come at a time"
-        )
-
-
-def check_placement(placement: str | None) -> None:
-    """Refuse what is neither."""
-    if placement is not None and placement not in PLACEMENTS:
-        raise SubgameError(
-            f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
-        )
 
 
 def slice_of(frame: Frame, p: int, size: int, scratch: int, triton: bool) -> int:
@@ -178,7 +161,10 @@ class Needs:
         None is the device if all fits there, else the host.
         Buckets of the last street are on the device.
         """
-        check_placement(placement)
+        if placement not in (None, *get_args(Placement)):
+            raise SubgameError(
+                f"Regrets and averages must be on the 'device' or the 'host', not '{placement}'."
+            )
         if self.stays:
             if placement == "host":
                 raise SubgameError(

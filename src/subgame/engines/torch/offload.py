@@ -10,7 +10,9 @@ to wait for: the bytes it reads, and whoever still uses the place it writes to.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any, Self
 
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.memory import BUFFERS, offloaded_bytes
@@ -35,6 +37,7 @@ class OffloadedBlock(Kept):
         units = shape[1]
         self.pieces = [slice(at, min(at + boards, units)) for at in range(0, units, boards)]
         self.raw = host_bytes(offloaded_bytes(kind, shape, boards), device)
+        self.tensors = (self.raw,)
         self.landed: list[Any] = [None] * len(self.pieces)
         """Events: when each piece was back."""
 
@@ -70,9 +73,6 @@ class OffloadedBlock(Kept):
         parts = [keeping.load(self._there(k)[0], actions, dtype) for k in range(len(self.pieces))]
         return load_torch().cat(parts, -2)
 
-    def __getitem__(self, actions: Any) -> Tensor:
-        return self.load(actions, load_torch().float32)
-
     def __setitem__(self, actions: Any, values: Tensor) -> None:
         self._rest()
         for k, units in enumerate(self.pieces):
@@ -87,9 +87,8 @@ class OffloadedBlock(Kept):
         for k in range(units.start // self.boards, -(-units.stop // self.boards)):
             first, (_, many, _) = k * self.boards, self.shape_of(k)
             some = slice(max(units.start - first, 0), min(units.stop - first, many))
-            parts.append(
-                keeping.peek(keeping.laid(self.kind, self.shape_of(k), self.bytes_of(k)), some)
-            )
+            block = keeping.laid(self.kind, self.shape_of(k), self.bytes_of(k))
+            parts.append(keeping.peek(block, some))
         return load_torch().cat(parts, 1)
 
     def put(self, units: slice, values: Tensor | Scaled) -> None:
@@ -103,32 +102,21 @@ class OffloadedBlock(Kept):
 
     def copy_(self, other: Block) -> OffloadedBlock:
         """Overwrite all of it."""
-        if isinstance(other, OffloadedBlock) and (other.kind, other.boards) == (
-            self.kind,
-            self.boards,
-        ):
+        there = isinstance(other, OffloadedBlock)
+        if there and (other.kind, other.boards) == (self.kind, self.boards):
             self._rest()
             self.raw.copy_(other.raw)
             return self
         for units in self.pieces:
-            some = (
-                other.peek(units)
-                if isinstance(other, OffloadedBlock)
-                else keeping.cut(other, units)
-            )
-            self.put(units, some)
+            self.put(units, other.peek(units) if there else keeping.cut(other, units))
         return self
 
     def clone(self) -> OffloadedBlock:
         return OffloadedBlock(self.kind, self.shape, self.boards, self.device).copy_(self)
 
-    def zero_(self) -> OffloadedBlock:
+    def zero_(self) -> Self:
         self._rest()
-        self.raw.zero_()
-        return self
-
-    def data_ptr(self) -> int:
-        return int(self.raw.data_ptr())
+        return super().zero_()
 
 
 def whole_or_pieces(block: Block) -> list[slice]:
@@ -137,11 +125,11 @@ def whole_or_pieces(block: Block) -> list[slice]:
 
 
 def put(block: Block, units: slice, values: Tensor) -> None:
-    """Overwrite one of these."""
+    """Overwrite some boards: a piece, or any on the device."""
     if isinstance(block, OffloadedBlock):
         block.put(units, values)
     else:
-        block.copy_(values)
+        keeping.cut(block, units).copy_(values)
 
 
 def cuts(sides: Sequence[StreetNumbers]) -> list[slice] | None:
@@ -189,20 +177,18 @@ class Offloader:
         """Bytes on the device, a slice in each."""
         self._free: list[Any] = []  # events: when each slab may be written to again
         self._turn = 0  # slices so far
-        self._ways: tuple[Queue, Queue] | None = None
 
     def _here(self) -> Queue:
         """Where the work is done."""
         cuda = self.device.type == "cuda"
         return Queue(self.torch.cuda.current_stream(self.device) if cuda else None)
 
+    @cached_property
     def _in_and_out(self) -> tuple[Queue, Queue]:
         """Made when they are wanted, once."""
-        if self._ways is None:
-            cuda = self.device.type == "cuda"
-            first, second = (self.torch.cuda.Stream(self.device) if cuda else None for _ in "io")
-            self._ways = Queue(first), Queue(second)
-        return self._ways
+        cuda = self.device.type == "cuda"
+        first, second = (self.torch.cuda.Stream(self.device) if cuda else None for _ in "io")
+        return Queue(first), Queue(second)
 
     def reserve(self, size: int) -> None:
         """Slabs for slices of so many bytes."""
@@ -224,55 +210,46 @@ class Offloader:
 
         A piece is worked on until the next one is asked for.
         """
-        blocks, (inward, outward) = [*mine, *theirs], self._in_and_out()
-        offloaded = [block for block in blocks if isinstance(block, OffloadedBlock)]
-        self.reserve(sum(len(block.bytes_of(0)) for block in offloaded))
+        blocks, (inward, outward) = [*mine, *theirs], self._in_and_out
+        moved = {j: block for j, block in enumerate(blocks) if isinstance(block, OffloadedBlock)}
+        self.reserve(sum(len(block.bytes_of(0)) for block in moved.values()))
         came: list[Any] = []
 
+        def room(k: int) -> dict[int, Tensor]:
+            """The bytes on the device where piece `k` of each block goes."""
+            slab = self.slabs[(self._turn + k) % BUFFERS]
+            ends = accumulate((len(block.bytes_of(k)) for block in moved.values()), initial=0)
+            return {j: slab[a:b] for j, (a, b) in zip(moved, pairwise(ends), strict=True)}
+
         def fetch(k: int) -> None:
-            slab = (self._turn + k) % BUFFERS
-            inward.wait(self._free[slab])
-            for block, raw in self._spread(blocks, slab, k):
-                if isinstance(block, OffloadedBlock):
-                    inward.wait(block.landed[k])
-                    inward.copy(raw, block.bytes_of(k))
+            inward.wait(self._free[(self._turn + k) % BUFFERS])
+            for j, raw in room(k).items():
+                inward.wait(moved[j].landed[k])
+                inward.copy(raw, moved[j].bytes_of(k))
             came.append(inward.mark())
 
         fetch(0)
         for k, place in enumerate(places):
             if k + 1 < len(places):
                 fetch(k + 1)
-            here, slab = self._here(), (self._turn + k) % BUFFERS
+            here, slab, raws = self._here(), (self._turn + k) % BUFFERS, room(k)
             here.wait(came[k])
-            spread = self._spread(blocks, slab, k)
             there = [
-                keeping.laid(block.kind, block.shape_of(k), raw)
-                if isinstance(block, OffloadedBlock)
-                else None
-                if block is None
-                else keeping.cut(block, place.units)
-                for block, raw in spread
+                None if block is None or j in moved else keeping.cut(block, place.units)
+                for j, block in enumerate(blocks)
             ]
+            for j, raw in raws.items():
+                there[j] = keeping.laid(moved[j].kind, moved[j].shape_of(k), raw)
             try:
                 yield place, StreetNumbers(*there[: len(mine)]), StreetNumbers(*there[len(mine) :])
             finally:  # also where somebody breaks off
                 self._free[slab] = here.mark()
             if learns:
                 outward.wait(self._free[slab])
-                for block, raw in spread[: len(mine)]:
-                    if isinstance(block, OffloadedBlock):
-                        outward.copy(block.bytes_of(k), raw)
-                self._free[slab] = back = outward.mark()
-                for block in mine:
-                    if isinstance(block, OffloadedBlock):
-                        block.landed[k] = back
+                back = [j for j in moved if j < len(mine)]
+                for j in back:
+                    outward.copy(moved[j].bytes_of(k), raws[j])
+                self._free[slab] = done = outward.mark()
+                for j in back:
+                    moved[j].landed[k] = done
         self._turn += len(places)
-
-    def _spread(self, blocks: list[Block | None], slab: int, k: int) -> list[tuple[Block, Tensor]]:
-        """Each block, with the bytes on the device where its piece `k` goes."""
-        out, at = [], 0
-        for block in blocks:
-            size = len(block.bytes_of(k)) if isinstance(block, OffloadedBlock) else 0
-            out.append((block, self.slabs[slab][at : at + size]))
-            at += size
-        return out

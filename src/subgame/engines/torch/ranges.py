@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Numbers
-from subgame.engines.torch import storage as keeping
+from subgame.engines.devices import Storage, check_storage
 from subgame.engines.torch.batch import SCRATCH, Plan, RangeBatch, room
 from subgame.engines.torch.buckets import check_tree, counted
 from subgame.engines.torch.held import HeldHands
 from subgame.engines.torch.layout import Level, frames, lay_out
 from subgame.engines.torch.memory import Needs, Placement
 from subgame.engines.torch.runtime import has_triton, load_torch, pick_device
-from subgame.engines.torch.storage import Storage
 from subgame.engines.torch.torch_ops import Place, Tables, TorchOps
 from subgame.errors import SubgameError
 from subgame.memory import parse_bytes
@@ -76,7 +75,7 @@ class TorchRangeEngine(RangeBatch):
             raise SubgameError(
                 "TorchRangeEngine solves hold'em trees; TorchSequenceEngine is for others."
             )
-        keeping.check_kind(storage)
+        check_storage(storage)
         check_tree(buckets, tree)
         where = pick_device(device)
         unmerged = unmerged_tree(tree) if tree.merged else None
@@ -121,10 +120,6 @@ class TorchRangeEngine(RangeBatch):
         for slots in unmerged.slots if unmerged else ():
             order = self.torch.from_numpy(slots).to(where)
             self._order.append((order, order.argsort()))
-
-    def stored(self, p: int) -> int:
-        """Numbers of player `p` in the layout of `Strategy`."""
-        return self.tree.stored(p)
 
     # Roots -----------------------------------------------------------------------------------
     def _inside(self, p: int, reach: Tensor) -> Tensor:

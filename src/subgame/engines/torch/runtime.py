@@ -5,7 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from subgame.engines.devices import no_device
 from subgame.errors import SubgameError
+
+PLAIN = "torch"
+"""The device that is PyTorch on the CPU."""
 
 
 def load_torch() -> Any:
@@ -20,16 +24,16 @@ def load_torch() -> Any:
 
 
 def pick_device(name: str) -> Any:
-    """``"cpu"`` or ``"cuda"`` (``"cuda:1"``) as a torch device that is there."""
-    torch = load_torch()
+    """``"cuda"`` (``"cuda:1"``), or ``"cpu"``, also by the name `PLAIN`: a device that is there."""
     kind, _, number = str(name).partition(":")
-    if kind not in ("cpu", "cuda"):
-        raise SubgameError(f"The device must be 'cpu' or 'cuda', not '{name}'.")
+    if name not in ("cpu", PLAIN) and (kind != "cuda" or not (number or "0").isdecimal()):
+        raise no_device(name)
+    torch = load_torch()
     if kind == "cuda" and not torch.cuda.is_available():
         raise SubgameError("PyTorch finds no CUDA device on this machine; use the device cpu.")
     if kind == "cuda" and int(number or 0) >= torch.cuda.device_count():
         raise SubgameError(f"There are {torch.cuda.device_count()} CUDA devices, from 0 on.")
-    return torch.device(name)
+    return torch.device(name if kind == "cuda" else "cpu")
 
 
 def has_triton() -> bool:

@@ -27,6 +27,7 @@ from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.memory import sequence_bytes
 from subgame.engines.torch.runtime import load_torch, pick_device
 from subgame.engines.torch.sums import Payoffs, Put, Rows
+from subgame.engines.torch.torch_ops import predicted
 from subgame.errors import MemoryLimitError, SubgameError, human_bytes
 from subgame.memory import available, parse_bytes
 from subgame.tree.public_tree import PublicTree
@@ -83,17 +84,17 @@ class Vector:
     def __getitem__(self, at: Any) -> Any:
         return self.copy()[at]
 
-    def __setitem__(self, at: Any, values: Any) -> None:
-        whole = self.copy()
-        whole[at] = values
-        self.data.copy_(load_torch().from_numpy(whole))
+    def __setitem__(self, every: slice, values: Any) -> None:
+        """``vector[:] = values`` overwrites all of it, as arrays do."""
+        assert every == slice(None)
+        self.data.copy_(load_torch().from_numpy(np.array(values, np.float64)))
 
     @property
-    def shape(self) -> tuple[int]:
-        return (len(self),)
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.data.shape)
 
     def __len__(self) -> int:
-        return int(self.data.shape[0])
+        return len(self.data)
 
 
 class Block(NamedTuple):
@@ -152,16 +153,13 @@ class Side:
         for level in reversed(self.levels):
             value[level.above].add_(level.up(sigma[level.here] * value[level.here]))
 
-    def answer(self, sigma: Tensor, value: Tensor) -> list[Tensor]:
-        """The same for the best strategy, which is written down; gives the choices by block."""
-        choices = []
+    def answer(self, sigma: Tensor, value: Tensor) -> None:
+        """The same for the best strategy, which is written into `sigma`."""
         for level in reversed(self.levels):
-            for block in reversed(level.blocks):
+            for block in level.blocks:
                 best = block.of(value).argmax(0, keepdim=True)  # the first of equals
                 block.of(sigma).zero_().scatter_(0, best, 1.0)
-                choices.append(best[0])
             value[level.above].add_(level.up(sigma[level.here] * value[level.here]))
-        return choices[::-1]
 
     def shares(self, weights: Tensor, least: float, sigma: Tensor) -> None:
         """Into `sigma`: weights over their infoset's sum; uniform where that is not above `least`.
@@ -370,11 +368,10 @@ class TorchSequenceEngine(EngineBase):
 
     def _match_into(self, sigma: Tensor, p: int, regrets: Regrets, then: Tensor) -> None:
         """[q] regret matching for the iteration whose discounts are `then`; `kernels.match`."""
-        side, torch = self.sides[p], self.torch
+        side = self.sides[p]
         weights = self._data(regrets.regret)[side.slots :]
         if regrets.instant is not None:
-            ahead = weights * torch.where(weights > 0, then[0], then[1])
-            weights = ahead + regrets.instant.data[side.slots :]
+            weights = predicted(weights, regrets.instant.data[side.slots :], then)
         side.shares(weights.clamp(min=0), TINY, sigma)
 
     def _walk(self, p: int, reach: Tensor) -> Tensor:
@@ -458,10 +455,8 @@ class TorchSequenceEngine(EngineBase):
         """Counterfactual best response of player `p` to the opponent's realisation plan."""
         value = self.payoffs[p](self._data(opponent_plan))
         sigma = self.torch.ones_like(value)
-        answers = self.sides[p].answer(sigma, value)
-        choices = [np.zeros(0, np.int32), *(c.cpu().numpy() for c in answers)]
-        choice = np.concatenate(choices).astype(np.int32)
-        return self._response(p, sigma, value)._replace(choice=choice)
+        self.sides[p].answer(sigma, value)
+        return self._response(p, sigma, value)._replace(strategy=Vector(sigma).copy())
 
     def _response(self, p: int, sigma: Tensor, value: Tensor) -> Response:
         """What `sigma` gets, from the values of all sequences."""

@@ -11,15 +11,13 @@ line's greatest numbers, which are those that matter, then have fifteen bits, no
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, Self
 
+from subgame.engines.devices import Storage as Storage
 from subgame.engines.rounding import LEAST, MIX, TOP
 from subgame.engines.torch.runtime import load_torch
-from subgame.errors import did_you_mean
 
 Tensor = Any
-Storage = Literal["float32", "bfloat16", "int16"]
-KINDS = ("float32", "bfloat16", "int16")
 LINE = 256
 """Hands of one action, boards one after another, that share a scale."""
 ALIGNED = 32
@@ -28,13 +26,6 @@ FACTORS = {"seed": 0x2545F491, "action": 0x1B873593, "salt": 0x3C6EF372}
 """What the hash of a place is made of, besides the place itself."""
 REGRET, AVERAGE = 0, 1
 """Salts: numbers in the same place draw apart."""
-
-
-def check_kind(kind: str) -> Storage:
-    """A kind of storage; refuses what is none."""
-    if kind not in KINDS:
-        raise did_you_mean("storage", str(kind), KINDS)
-    return cast(Storage, kind)
 
 
 def stored_bytes(kind: str, actions: int, hands: int) -> int:
@@ -58,6 +49,16 @@ class Kept:
     """A block ``[action, unit, hand]`` that is no tensor: it knows its `kind`, and its numbers."""
 
     kind: str
+    tensors: tuple[Tensor, ...]
+    """What its numbers are kept in."""
+
+    def __getitem__(self, actions: Any) -> Tensor:
+        return self.load(actions, load_torch().float32)
+
+    def zero_(self) -> Self:
+        for each in self.tensors:
+            each.zero_()
+        return self
 
     def load(self, actions: Any, dtype: Any) -> Tensor:
         """Numbers of some actions."""
@@ -81,7 +82,7 @@ class Scaled(Kept):
     kind = "int16"
 
     def __init__(self, ints: Tensor, scales: Tensor) -> None:
-        self.ints, self.scales = ints, scales
+        self.ints, self.scales = self.tensors = ints, scales
 
     @property
     def shape(self) -> Any:
@@ -102,9 +103,6 @@ class Scaled(Kept):
         shares = values / spread.unflatten(-1, (units, wide))
         self.ints[actions] = (shares + (0.5 if noise is None else noise)).floor().to(torch.int16)
         self.scales[actions] = scales
-
-    def __getitem__(self, actions: Any) -> Tensor:
-        return self.load(actions, self.scales.dtype)
 
     def __setitem__(self, actions: Any, values: Tensor) -> None:
         self.write(actions, values.to(self.scales.dtype))
@@ -135,14 +133,6 @@ class Scaled(Kept):
             for action in range(self.shape[0]):  # one at a time: what comes may be large
                 self[action] = other[action]
         return self
-
-    def zero_(self) -> Scaled:
-        self.ints.zero_()
-        self.scales.zero_()
-        return self
-
-    def data_ptr(self) -> int:
-        return int(self.ints.data_ptr())
 
 
 Block = Any

@@ -108,8 +108,7 @@ class TorchOps:
         """[action, u, h] regret matching, on predicted regrets if there are any, with trembles."""
         w = storage.load(numbers.weights, rows, dtype)
         if numbers.instant is not None:
-            last = storage.load(numbers.instant, rows, dtype)
-            w = w * self.torch.where(w > 0, rates[0], rates[1]) + last
+            w = predicted(w, storage.load(numbers.instant, rows, dtype), rates)
         w = w.clamp(min=TINY)
         return w / w.sum(0) * (1 - len(w) * rates[9]) + rates[9]
 
@@ -273,6 +272,24 @@ class TorchOps:
         real = index >= 0
         found = _pick(paid, index.clamp(min=0).flatten(1)).unflatten(2, orbit.shape[1:])
         return (found * real).sum(3) / real.sum(2).clamp(min=1)
+
+
+class RowOps(TorchOps):
+    """The same, and the values of all rows are kept: by street, the last one first."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__(device)
+        self.rows: dict[int, list[Tensor]] = {}
+
+    def settle(self, task: Task, mode: int, paid: Paid, into: Tensor) -> None:
+        rows = self.climb(task, mode, paid)
+        into.copy_(rows[: len(into)])
+        self.rows.setdefault(id(task.place.level), []).append(rows)
+
+
+def predicted(regret: Tensor, instant: Tensor, rates: Tensor) -> Tensor:
+    """Regrets as the next iteration will discount them, and those of the last one once more."""
+    return regret * load_torch().where(regret > 0, rates[0], rates[1]) + instant
 
 
 def faded(average: Tensor, rates: Tensor, more: Tensor) -> Tensor:

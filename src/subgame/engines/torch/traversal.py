@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from subgame.engines.contract import Mode, Regrets
+from subgame.engines.devices import check_storage
 from subgame.engines.torch import offload
 from subgame.engines.torch import storage as keeping
 from subgame.engines.torch.blocks import on_street
@@ -63,7 +64,7 @@ class Traversals:
     ) -> None:
         self.levels, self.places, self.ops, self.needs = levels, places, ops, needs
         self.torch, self.device = load_torch(), ops.device
-        self.frames, self.storage = needs.frames, keeping.check_kind(needs.storage)
+        self.frames, self.storage = needs.frames, check_storage(needs.storage)
         self.scratch, self.triton = needs.scratch, needs.triton
         self.boards, self.offloader = boards, offloader
         self._rehearsed: set[Any] = set()
@@ -102,9 +103,10 @@ class Traversals:
     def traverse(self, job: Sweep) -> Tensor:
         """[way, board, hand] the traverser's values; learns on the way, if that is its mode."""
         self.rehearse(job)
-        return self._traverse(job)
+        return self.traverse_by(self.ops, job)
 
-    def _traverse(self, job: Sweep) -> Tensor:
+    def traverse_by(self, ops: Any, job: Sweep) -> Tensor:
+        """The same by some operations, all compiled."""
         p, mode, o, dtype = job.p, job.mode, 1 - job.p, job.other.dtype
         own: list[Tensor | None] = [job.own]
         other: list[Tensor] = [job.other]
@@ -112,13 +114,13 @@ class Traversals:
         last = len(self.levels) - 1
         for s, place in enumerate(self.places[:last]):
             theirs = Task(place, o, on_street(job.theirs, s), job.ahead, other[s])
-            lane, leaf = self.ops.descend(theirs)
+            lane, leaf = ops.descend(theirs)
             lanes.append(lane)
             other.append(leaf)
             reach = None
             if own[s] is not None:
                 mine = Task(place, p, on_street(job.mine, s), job.rates, own[s])
-                reach = self.ops.descend(mine, lanes=False)[1]
+                reach = ops.descend(mine, lanes=False)[1]
             own.append(reach)
         below: Tensor | None = None
         for s in range(last, -1, -1):
@@ -127,14 +129,14 @@ class Traversals:
             result: Tensor = self.torch.empty(shape, dtype=dtype, device=self.device)
             for place, ours, others in self._visits(s, job, result.element_size()):
                 if s == last:
-                    lane, _ = self.ops.descend(Task(place, o, others, job.ahead, other[s]))
+                    lane, _ = ops.descend(Task(place, o, others, job.ahead, other[s]))
                 else:
                     lane = lanes[s]
-                paid = (*self.ops.terminals(place, p, lane), below)
+                paid = (*ops.terminals(place, p, lane), below)
                 here = Task(place, p, ours, job.rates, own[s])
-                self.ops.settle(here, mode, paid, result[:, place.units])
+                ops.settle(here, mode, paid, result[:, place.units])
             if s > 0:
-                below = self.ops.rise(self.places[s - 1], self.places[s], p, result)
+                below = ops.rise(self.places[s - 1], self.places[s], p, result)
         return result
 
     def rehearse(self, *jobs: Sweep) -> None:
@@ -147,4 +149,4 @@ class Traversals:
         self._rehearsed.update(kinds)
         with self.ops.rehearsal():
             for job in kinds.values():
-                self._traverse(job)
+                self.traverse_by(self.ops, job)
