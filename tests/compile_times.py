@@ -1,11 +1,12 @@
 """CPU seconds of compiling OpenSpiel games, beside plain walks of them in Python.
 
 ``python tests/compile_times.py`` writes ``docs/results/compile-times.json`` and prints a table.
-Three walks are recursive and clone a state for each child. The bare one asks for the acting player,
+Four walks are recursive and clone a state for each child. The bare one asks for the acting player,
 the moves and the payoffs. The second one asks for what any compiler must know: also the information
 state of the acting player and the names of the moves. The third one asks for what ours asks: the
 information states of both players, wherever the game goes on, from which the public states follow
-(nobody's, where the moves say all that is known). The least of some runs of each counts, in turn.
+(nobody's, where the moves say all that is known). The last one asks for all of this at all
+histories. The least of some runs of each counts, in turn.
 """
 
 from __future__ import annotations
@@ -48,10 +49,15 @@ def bare(state: Any) -> int:
     return count
 
 
-def walk(state: Any, asked: tuple[int, ...] | None, found: set[str]) -> int:
-    """The same; `found` collects names, and what the players `asked` (None: who acts) know."""
+def walk(state: Any, asked: tuple[int, ...] | None, found: set[str], *, ends: bool = False) -> int:
+    """The same; `found` collects names, and what the players `asked` (None: who acts) know.
+
+    They are also asked where the game is over if `ends`.
+    """
     player = state.current_player()
     if player == TERMINAL:
+        if ends and asked is not None:
+            found.update(map(state.information_state_string, asked))
         state.returns()
         return 1
     chance = player == CHANCE
@@ -63,7 +69,7 @@ def walk(state: Any, asked: tuple[int, ...] | None, found: set[str]) -> int:
     for move in moves:
         child = state.clone()
         child.apply_action(move)
-        count += walk(child, asked, found)
+        count += walk(child, asked, found, ends=ends)
     return count
 
 
@@ -84,6 +90,7 @@ def measured(name: str) -> dict[str, Any]:
             "bare walk": lambda: bare(start()),
             "walk of a compiler": lambda: walk(start(), None, set()),
             "walk that asks as ours": lambda: walk(start(), asked, set()),
+            "walk that asks at all histories": lambda: walk(start(), (0, 1), set(), ends=True),
             "compile": partial(sg.compile, fresh),
         }
         for what, run in runs.items():
