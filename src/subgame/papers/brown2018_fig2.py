@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.papers import brown2017_table2
 from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
 from subgame.refine.depth.limit import depth_limited
 from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
@@ -36,6 +38,7 @@ from subgame.tree.strategy import Strategy
 
 Numbers = NDArray[np.float32]
 KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
+LIMIT = "before the flop"
 OPENING = 0.75
 US, OPPONENT = 0, 1
 """The big blind answers; the small blind opens."""
@@ -99,11 +102,11 @@ def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
     tell("Solving the game that has the bet", 0.1)
     with_bet = solve(larger, plan, iterations=effort.blueprint, device=where)
     won = with_bet.exploitability.per_seat
-    value, floor = (won[US] - won[OPPONENT]) / 2, (won[US] + won[OPPONENT]) / 2
+    value = (won[US] - won[OPPONENT]) / 2
     heard = translate(larger, blueprint, "pseudo-harmonic", device=where)
     lines = {
         "translation": mbb(off.loss(heard.probs[US]) - value),
-        "in the abstraction": mbb(floor),
+        "in the abstraction": mbb(sum(won) / 2),
         "solved to the end": mbb(off.to_the_end() - value),
     }
     most = effort.counts[-1]
@@ -140,6 +143,10 @@ def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
             "device": "cpu" if quick else torch.cuda.get_device_name(),
         },
     )
+
+
+one_bet = partial(run, bets=brown2017_table2.KNOWN)
+"""With the betting of the 2017 paper's Table 2."""
 
 
 @dataclass(frozen=True)
@@ -206,25 +213,13 @@ class Opened:
             told(min(solutions, count - 1))
 
         told(0)
-        grown = self_generated(
-            self.tree,
-            self.blueprint,
-            at="before the flop",
-            player=US,
-            count=count,
-            schedule=self.plan,
-            iterations=self.effort.generation,
-            device=self.device,
-            watch=watch,
+        grow, limit = (
+            partial(each, self.tree, self.blueprint, at=LIMIT, player=US, device=self.device)
+            for each in (self_generated, depth_limited)
         )
-        limited = depth_limited(
-            self.tree,
-            self.blueprint,
-            at="before the flop",
-            player=US,
-            continuations=grown,
-            device=self.device,
-        )
+        plan, iterations = self.plan, self.effort.generation
+        grown = grow(count=count, schedule=plan, iterations=iterations, watch=watch)
+        limited = limit(continuations=grown)
         ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
         for probs in grown.probs[: -(-count // len(self.off.sizes))]:
             own.extend(self.off.values(ours, probs, OPPONENT))
@@ -257,22 +252,13 @@ class Opened:
         run.advance(self.effort.subgame)
         ours, reach = run.played()[US], street.array(self.inputs.our_reach)
         allowed = allowances(street, ours, reach, self.inputs.alternative)
-        before = self._before_the_flop(as_numpy(ours))
-        out = {}
-        for name, (want, gadget) in WAYS.items():
-            if want == kind:
-                out[name] = self._loss(before, self._flop(allowed, gadget))
-        return out
-
-    def _before_the_flop(self, ours: NDArray[np.float64]) -> tuple[RangeEngine, Numbers]:
-        """Our strategy of the first street, over the tree of what follows the bet."""
-        stage, first = self.run.stage(self.after), self.after[0]
-        tree = cast(RangeTree, stage.tree)
-        out: Numbers = np.zeros(tree.stored(US), np.float32)
-        for j, (at, names) in enumerate(zip(first.first[US], first.actions[US], strict=True)):
-            edge = at - len(first.roots)
-            out[tree.players[US].street_cells(0, j)] = ours[edge : edge + len(names)].T
-        return stage, out
+        stage = self.run.stage(self.after)
+        first = street.over(cast(RangeTree, stage.tree), US, ours, np.zeros(0))
+        return {
+            name: self._loss((stage, first), self._flop(allowed, gadget))
+            for name, (want, gadget) in WAYS.items()
+            if want == kind
+        }
 
     def _flop(self, allowed: Allowances, gadget: Gadget) -> tuple[RangeEngine, Any]:
         """Safe subgame solving from the end of the round on, all flops at once."""
@@ -310,11 +296,8 @@ class Opened:
         top = sum(first) * hands[0][US]
         chosen = count * len(self.after[1].roots) * hands[0][OPPONENT]
         flop = sum(last) * hands[1][US]
-        return {
-            "limited": top + chosen,
-            "to the end": top + flop,
-            "times": (top + flop) / (top + chosen),
-        }
+        limited, whole = top + chosen, top + flop
+        return {"limited": limited, "to the end": whole, "times": whole / limited}
 
 
 def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
@@ -332,20 +315,18 @@ def _rows(
 ) -> list[dict[str, Any]]:
     counts = list(next(iter(curves.values())))
     few, many = counts[0], counts[-1]
+    heard, within = lines["translation"], lines["in the abstraction"]
     rows = [
         row(f"{k} state values", None, [curve[k] for curve in curves.values()], "; ".join(curves))
         for k in counts
     ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
     rows += [
-        row(
-            f"{name}: one value is worse than translation", "yes", curve[few] > lines["translation"]
-        )
+        row(f"{name}: one value is worse than translation", "yes", curve[few] > heard)
         for name, curve in curves.items()
     ]
     best = min(curve[many] for curve in curves.values())
-    gap = lines["translation"] - lines["in the abstraction"]
-    above, closed = best - lines["in the abstraction"], (lines["translation"] - best) / gap
+    above, closed = best - within, (heard - best) / (heard - within)
     return [
         *rows,
         row(f"{many} values above the bet in the abstraction, mbb/h", "little", above),

@@ -6,6 +6,7 @@ shows for no-limit flop hold'em.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     """RPS+ takes a moment; quick: Leduc without suits and with a rougher blueprint."""
     tell("RPS+", 0.0)
     rows, curve = _rps_plus()
-    game, iterations = ("leduc-ranks", 300) if quick else ("leduc", 2000)
-    count = 6 if quick else 16
+    game, iterations, count = ("leduc-ranks", 300, 6) if quick else ("leduc", 2000, 16)
     tell(f"{game}, blueprint", 0.1)
     tree = sg.compile(sg.games.load(game))
     blueprint = sg.solve(tree, "cfr+", iterations=iterations).strategy
@@ -89,19 +89,13 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         for move in OPTIMUM
     }
     rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in values.items()]
-    found = sg.solve_limited(single)
+    found, one = sg.solve_limited(single).strategy, "Sec. 2: depth one, one value:"
+    chosen = {move: share for move, share in found["P1 to move"].items() if share > 1e-9}
+    note = "the solver's choice: " + ", ".join(f"{move} {p:g}" for move, p in chosen.items())
+    any_will_do = bool(np.ptp(list(values.values())) < 1e-12)
     rows += [
-        row(
-            "Sec. 2: depth one, one value: any strategy is optimal",
-            "yes",
-            bool(np.ptp(list(values.values())) < 1e-12),
-        ),
-        row(
-            "Sec. 2: depth one, one value: P1 loses at most",
-            None,
-            _loss(tree, found.strategy),
-            "the solver's choice: " + _words(found.strategy["P1 to move"]),
-        ),
+        row(f"{one} any strategy is optimal", "yes", any_will_do),
+        row(f"{one} P1 loses at most", None, _loss(tree, found), note),
     ]
     ways = {
         "all pure": sg.all_pure(tree, at=LIMIT, player=1),
@@ -131,10 +125,6 @@ def _loss(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
     return sg.exploitability(tree, strategy).per_seat[0]
 
 
-def _words(row: dict[str, float]) -> str:
-    return ", ".join(f"{move} {share:g}" for move, share in row.items() if share > 1e-9)
-
-
 def _leduc(
     tree: sg.PublicTree, blueprint: sg.Strategy, count: int, tell: Progress
 ) -> dict[str, list[float]]:
@@ -148,14 +138,9 @@ def _leduc(
             tree, blueprint, at=subgames, player=player, count=count, watch=grown.append
         )
         theirs = sg.biased(blueprint, 1 - player)
-        biased = [
-            sg.solve_limited(
-                sg.depth_limited(
-                    tree, blueprint, at=subgames, player=player, continuations=theirs[:k]
-                )
-            )
-            for k in range(1, len(theirs) + 1)
-        ]
+        limited = partial(sg.depth_limited, tree, blueprint, at=subgames, player=player)
+        counts = range(1, len(theirs) + 1)
+        biased = [sg.solve_limited(limited(continuations=theirs[:k])) for k in counts]
         for way, solved in (("self-generated", grown), ("biased", biased)):
             best = [
                 sg.best_completion(tree, each.strategy, at=subgames, player=player).value

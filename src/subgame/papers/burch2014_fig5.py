@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,31 +66,16 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         trials.append(_trial(found, tree, counts, start, below))
         for name, after in _others(found, tree, subgames).items():
             others.setdefault(name, []).append(after)
+    given = [{"label": "paper, the abstract strategy: 0.382", "y": 0.382}]
     panels = [
-        panel(
-            "Fig. 5, top: against the original strategy",
-            "iterations of each re-solving game",
-            "won (chips per hand)",
-            _curves(trials, counts, lambda trial: trial.head_to_head),
-            scale="semilog",
-        ),
-        panel(
-            "Fig. 5, bottom: exploitability",
-            "iterations of each re-solving game",
-            "exploitability (chips per hand)",
-            _curves(trials, counts, lambda trial: trial.exploitability),
-            scale="semilog",
-            lines=[{"label": "paper, the abstract strategy: 0.382", "y": 0.382}],
-        ),
+        _panel("top: against the original strategy", "won", trials, counts, "head_to_head"),
+        _panel("bottom: exploitability", "exploitability", trials, counts, "exploitability")
+        | {"lines": given},
     ]
+    told = [vars(trial) for trial in trials]
     return Found(
         rows=list(_rows(trials, counts, others)),
-        data={
-            "panels": panels,
-            "counts": counts,
-            "trials": [vars(trial) for trial in trials],
-            "others": others,
-        },
+        data={"panels": panels, "counts": counts, "trials": told, "others": others},
         settings={
             "abstract equilibria": len(trials),
             "found by": list(ways),
@@ -125,11 +111,10 @@ def _trial(
 ) -> Trial:
     original = lift(found.strategy, tree)
     kept = sg.compact(tree, original, at=AT)
-    gaps: dict[str, list[float]] = {}
-    wins: dict[str, list[float]] = {}
+    gaps: dict[str, list[float]] = {"safe": [], "unsafe": []}
+    wins: dict[str, list[float]] = {"safe": [], "unsafe": []}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):
         solving = Resolving(kept, tree, technique, "cfr", 0, below)
-        gaps[name], wins[name] = [], []
         for count in counts:
             solving.advance(count)
             refined = solving.strategy()
@@ -142,31 +127,23 @@ def _trial(
 def _others(found: sg.Result, tree: sg.PublicTree, subgames: list[sg.Subgame]) -> dict[str, float]:
     """Techniques that came later, on the same strategy."""
     original, estimate = lift(found.strategy, tree), abstract_best_response(found.strategy, tree)
-    return {
-        gadget.name: sg.refine(
-            tree,
-            original,
-            at=subgames,
-            technique=gadget,
-            iterations=1_000,
-            estimate=estimate,
-            allow_worse=True,
-        ).after.mean
-        for gadget in (sg.Maxmargin(), sg.Estimate())
-    }
+    refine = partial(sg.refine, tree, original, at=subgames, iterations=1_000, allow_worse=True)
+    gadgets = sg.Maxmargin(), sg.Estimate()
+    return {each.name: refine(technique=each, estimate=estimate).after.mean for each in gadgets}
 
 
-def _curves(
-    trials: list[Trial], counts: list[int], of: Callable[[Trial], dict[str, list[float]]]
-) -> list[dict[str, Any]]:
+def _panel(
+    title: str, what: str, trials: list[Trial], counts: list[int], of: str
+) -> dict[str, Any]:
     """Median and range over the trials."""
-    out = []
+    curves = []
     for name in ("safe", "unsafe"):
-        values = np.array([of(trial)[name] for trial in trials])
+        values = np.array([getattr(trial, of)[name] for trial in trials])
         middle = dict(zip(counts, np.median(values, axis=0).tolist(), strict=True))
         low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
-        out.append(series(f"{name} re-solving", middle, low=low, high=high))
-    return out
+        curves.append(series(f"{name} re-solving", middle, low=low, high=high))
+    x, y = "iterations of each re-solving game", f"{what} (chips per hand)"
+    return panel(f"Fig. 5, {title}", x, y, curves, scale="semilog")
 
 
 def _rows(
@@ -185,19 +162,15 @@ def _rows(
     first, note = spread([trial.abstract for trial in trials])
     yield row("infosets of the abstract game", None, 576, "of 936")
     yield row("exploitability of the abstract strategy", 0.382, first, note)
-    yield row(
-        f"  of the one that {trials[0].start} finds", 0.382, trials[0].abstract, "from zero regrets"
-    )
+    one = f"  of the one that {trials[0].start} finds"
+    yield row(one, 0.382, trials[0].abstract, "from zero regrets")
     yield row("safe, 200 iterations", 0.33, *at("safe", 200))
     yield row("safe, 2,000 iterations", "0.23 to 0.29", *at("safe", 2_000))
     yield row("safe, 2,000 iterations and more", "0.23 to 0.29", *spread(settled))
     yield row("unsafe, 6,250 iterations", 0.39, *at("unsafe", 6_250))
-    yield row(
-        "safe is less exploitable than the abstract strategy",
-        "yes",
-        all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials),
-        f"each of {len(trials)}",
-    )
+    less = all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials)
+    of = f"each of {len(trials)}"
+    yield row("safe is less exploitable than the abstract strategy", "yes", less, of)
     for name in ("safe", "unsafe"):
         wins = [trial.head_to_head[name][k] for trial in trials]
         yield row(f"{name} wins from the original, 6,250 iterations", None, *spread(wins))

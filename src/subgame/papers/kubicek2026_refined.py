@@ -8,6 +8,7 @@ preferable to Maxmargin. We measure both forms on our own games and blueprints.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,11 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         for strength in strengths:
             tell(f"{game} {at}, blueprint of {strength} iterations", k / len(spots))
             blueprint = sg.solve(tree, "cfr", iterations=strength).strategy
+            refine = partial(sg.refine, tree, blueprint, at=subgames, allow_worse=True)
             for schedule in ("cfr+", "lp"):
                 gaps = {
-                    name: sg.refine(
-                        tree,
-                        blueprint,
-                        at=subgames,
-                        technique=form,
-                        schedule=schedule,
-                        iterations=iterations,
-                        allow_worse=True,
+                    name: refine(
+                        technique=form, schedule=schedule, iterations=iterations
                     ).after.mean
                     for name, form in FORMS.items()
                 }
@@ -77,18 +73,12 @@ def _rows(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         cases = [case["after"] for case in found if case["schedule"] == schedule]
         for name in ("resolve", "maxmargin"):
             saved = [1 - case[f"{name}, refined"] / case[name] for case in cases]
-            yield row(
-                f"{name} by {schedule}: refined lowers exploitability by at most",
-                "> 50 %",
-                f"{max(saved):.0%}",
-                f"median {np.median(saved):.0%}, least {min(saved):.0%}",
-            )
+            what = f"{name} by {schedule}: refined lowers exploitability by at most"
+            note = f"median {np.median(saved):.0%}, least {min(saved):.0%}"
+            yield row(what, "> 50 %", f"{max(saved):.0%}", note)
         wins = sum(case["resolve, refined"] <= case["maxmargin, refined"] + 1e-9 for case in cases)
-        yield row(
-            f"by {schedule}: refined Resolve no worse than refined Maxmargin",
-            "preferred",
-            f"{wins} of {len(cases)}",
-        )
+        what = f"by {schedule}: refined Resolve no worse than refined Maxmargin"
+        yield row(what, "preferred", f"{wins} of {len(cases)}")
     for case in found:
         if case["schedule"] == "cfr+":
             name = f"{case['game']} {case['at']}, blueprint {case['blueprint']}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,7 @@ NOTES = (
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
-    weak, threads = (
-        (10, 1) if quick else (BLUEPRINT, None)
-    )  # a second thread does not help on so small a tree
+    weak, threads = (10, 1) if quick else (BLUEPRINT, None)  # a second one does not help quick runs
     found = []
     for k, (name, (game, iterations)) in enumerate(spots.items()):
         tell(f"{name}: blueprint", k / len(spots))
@@ -67,10 +66,8 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         blueprint = sg.solve(tree, SCHEDULE, iterations=weak, threads=threads).strategy
         for j, (form, gadget) in enumerate(FORMS.items()):
             tell(f"{name}: {form}", (k + j / len(FORMS)) / len(spots))
-            found.append(
-                {"spot": name, "technique": form, "iterations": iterations}
-                | _measure(tree, blueprint, gadget, iterations, game)
-            )
+            what = {"spot": name, "technique": form, "iterations": iterations}
+            found.append(what | _measure(tree, blueprint, gadget, iterations, game))
     return Found(
         rows=list(_rows(found, spots)),
         data={"panels": [_panel(found, name) for name in spots], "found": found},
@@ -106,15 +103,8 @@ def _measure(
     tree: sg.PublicTree, blueprint: sg.Strategy, gadget: Gadget, iterations: int, game: Holdem
 ) -> dict[str, Any]:
     """One technique: chips, mbb/h, margins, gap and time."""
-    refined = sg.refine(
-        tree,
-        blueprint,
-        at="root",
-        technique=gadget,
-        schedule=SCHEDULE,
-        iterations=iterations,
-        allow_worse=True,
-    )
+    refine = partial(sg.refine, tree, blueprint, at="root", schedule=SCHEDULE, allow_worse=True)
+    refined = refine(technique=gadget, iterations=iterations)
     gaps = [part.gap for part in refined.parts if part.gap is not None]
     thousandths = 1000 / game.rules.blinds[1]
     return {

@@ -110,16 +110,11 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     for k, size in enumerate(sizes):
         tell(f"one more bet of {size:g} pot", 0.2 + 0.8 * k / len(sizes))
         found.append(against_size(solved.strategy, size, iterations=iterations))
-    rows += [
-        row(
-            f"Leduc, one more bet of {one.size:g} pot, {name}",
-            None,
-            value / ANTE,
-            f"antes a hand; translated: {one.translated / ANTE:.4f}",
-        )
-        for one in found
-        for name, value in one.nested.items()
-    ]
+    for one in found:
+        note = f"antes a hand; translated: {one.translated / ANTE:.4f}"
+        for name, value in one.nested.items():
+            what = f"Leduc, one more bet of {one.size:g} pot, {name}"
+            rows.append(row(what, None, value / ANTE, note))
     return Found(
         rows=rows,
         data=_data(found),
@@ -134,16 +129,10 @@ def _data(found: Sequence[Against]) -> dict[str, Any]:
         nested = {one.size: one.nested[name] / ANTE for one in found}
         curves.append(series(f"nested, {name}", nested, marker="x"))
     worst = min(one.translated / max(one.nested.values()) for one in found)
+    title = "No-limit Leduc: pot and all-in known, one more size played"
+    x, y = "the opponent's other bet, in pots", "exploitability, antes a hand"
     return {
-        "panels": [
-            panel(
-                "No-limit Leduc: pot and all-in known, one more size played",
-                "the opponent's other bet, in pots",
-                "exploitability, antes a hand",
-                curves,
-                scale="log",
-            )
-        ],
+        "panels": [panel(title, x, y, curves, scale="log")],
         "least_ratio": worst,
         "milliseconds_per_answer": [1000 * one.seconds for one in found],
     }
@@ -178,13 +167,10 @@ def _leduc() -> list[dict[str, Any]]:
         sg.compile(sg.games.load("no-limit-leduc", stack=12, bets=bets)) for bets in ("fcpa", "all")
     )
     found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
-    return [
-        row(
-            f"Leduc, stack 12, {name}",
-            printed,
-            round(sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean, 3),
-            f"abstract equilibrium by {solver}",
-        )
-        for name, printed in TABLE_6.items()
-        for solver, solved in found.items()
-    ]
+    rows = []
+    for name, printed in TABLE_6.items():
+        for solver, solved in found.items():
+            gap = sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean
+            note = f"abstract equilibrium by {solver}"
+            rows.append(row(f"Leduc, stack 12, {name}", printed, round(gap, 3), note))
+    return rows
