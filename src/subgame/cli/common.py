@@ -61,19 +61,28 @@ def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> An
     )
 
 
-def complete_game(incomplete: str) -> list[str]:
-    """For the shell."""
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """For the shell: the names that begin as a word does. They are found when they are needed."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _games() -> list[str]:
     from subgame import games
 
-    return [name for name in games.names() if name.startswith(incomplete)]
+    return games.names()
 
 
-GameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=complete_game
-    ),
-]
+def game_argument(help: str) -> Any:
+    """The argument GAME of a command."""
+    more = {"show_default": False, "autocompletion": completing(_games)}
+    return typer.Argument(metavar="GAME", help=help, **more)
+
+
+GameArgument = Annotated[str, game_argument(GAME_HELP)]
 StrategyArgument = Annotated[
     str | None,
     typer.Argument(
@@ -94,11 +103,7 @@ DEVICE_HELP = (
 )
 
 
-def complete_device(incomplete: str) -> list[str]:
-    """For the shell."""
-    return [name for name in ("cpu", "cuda", "torch") if name.startswith(incomplete)]
-
-
+complete_device = completing(lambda: ("cpu", "cuda", "torch"))
 DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
 
 
@@ -181,6 +186,23 @@ def iterations_text(count: int) -> str:
     ('1 iteration', '1,234 iterations')
     """
     return f"{count:,} iteration{'' if count == 1 else 's'}"
+
+
+def strategy_table(
+    rows: Iterable[tuple[int, str, Mapping[str, float]]],
+    plays: str,
+    left: int = 0,
+    what: str = "more infosets",
+) -> Table:
+    """Rows of a strategy: player, infoset, probabilities; and how many are `left` out."""
+    from rich.text import Text
+
+    made = table("player", "infoset", plays, numbers=["player"])
+    for p, name, row in rows:
+        made.add_row(str(p), Text(one_line(name)), row_text(row))
+    if left > 0:
+        made.caption = Text(f"… and {left:,} {what}", style="dim")
+    return made
 
 
 def number_text(number: float) -> str:

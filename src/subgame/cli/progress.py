@@ -86,6 +86,10 @@ class Meter:
 
         return told
 
+    def sharing(self, note: str = "") -> Callable[[str, float], None]:
+        """A function that is told what is being done and which share of it is done."""
+        return lambda what, share: self.update(what, note, min(share, 1.0))
+
     def update(self, what: str, note: str = "", share: float | None = None) -> None:
         """Say what is being done, with a note, and which share of it is done if that is known."""
         with self._lock:
@@ -188,14 +192,8 @@ def warm_up_ranges(
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:
-        found = sg.refine(
-            tree,
-            sg.Strategy.uniform(tree),
-            at="root",
-            technique=technique,
-            schedule=schedule,
-            iterations=2,
-        )
+        rough, how = sg.Strategy.uniform(tree), {"technique": technique, "schedule": schedule}
+        found = sg.refine(tree, rough, at="root", iterations=2, **how)
         stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from subgame.refine.refine import Refinement
+    from subgame.solve.evaluate import Exploitability
 
 
 NUMBERS = ("reach", "cbv", "gift", "alternative", "value", "margin")
@@ -18,6 +19,16 @@ COLUMNS = ("subgame", "player", "infoset", *NUMBERS)
 """Of the account at every root infoset."""
 KEPT_NAMES = 3
 """Subgames that keep the blueprint, named in a sentence."""
+
+
+def compared(before: Exploitability, after: Exploitability) -> dict[str, Any]:
+    """Two exploitabilities as JSON has them."""
+    return {
+        "exploitability_before": before.mean,
+        "exploitability_after": after.mean,
+        "exploitability_per_seat_before": list(before.per_seat),
+        "exploitability_per_seat_after": list(after.per_seat),
+    }
 
 
 def as_text(refinement: Refinement, limit: int) -> str:
