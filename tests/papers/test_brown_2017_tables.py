@@ -63,7 +63,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
     assert found.rows[4]["ours"] < ours["Resolve"] / 5
     assert "of the blueprint" in found.rows[1]["note"]
-    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings, tables.NOTES, 0.0)
+    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings)
     assert made.text()
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.papers.report import Found, Progress, Report, command
+from subgame.papers.report import Found, Progress, Report, command, notes_of
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -45,7 +45,7 @@ class Reproduction:
     """An experiment of a paper that can be run again."""
 
     key: str
-    """Its name; the module of the same name has the experiment, `run`, and `NOTES` on it."""
+    """Its name; the module of the same name has the experiment, `run`, and notes on it."""
     paper: str
     takes: str
     """How long a full run takes."""
@@ -98,7 +98,7 @@ class Reproduction:
             command=command(self.key, quick, seed, budget, chosen or {}),
             seed=seed,
             settings={**found.settings, "quick": quick},
-            notes=module.NOTES,
+            notes=notes_of(module),
             seconds=time.perf_counter() - began,
         )
 

@@ -3,6 +3,27 @@
 ``subgame reproduce brown2017-table2 --keep FILE`` computes the cells one by one, writes each to
 FILE and continues from there after an interruption. Where the command line's libraries are not
 installed, ``subgame.papers.KEYS["brown2017-table2"].run(keep=FILE)`` does the same.
+
+Notes:
+
+* The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of 1/2, 3/4
+  and 1 pot (one before the flop, three on it), no card abstraction. The player whose exploitability
+  is measured has no bet of 3/4; the opponent has one everywhere.
+* Each figure is what a best response wins beyond the value of the game that is played, the mean
+  over both seats, computed exactly: the answers to all off-tree bets on all 1,755 flops, answers to
+  off-tree bets after answers included, are laid over the larger game as one strategy. The value of
+  owning the bet of 3/4 alone is known to the gap stated.
+* The paper's figures are read as thousandths of a chip, a hundredth of what is printed: always
+  folding loses 750 mbb/h, so that 1,465 mbb/h for translation cannot be meant.
+* Maxmargin is the form of the paper's Appendix A, Maxmargin among the equilibria of Resolve:
+  Resolve first, then every alternative payoff is raised to what Resolve leaves. The plain gadget
+  lets other hands lose as much as the hand for which the bet of 3/4 is really better (6.1 mbb/h, of
+  which 0.8 are the value of the bet, in an earlier run with 600 iterations).
+* With subgames solved exactly no technique can lose less than Resolve to an off-tree action at the
+  opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes small is a
+  bound.
+* The figures contain what the blueprint loses in the smaller game, which an exact blueprint would
+  not. docs/results/README.md says how much that is, and why the expensive rows are high.
 """
 
 from __future__ import annotations
@@ -44,26 +65,6 @@ PRINTED = {TRANSLATION: 1465.0, **{name: paper for name, (_, _, paper) in ROWS.i
 UNIT = 100
 """The paper's figures are read as thousandths of a chip; the big blind is 100."""
 NAMES = (BLUEPRINT, VALUE, TRANSLATION, *ROWS)
-NOTES = (
-    "The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of "
-    "1/2, 3/4 and 1 pot (one before the flop, three on it), no card abstraction. The player whose "
-    "exploitability is measured has no bet of 3/4; the opponent has one everywhere.",
-    "Each figure is what a best response wins beyond the value of the game that is played, the "
-    "mean over both seats, computed exactly: the answers to all off-tree bets on all 1,755 flops, "
-    "answers to off-tree bets after answers included, are laid over the larger game as one "
-    "strategy. The value of owning the bet of 3/4 alone is known to the gap stated.",
-    "The paper's figures are read as thousandths of a chip, a hundredth of what is printed: always "
-    "folding loses 750 mbb/h, so that 1,465 mbb/h for translation cannot be meant.",
-    "Maxmargin is the form of the paper's Appendix A, Maxmargin among the equilibria of Resolve: "
-    "Resolve first, then every alternative payoff is raised to what Resolve leaves. The plain "
-    "gadget lets other hands lose as much as the hand for which the bet of 3/4 is really better "
-    "(6.1 mbb/h, of which 0.8 are the value of the bet, in an earlier run with 600 iterations).",
-    "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
-    "the opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes "
-    "small is a bound.",
-    "The figures contain what the blueprint loses in the smaller game, which an exact blueprint "
-    "would not. docs/results/README.md says how much that is, and why the expensive rows are high.",
-)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,27 @@
-"""Brown, Sandholm & Amos 2018, Fig. 2: an off-tree bet in flop hold'em, to a depth limit."""
+"""Brown, Sandholm & Amos 2018, Fig. 2: an off-tree bet in flop hold'em, to a depth limit.
+
+Notes:
+
+* The paper does not state its betting tree: here 1/2 and 1 pot, stacks of 20,000 and blinds of 50
+  and 100. With two bets before the flop and two on it (brown2018-fig2) the big blind may raise the
+  bet; with one and three, the game of the 2017 paper's Table 2 (brown2018-fig2-one-bet), the big
+  blind folds or calls. The small blind opens with 3/4 pot.
+* Exploitability is that of the big blind's whole strategy: what a best response wins that may also
+  open with 3/4 pot, less the value of that game (known up to half the exploitability of its
+  solution, which is the line 'in the abstraction').
+* State values are made by the self-generative approach in the game without the bet. After it the
+  paper takes the mean of those after 1/2 and after 1 pot and the same actions ('mean of values').
+  That lets the opponent play on as after 1/2 where we do and as after 1 where we do, as if the
+  opponent knew which size we take the bet for; the more values there are to choose from, the more
+  the opponent gains. So values are also taken in the pot of the bet itself ('own pot'): the
+  opponent plays on as after one of the two sizes, we as after either, equally often; eight
+  continuations and two sizes are sixteen values.
+* The subgame stands behind a Resolve gadget. At the end of the round safe subgame solving goes on,
+  before the flop is dealt and on all flops at once: the opponent's values there are known by hand,
+  not by hand and flop. The alternative payoffs are the opponent's values at the limit, plus what
+  they lack to the values without the bet; with the values alone, as in an earlier run, 16 mean
+  values lost 7.5, and flop by flop 21.6 mbb/h.
+"""
 
 from __future__ import annotations
 
@@ -43,27 +66,6 @@ OPENING = 0.75
 US, OPPONENT = 0, 1
 """The big blind answers; the small blind opens."""
 VALUES = (1, 2, 4, 8, 16)
-NOTES = (
-    "The paper does not state its betting tree: here 1/2 and 1 pot, stacks of 20,000 and blinds of "
-    "50 and 100. With two bets before the flop and two on it (brown2018-fig2) the big blind may "
-    "raise the bet; with one and three, the game of the 2017 paper's Table 2 "
-    "(brown2018-fig2-one-bet), the big blind folds or calls. The small blind opens with 3/4 pot.",
-    "Exploitability is that of the big blind's whole strategy: what a best response wins that may "
-    "also open with 3/4 pot, less the value of that game (known up to half the exploitability of "
-    "its solution, which is the line 'in the abstraction').",
-    "State values are made by the self-generative approach in the game without the bet. After it "
-    "the paper takes the mean of those after 1/2 and after 1 pot and the same actions ('mean of "
-    "values'). That lets the opponent play on as after 1/2 where we do and as after 1 where we "
-    "do, as if the opponent knew which size we take the bet for; the more values there are to "
-    "choose from, the more the opponent gains. So values are also taken in the pot of the bet "
-    "itself ('own pot'): the opponent plays on as after one of the two sizes, we as after "
-    "either, equally often; eight continuations and two sizes are sixteen values.",
-    "The subgame stands behind a Resolve gadget. At the end of the round safe subgame solving goes "
-    "on, before the flop is dealt and on all flops at once: the opponent's values there are known "
-    "by hand, not by hand and flop. The alternative payoffs are the opponent's values at the "
-    "limit, plus what they lack to the values without the bet; with the values alone, as in an "
-    "earlier run, 16 mean values lost 7.5, and flop by flop 21.6 mbb/h.",
-)
 
 
 @dataclass(frozen=True)

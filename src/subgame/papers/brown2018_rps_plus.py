@@ -2,6 +2,18 @@
 
 The paper's example of Section 2 has the numbers; the same with Leduc shows in small what Fig. 2
 shows for no-limit flop hold'em.
+
+Notes:
+
+* All depth-limited games are solved by linear programs, so equal means equal up to rounding.
+* With one value per state everything is optimal in the depth-limited game; which strategy a solver
+  returns is up to it, and so is what it loses in the game.
+* The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no
+  figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.
+* Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. A
+  trunk is evaluated by its best completion, a linear program over the whole game with the trunk
+  fixed, which is what perfect safe re-solving of the second round would reach. The figure is how
+  far that stays behind an equilibrium, mean of both seats.
 """
 
 from __future__ import annotations
@@ -17,17 +29,6 @@ from subgame.papers.report import Found, Progress, compared, panel, row, series
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
 LIMIT, LEDUC = "P2 to move", "after round 1"
 Rows = list[dict[str, Any]]
-NOTES = (
-    "All depth-limited games are solved by linear programs, so equal means equal up to rounding.",
-    "With one value per state everything is optimal in the depth-limited game; which strategy a "
-    "solver returns is up to it, and so is what it loses in the game.",
-    "The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no "
-    "figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.",
-    "Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. "
-    "A trunk is evaluated by its best completion, a linear program over the whole game with the "
-    "trunk fixed, which is what perfect safe re-solving of the second round would reach. The "
-    "figure is how far that stays behind an equilibrium, mean of both seats.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

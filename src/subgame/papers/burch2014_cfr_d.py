@@ -2,6 +2,14 @@
 
 The paper's Fig. 4 runs plain CFR throughout; here trunk and subgames are solved by the schedules
 that take CFR-D furthest.
+
+Notes:
+
+* The schedules are ours: discounted CFR with a steep average in the trunk, predictive CFR+ in the
+  subgames, each subgame from nothing on every trunk iteration; the strategy that is evaluated is
+  re-solved from the trunk and the average root values by the re-solving gadget.
+* Memory is what Python's allocator held at the peak, rules and names included, when every subgame
+  is compiled anew and dropped again; the whole game is compiled and solved at once.
 """
 
 from __future__ import annotations
@@ -22,13 +30,6 @@ from subgame.refine.subgame import cut_at_histories
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
 TARGET = 1e-3
-NOTES = (
-    "The schedules are ours: discounted CFR with a steep average in the trunk, predictive CFR+ in "
-    "the subgames, each subgame from nothing on every trunk iteration; the strategy that is "
-    "evaluated is re-solved from the trunk and the average root values by the re-solving gadget.",
-    "Memory is what Python's allocator held at the peak, rules and names included, when every "
-    "subgame is compiled anew and dropped again; the whole game is compiled and solved at once.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

@@ -1,5 +1,19 @@
 """Burch et al. 2014, Fig. 3: an equilibrium of Leduc forgotten below the first betting round, and
-re-solved from the values that were kept."""
+re-solved from the values that were kept.
+
+Notes:
+
+* The paper re-solves by CFR with public chance sampling (PCS), whose iteration deals one board
+  card. Besides it we run plain CFR and CFR+, whose iterations deal all six.
+* The paper's time is per subgame. Ours is per gadget game, in CPU seconds of one core: safe
+  re-solving needs one for each player, unsafe re-solving one for both.
+* Where unsafe re-solving levels off is no property of the game: its subgames have many equilibria,
+  all the same to it, and which one is found depends on the solver and on the equilibrium that was
+  forgotten. Plain CFR with simultaneous updates comes to the paper's 0.080; the same with
+  alternating updates, as in our PCS, to more than twice that.
+* The curves of the figure are not given as numbers in the text, so only its statements are
+  compared.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +27,6 @@ from subgame.refine.subgame import SequenceSubgame
 
 SCHEDULES = {"PCS": "pcs", "CFR": "cfr", "CFR+": "cfr+"}
 """Public chance sampling is the paper's; plain CFR and CFR+ go over all six board cards."""
-NOTES = (
-    "The paper re-solves by CFR with public chance sampling (PCS), whose iteration deals one board "
-    "card. Besides it we run plain CFR and CFR+, whose iterations deal all six.",
-    "The paper's time is per subgame. Ours is per gadget game, in CPU seconds of one core: safe "
-    "re-solving needs one for each player, unsafe re-solving one for both.",
-    "Where unsafe re-solving levels off is no property of the game: its subgames have many "
-    "equilibria, all the same to it, and which one is found depends on the solver and on the "
-    "equilibrium that was forgotten. Plain CFR with simultaneous updates comes to the paper's "
-    "0.080; the same with alternating updates, as in our PCS, to more than twice that.",
-    "The curves of the figure are not given as numbers in the text, so only its statements are "
-    "compared.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

@@ -1,4 +1,20 @@
-"""Burch et al. 2014, Fig. 4: Leduc solved by CFR-D, holding the trunk and one subgame at a time."""
+"""Burch et al. 2014, Fig. 4: Leduc solved by CFR-D, holding the trunk and one subgame at a time.
+
+Notes:
+
+* As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each subgame
+  from nothing on every trunk iteration.
+* The game is Leduc without suits (288 infosets instead of 936), which is equivalent: CFR treats the
+  two cards of a rank alike from its first iteration on. Runs with and without suits differ only
+  once two regrets tie but for rounding.
+* All numbers of trunk iterations come from one run per number of subgame iterations, the runs in
+  processes of their own. Done are the cells whose product of trunk and subgame iterations is at
+  most the one in the settings, which follows from the budget. The cells left out are null in the
+  JSON.
+* The values of the figure are not given in the text, so its statements are compared: each line
+  falls with better subgame solutions towards a plateau, that of the trunk's and the re-solving
+  error, and more trunk iterations lower the plateau.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +41,6 @@ SUBGAME = tuple(doubling(100, 12_800))
 RESOLVE = 200_000
 BUDGET = 2_700.0
 """CPU seconds that a full run may take; the whole grid takes about three hours."""
-NOTES = (
-    "As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each "
-    "subgame from nothing on every trunk iteration.",
-    "The game is Leduc without suits (288 infosets instead of 936), which is equivalent: CFR "
-    "treats the two cards of a rank alike from its first iteration on. Runs with and without suits "
-    "differ only once two regrets tie but for rounding.",
-    "All numbers of trunk iterations come from one run per number of subgame iterations, the runs "
-    "in processes of their own. Done are the cells whose product of trunk and subgame iterations "
-    "is at most the one in the settings, which follows from the budget. The cells left out are "
-    "null in the JSON.",
-    "The values of the figure are not given in the text, so its statements are compared: each "
-    "line falls with better subgame solutions towards a plateau, that of the trunk's and the "
-    "re-solving error, and more trunk iterations lower the plateau.",
-)
 
 
 def run(

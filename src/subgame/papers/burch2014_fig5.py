@@ -1,4 +1,22 @@
-"""Burch et al. 2014, Fig. 5: a strategy found in an abstraction of Leduc, and re-solved."""
+"""Burch et al. 2014, Fig. 5: a strategy found in an abstraction of Leduc, and re-solved.
+
+Notes:
+
+* Which equilibrium of the abstract game is found matters in the whole game. Ours are found in
+  several ways: by each of the schedules in the settings from zero regrets, by the linear program,
+  and by PCFR+ from random regrets (exponentially distributed, mean 0.1, one draw per seed), all to
+  the gap in the settings within the abstraction. 'Ours' is the median over them, with the range
+  beside it.
+* The paper re-solves by CFR with public chance sampling, whose iteration deals one board card; ours
+  is plain CFR over all six, without that noise. So few iterations lead further here.
+* The edge of unsafe over safe re-solving in play against the original strategy depends most on the
+  equilibrium: safe re-solving only has to keep the opponent at their old values, and which of the
+  many strategies that do so is found decides how much it wins. The paper has one such strategy, and
+  an edge of 0.004.
+* Estimate and Maxmargin are not in the paper. Estimate takes as alternative payoffs the values of a
+  counterfactual best response held to the abstraction (Brown & Sandholm 2017, App. C), so it is not
+  safe.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +39,6 @@ from subgame.solve.solver import Limits, Run, complete
 WAYS = ("pcfr+", "cfr+", "dcfr", "pdcfr+", "lp")
 """How abstract equilibria are found, besides from random regrets."""
 GAP = 1e-6
-NOTES = (
-    "Which equilibrium of the abstract game is found matters in the whole game. Ours are found in "
-    "several ways: by each of the schedules in the settings from zero regrets, by the linear "
-    "program, and by PCFR+ from random regrets (exponentially distributed, mean 0.1, one draw per "
-    "seed), all to the gap in the settings within the abstraction. 'Ours' is the median over them, "
-    "with the range beside it.",
-    "The paper re-solves by CFR with public chance sampling, whose iteration deals one board card; "
-    "ours is plain CFR over all six, without that noise. So few iterations lead further here.",
-    "The edge of unsafe over safe re-solving in play against the original strategy depends most on "
-    "the equilibrium: safe re-solving only has to keep the opponent at their old values, and which "
-    "of the many strategies that do so is found decides how much it wins. The paper has one such "
-    "strategy, and an edge of 0.004.",
-    "Estimate and Maxmargin are not in the paper. Estimate takes as alternative payoffs the "
-    "values of a counterfactual best response held to the abstraction (Brown & Sandholm 2017, "
-    "App. C), so it is not safe.",
-)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,19 @@
-"""Coin Toss: every number that Brown & Sandholm 2017 state of their running example."""
+"""Coin Toss: every number that Brown & Sandholm 2017 state of their running example.
+
+Notes:
+
+* All games and gadget games are solved by linear programs, so equal means equal up to rounding.
+* Section 5 says that 'a better strategy for P2 would be to choose Heads with probability 3/4 and
+  Tails with probability 1/4'. That contradicts Section 2, where P2's optimum is Heads 1/4 and Tails
+  3/4: with Heads 3/4, P1 plays from Tails and sells from Heads and gets 1/2, not 0. The two
+  probabilities are printed the other way round; the value 0 and P1's indifference belong to Section
+  2's.
+* The paper gives no figure for Reach-Maxmargin in Coin Toss. Ours lies between Maxmargin and the
+  optimum: the gift of 1/2 at Heads raises that alternative payoff to 1/2, so that more Tails may be
+  guessed.
+* Resolve and Reach-Resolve have many solutions, the blueprint among them; which one is found is up
+  to the solver. Margins of at least 0 are what the paper promises.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +30,6 @@ from subgame.refine.refine import Refinement
 from subgame.tree.sequence.tree import histories_of
 
 Rows = list[dict[str, Any]]
-NOTES = (
-    "All games and gadget games are solved by linear programs, so equal means equal up to "
-    "rounding.",
-    "Section 5 says that 'a better strategy for P2 would be to choose Heads with probability 3/4 "
-    "and Tails with probability 1/4'. That contradicts Section 2, where P2's optimum is Heads 1/4 "
-    "and Tails 3/4: with Heads 3/4, P1 plays from Tails and sells from Heads and gets 1/2, not 0. "
-    "The two probabilities are printed the other way round; the value 0 and P1's indifference "
-    "belong to Section 2's.",
-    "The paper gives no figure for Reach-Maxmargin in Coin Toss. Ours lies between Maxmargin and "
-    "the optimum: the gift of 1/2 at Heads raises that alternative payoff to 1/2, so that more "
-    "Tails may be guessed.",
-    "Resolve and Reach-Resolve have many solutions, the blueprint among them; which one is found "
-    "is up to the solver. Margins of at least 0 are what the paper promises.",
-)
 
 
 class _MirroredState(CoinTossState):

@@ -3,6 +3,14 @@
 A refined equilibrium answers well also at root infosets the opponent should not choose. The
 paper reports more than 50 % lower exploitability on some games, and that refined Resolve is then
 preferable to Maxmargin. We measure both forms on our own games and blueprints.
+
+Notes:
+
+* The paper's games and blueprints differ from ours, so only its claims are compared: more than 50 %
+  lower exploitability in the best case, and Resolve preferable to Maxmargin once refined.
+* The blueprints are plain CFR after few iterations: weak on purpose, as there is then much to
+  refine. Every number is exact exploitability in the whole game, all subgames re-solved
+  independently for both players.
 """
 
 from __future__ import annotations
@@ -31,13 +39,6 @@ FORMS = {
     "maxmargin": sg.Maxmargin(),
     "maxmargin, refined": sg.Maxmargin(refined=REFINED),
 }
-NOTES = (
-    "The paper's games and blueprints differ from ours, so only its claims are compared: more than "
-    "50 % lower exploitability in the best case, and Resolve preferable to Maxmargin once refined.",
-    "The blueprints are plain CFR after few iterations: weak on purpose, as there is then much "
-    "to refine. Every number is exact exploitability in the whole game, all subgames re-solved "
-    "independently for both players.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

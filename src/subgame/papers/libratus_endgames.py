@@ -2,6 +2,20 @@
 
 The files are not part of the package. They are looked for in the folder that the environment
 variable SUBGAME_LIBRATUS names, then in ``libratus_endgames`` and ``../shared/data`` beside it.
+
+Notes:
+
+* The paper gives no figures for these endgames, which were published with Libratus later. What it
+  promises is compared: a safe technique leaves the opponent no more than the blueprint at any hand,
+  up to the gap to which its gadget game was solved.
+* The subgame is the whole endgame: the published ranges are both players' reaches, and every hand
+  in them is a root infoset. Nothing happened before, so there are no gifts, and the reach variants
+  are their plain forms.
+* The blueprint is a few iterations of DCFR on the same tree, weak on purpose. Estimates are its own
+  values; their uncertainty is the distance to its CBV.
+* Exploitability is exact within the endgame, both players refined; 100 chips are a big blind.
+  Margins are chips, given that the opponent came with that hand; the smallest is over all hands of
+  both players, however rare. Seconds are for both players together.
 """
 
 from __future__ import annotations
@@ -40,19 +54,6 @@ FORMS: dict[str, Gadget] = {
     "distributional, respond": sg.Distributional("respond"),
     "reach-estimate-distributional": technique("reach-estimate-distributional"),
 }
-NOTES = (
-    "The paper gives no figures for these endgames, which were published with Libratus later. What "
-    "it promises is compared: a safe technique leaves the opponent no more than the blueprint at "
-    "any hand, up to the gap to which its gadget game was solved.",
-    "The subgame is the whole endgame: the published ranges are both players' reaches, and every "
-    "hand in them is a root infoset. Nothing happened before, so there are no gifts, and the reach "
-    "variants are their plain forms.",
-    "The blueprint is a few iterations of DCFR on the same tree, weak on purpose. "
-    "Estimates are its own values; their uncertainty is the distance to its CBV.",
-    "Exploitability is exact within the endgame, both players refined; 100 chips are a big blind. "
-    "Margins are chips, given that the opponent came with that hand; the smallest is over all "
-    "hands of both players, however rare. Seconds are for both players together.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:

@@ -3,6 +3,23 @@
 Our abstraction has fold, call, pot and all-in. The opponent has one more size and may use it any
 number of times. Brown & Sandholm 2017, Sec. 6, with the translation and the published
 exploitabilities of Ganzfried & Sandholm 2013, whose no-limit Kuhn is reproduced on the way.
+
+Notes:
+
+* No-limit Kuhn: antes of $0.50, player 1 checks or bets in steps of $0.10, player 2 calls or folds.
+  Player 2's abstract equilibrium calls pot and all-in with the King alone, but how often the King
+  calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not say; we chose what fits
+  its deterministic rows, the lower end except at stack 3. The randomized rows are the same at
+  either end.
+* A bet at the very threshold of a deterministic mapping goes to the larger size by the paper's
+  text, to the smaller one by Table 3, and so in Kuhn here. In Leduc, where half the pot is such a
+  bet, it goes to the larger one; otherwise Det-Arith would lose 1.67, far from Table 6.
+* No-limit Leduc is not fully specified: neither the least raise, nor how a hand goes on after a
+  raise was taken for a call, nor which of many abstract equilibria was played, on which much
+  depends. We do not find its figures; by the linear program's equilibrium all seven mappings come
+  in its order, by the one of CFR+ they do not.
+* Exploitability is what a best response wins above the value of the game; against one more bet
+  size, of the game where the opponent has it too, averaged over both seats.
 """
 
 from __future__ import annotations
@@ -37,22 +54,6 @@ TABLE_3 = {
 }
 TABLE_6 = {"pseudo-harmonic": 0.463, "deterministic-arithmetic": 0.666}
 """Ganzfried & Sandholm 2013, Table 6 (no-limit Leduc, stack 12, fcpa): the mean of both players."""
-NOTES = (
-    "No-limit Kuhn: antes of $0.50, player 1 checks or bets in steps of $0.10, player 2 calls or "
-    "folds. Player 2's abstract equilibrium calls pot and all-in with the King alone, but how "
-    "often the King calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not "
-    "say; we chose what fits its deterministic rows, the lower end except at stack 3. The "
-    "randomized rows are the same at either end.",
-    "A bet at the very threshold of a deterministic mapping goes to the larger size by the paper's "
-    "text, to the smaller one by Table 3, and so in Kuhn here. In Leduc, where half the pot is "
-    "such a bet, it goes to the larger one; otherwise Det-Arith would lose 1.67, far from Table 6.",
-    "No-limit Leduc is not fully specified: neither the least raise, nor how a hand goes on after "
-    "a raise was taken for a call, nor which of many abstract equilibria was played, on which much "
-    "depends. We do not find its figures; by the linear program's equilibrium all seven mappings "
-    "come in its order, by the one of CFR+ they do not.",
-    "Exploitability is what a best response wins above the value of the game; against one more bet "
-    "size, of the game where the opponent has it too, averaged over both seats.",
-)
 
 
 class Against(NamedTuple):
