@@ -78,8 +78,8 @@ def _games() -> list[str]:
 
 def game_argument(help: str) -> Any:
     """The argument GAME of a command."""
-    more = {"show_default": False, "autocompletion": completing(_games)}
-    return typer.Argument(metavar="GAME", help=help, **more)
+    complete = completing(_games)
+    return typer.Argument(metavar="GAME", help=help, show_default=False, autocompletion=complete)
 
 
 GameArgument = Annotated[str, game_argument(GAME_HELP)]
@@ -280,19 +280,16 @@ def check_writable(option: str, path: Path | None) -> None:
     if path is None:
         return
     folder = path.parent
-    if path.is_dir():
-        reason = "it is a folder"
-    elif not folder.exists():
-        reason = f"there is no folder {folder}"
-    elif not folder.is_dir():
-        reason = f"{folder} is not a folder"
-    elif path.exists() and not path.is_file():
-        reason = "it is not a regular file"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        reason = "it is write-protected"
-    else:
-        return
-    raise SubgameError(f"{option} {path} cannot be written: {reason}.")
+    reasons = {
+        "it is a folder": path.is_dir(),
+        f"there is no folder {folder}": not folder.exists(),
+        f"{folder} is not a folder": not folder.is_dir(),
+        "it is not a regular file": path.exists() and not path.is_file(),
+        "it is write-protected": not os.access(path if path.exists() else folder, os.W_OK),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise SubgameError(f"{option} {path} cannot be written: {reason}.")
 
 
 def check_device(device: str, threads: int | None = None) -> None:

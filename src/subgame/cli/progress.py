@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.cli.common import iterations_text, stderr
@@ -49,12 +48,7 @@ class Meter:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()
         logging.getLogger("subgame").removeHandler(self._log)
         with self._lock:

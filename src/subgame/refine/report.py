@@ -48,15 +48,9 @@ def as_text(refinement: Refinement, limit: int) -> str:
     with console.capture() as text:
         console.print(table)
     more = f"... {len(rows) - limit} more rows\n" if len(rows) > limit else ""
-    return (
-        text.get()
-        + more
-        + EXPLANATION.format(
-            bound=refinement.bound,
-            margin=refinement.margin,
-            promise=refinement.technique.promise,
-            kept=kept_text(refinement),
-        )
+    promise, kept = refinement.technique.promise, kept_text(refinement)
+    return f"{text.get()}{more}" + EXPLANATION.format(
+        bound=refinement.bound, margin=refinement.margin, promise=promise, kept=kept
     )
 
 
