@@ -27,13 +27,13 @@ from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
-from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.solve_gadget import Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.parts import embed, places, restrict
+from subgame.tree.parts import embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
@@ -214,20 +214,15 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
     trunk = trunk_of(sequence_tree(tree).walked.game, at)
-
-    def inside(part: PublicTree, p: int) -> Floats:
-        return restrict(strategy.probs[p], places(part.players[p], tree.players[p]))
-
-    out = Compact(trunk, Strategy(trunk, (inside(trunk, 0), inside(trunk, 1))), ())
+    out = Compact(trunk, Strategy(trunk, inside(strategy, trunk)), ())
     run, values = engine(trunk), []
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
     for subgame in out.subgames():
-        local, pair = engine(subgame.tree), []
-        for o in (0, 1):
-            ours = plans[1 - o][subgame.sequence[1 - o]]
-            plan = local.plan(1 - o, inside(subgame.tree, 1 - o), ours)
-            pair.append(local.respond(o, plan).roots.ravel())
-        values.append((pair[0], pair[1]))
+        local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
+        reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
+        below = [local.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+        one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
+        values.append((one, two))
     notes = {"exploitability": float(exploitability(tree, strategy))}
     return Compact(trunk, out.strategy, tuple(values), notes)
 

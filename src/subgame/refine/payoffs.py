@@ -22,6 +22,7 @@ from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.solve.evaluate import counterfactual_reach
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
@@ -219,8 +220,7 @@ class Trunk(Frozen):
     @cached_property
     def plans(self) -> tuple[Any, Any]:
         """Both players' plans of the whole tree, as the engine has them."""
-        one, two = (self.engine.plan(p, self.blueprint.probs[p]) for p in (0, 1))
-        return one, two
+        return both(lambda p: self.engine.plan(p, self.blueprint.probs[p]))
 
     @cached_property
     def _gifts(self) -> dict[tuple[str, bool, float], Any]:

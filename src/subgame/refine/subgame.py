@@ -104,8 +104,7 @@ class SequenceSubgame(Subgame):
     @cached_property
     def places(self) -> tuple[parts.Index, parts.Index]:
         """[q] where each of the subgame's sequences stands in the whole tree; -1 at its roots."""
-        one, two = (parts.places(self.tree.players[p], self.whole.players[p]) for p in (0, 1))
-        return one, two
+        return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         return parts.restrict(strategy.probs[p], self.places[p])

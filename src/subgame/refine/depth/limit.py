@@ -31,7 +31,7 @@ from subgame.solve.options import check_options, with_options
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import embed, places, restrict
+from subgame.tree.parts import both, embed, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree
@@ -123,7 +123,7 @@ class DepthLimited(SequenceTree):
         Below the limit each player plays the mixture of continuations that the player chose; for us
         that is the blueprint, unless we chose too. Elsewhere both play the blueprint.
         """
-        probs = (self.blueprint.probs[0].copy(), self.blueprint.probs[1].copy())
+        probs = both(lambda p: self.blueprint.probs[p].copy())
         for p in (0, 1):
             mine, side = self.players[p], strategy.tree.players[p]
             missing = next((name for name in mine.names if name not in side.index), None)
@@ -326,12 +326,10 @@ def _inside(
 
 def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
-    sigma = []
-    for p, given in enumerate(pair):
-        inner = given.probs[:, subgame.places[p]]
+    sigma = both(lambda p: pair[p].probs[:, subgame.places[p]])
+    for p, inner in enumerate(sigma):
         inner[:, : len(subgame.tree.players[p].slots)] = 1.0
-        sigma.append(inner)
-    return Leaf(subgame, (sigma[0], sigma[1]))
+    return Leaf(subgame, sigma)
 
 
 def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:

@@ -26,6 +26,7 @@ from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
+from subgame.tree.parts import both
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
@@ -92,17 +93,16 @@ class RangeExpansion:
     @property
     def sigma(self) -> Pair:
         """[q] both players' strategies over the larger tree."""
-        one, two = (self.large.gather(q, self.plain[q]) for q in (0, 1))
-        return one, two
+        return both(lambda q: self.large.gather(q, self.plain[q]))
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree bet, those after answers included."""
         tree = self.small.tree
         run = cast(RangeEngine, engine(tree, device=self.device))
-        sigma = tuple(self.small.spread(q, self.blueprint.probs[q]) for q in (0, 1))
-        reach = (as_numpy(run.roots(0)), as_numpy(run.roots(1)))
+        sigma = both(lambda q: self.small.spread(q, self.blueprint.probs[q]))
+        reach = both(lambda q: as_numpy(run.roots(q)))
         none = np.zeros_like(reach[1 - self.p])[:, None]
-        waiting = [_Part(run, tree.streets, (sigma[0], sigma[1]), reach, none)]
+        waiting = [_Part(run, tree.streets, sigma, reach, none)]
         while waiting:
             part = waiting.pop()
             self._absorb(part)
