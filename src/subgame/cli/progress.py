@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.cli.common import iterations_text, stderr
@@ -186,8 +187,8 @@ def warm_up_ranges(
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:
-        rough, how = sg.Strategy.uniform(tree), {"technique": technique, "schedule": schedule}
-        found = sg.refine(tree, rough, at="root", iterations=2, **how)
+        refine = partial(sg.refine, tree, sg.Strategy.uniform(tree), at="root", iterations=2)
+        found = refine(technique=technique, schedule=schedule)
         stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt

@@ -215,12 +215,10 @@ class Opened:
             told(min(solutions, count - 1))
 
         told(0)
-        grow, limit = (
-            partial(each, self.tree, self.blueprint, at=LIMIT, player=US, device=self.device)
-            for each in (self_generated, depth_limited)
-        )
-        plan, iterations = self.plan, self.effort.generation
-        grown = grow(count=count, schedule=plan, iterations=iterations, watch=watch)
+        known, where = (self.tree, self.blueprint), self.device
+        grow = partial(self_generated, *known, at=LIMIT, player=US, count=count, device=where)
+        grown = grow(schedule=self.plan, iterations=self.effort.generation, watch=watch)
+        limit = partial(depth_limited, *known, at=LIMIT, player=US, device=where)
         limited = limit(continuations=grown)
         ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
         for probs in grown.probs[: -(-count // len(self.off.sizes))]:
