@@ -40,8 +40,7 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     for p in (0, 1):
         part, whole = coarse.players[p], tree.players[p]
         within = _within(tree, coarse, fine, rough, p)
-        place = np.empty(len(part.names), dtype=np.int64)  # game's number -> tree's
-        place[part.origin] = np.arange(len(part.names))
+        place = np.argsort(part.origin)  # game's number -> tree's
         owner = whole.infoset_of[len(whole.slots) :]
         action = (np.arange(len(whole.slots), whole.num_sequences) - whole.first[owner]) // (
             whole.stride[owner]

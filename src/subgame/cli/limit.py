@@ -206,7 +206,7 @@ def limit_command(
 
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = given.read(rules, tree)
+        rough = given.read(tree)
         warm_up(meter, schedule)
         if network is not None:
             limit = Limit.trained(network, tree, rough, where)

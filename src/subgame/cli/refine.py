@@ -242,7 +242,7 @@ def refine_command(
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
-            rough = given.read(rules, compile_game(rules, place.memory_limit, meter))
+            rough = given.read(compile_game(rules, place.memory_limit, meter))
         subgames = sg.cut(rough.tree, places(rough.tree, at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []

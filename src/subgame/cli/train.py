@@ -116,7 +116,7 @@ def train_command(
     torch()
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = given.read(rules, tree)
+        rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
         networks = [

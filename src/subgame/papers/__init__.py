@@ -236,10 +236,7 @@ EXPERIMENTS = (
         ", Sections 2 and 4",
     ),
     ON_GPU(
-        "brown2018-fig2",
-        DEPTH,
-        "4 minutes",
-        "an off-tree bet answered to a depth limit, on a GPU",
+        "brown2018-fig2", DEPTH, "4 minutes", "an off-tree bet answered to a depth limit, on a GPU"
     ),
     ON_GPU(
         "brown2018-fig2-one-bet",

@@ -374,6 +374,8 @@ def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
     histories = histories_of(tree)
     known = {} if histories is None else histories.game.blueprints()
+    if not known:
+        raise SubgameError(f"The game {tree.game} has no blueprints; give a strategy instead.")
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])
