@@ -139,10 +139,11 @@ def _section_2() -> Rows:
 def _blueprint() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
     values = _plays(tree, sg.blueprint(tree, "paper"))
-    printed = {"Heads Sell": 0.5, "Tails Sell": -0.5, "Heads Play": 0, "Tails Play": 0.5}
+    printed = (("Heads", "Sell", 0.5), ("Tails", "Sell", -0.5))
+    printed += (("Heads", "Play", 0), ("Tails", "Play", 0.5))
     return [
         row(f"Fig. 2: {action} from {coin}", paper, values[f"{coin} {action}"])
-        for (coin, action), paper in ((name.split(), paper) for name, paper in printed.items())
+        for coin, action, paper in printed
     ]
 
 
