@@ -18,6 +18,7 @@ Notes:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -139,11 +140,10 @@ def _section_2() -> Rows:
 def _blueprint() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
     values = _plays(tree, sg.blueprint(tree, "paper"))
-    printed = (("Heads", "Sell", 0.5), ("Tails", "Sell", -0.5))
-    printed += (("Heads", "Play", 0), ("Tails", "Play", 0.5))
+    names = product(("Sell", "Play"), ("Heads", "Tails"))
     return [
         row(f"Fig. 2: {action} from {coin}", paper, values[f"{coin} {action}"])
-        for coin, action, paper in printed
+        for (action, coin), paper in zip(names, (0.5, -0.5, 0, 0.5), strict=True)
     ]
 
 
