@@ -96,7 +96,8 @@ NEW = {
     "errors.py:LARGEST errors.py:printable errors.py:read_text errors.py:NotSavedWarning "
     "games/__init__.py:LARGEST cli/__init__.py:LONGEST cli/__init__.py:LONGEST_LINE "
     "cli/__init__.py:_warn cli/__init__.py:_shorter cli/console.py:SafeConsole "
-    "cli/common.py:save_files cli/common.py:check_spot papers/burch2014_fig4.py:stopping",
+    "cli/common.py:save_files cli/common.py:check_spot papers/burch2014_fig4.py:stopping "
+    "cli/refine.py:RefineOutput cli/limit.py:LimitOutput",
     "long runs: rounding, stalls, checks while solving": "engines/rounding.py "
     "solve/solver.py:Run.stalled solve/solver.py:Run.rough solve/solver.py:Run.can_check "
     "solve/solver.py:Run.place_for_check",
@@ -107,18 +108,20 @@ NEW = {
     "__init__.py:_HOME __init__.py:__getattr__ __init__.py:__dir__ holdem.py:__getattr__ "
     "games/__init__.py:__getattr__ games/holdem/ranges.py:Range.check cli/__init__.py:load_help "
     "cli/__init__.py:Commands.list_commands cli/__init__.py:Commands.get_command "
-    "cli/__init__.py:Commands.format_help",
+    "cli/__init__.py:Commands.format_help cli/progress.py:EVALUATION",
     "more gadgets": "refine/learners.py:Mixture refine/learners.py:doubt "
     "refine/gadgets.py:_Combined refine/gadgets.py:_combined refine/gadgets.py:Combined "
     "refine/gadgets.py:Adaptive refine/gadgets.py:Gadget.stages "
-    "refine/solve_gadget.py:_last_stage",
+    "refine/gadgets.py:GadgetInputs.raised refine/solve_gadget.py:_last_stage",
     "hold'em in all verbs and on the CPU: depth limits, CFR-D, translation, wider ranges": ""
     "engines/numba/range_rows.py refine/decompose_ranges.py refine/last_street.py "
     "refine/depth/ranges.py refine/depth/play_ranges.py refine/depth/street.py:GivenLeaves "
     "refine/nested/translate_ranges.py",
     "more experiments": "papers/brown2017_tables.py papers/brown2017_hours.py papers/cells.py "
     "papers/brown2018_agent.py papers/flop_agent.py papers/moravcik2016_fig5.py "
-    "papers/__init__.py:Reproduction._choice cli/reproduce.py:_named games/holdem/named.py",
+    "papers/__init__.py:Reproduction._choice papers/__init__.py:BUCKETED "
+    "papers/__init__.py:AGENTS papers/__init__.py:MARGINS papers/__init__.py:FLOP_AGENT "
+    "cli/reproduce.py:_named games/holdem/named.py",
     "benchmarks of the start, of players' spots, of a peer that is run": "bench/startup.py "
     "bench/holdem_spots.py:REAL bench/holdem.py:ask bench/holdem.py:from_the_shell",
 }

@@ -27,10 +27,7 @@ LARGEST = 2**30
 """Bytes of the largest text file that is read."""
 
 
-DAMAGED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError),
-    *(ArithmeticError, RecursionError),
-)
+DAMAGED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What the contents of a damaged file raise where they are read, e.g. JSON of another form."""
 
 

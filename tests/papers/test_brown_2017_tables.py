@@ -63,7 +63,7 @@ def test_cells_are_kept_one_by_one(file: Path, monkeypatch: pytest.MonkeyPatch) 
     assert found.rows[4]["quantity"] == "nlfh-small, exact: Blueprint"
     assert found.rows[4]["ours"] < ours["Resolve"] / 5
     assert "of the blueprint" in found.rows[1]["note"]
-    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings, tables.NOTES, 0.0)
+    made = Report(key, "", "", found.rows, found.data, "", 0, found.settings)
     assert made.text()
 
 
@@ -110,14 +110,18 @@ def test_a_cell_is_kept_by_seat(tmp_path: Path) -> None:
 def test_table_2_is_less_the_value_of_the_bet() -> None:
     """Seats won 3 and -1 chips where the game is worth 2 and -2: 1 chip each, 10 mbb/h."""
     cells, steps = Cells(None, "here"), table2.FULL
-    seats = {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), "Resolve": (3.0, -1.0)}
+    seats = dict.fromkeys(table2.NAMES, (4.0, 0.0))
+    seats |= {"Blueprint": (0.1, 0.1), "Value of the bet": (2.0, -2.0), "Resolve": (3.0, -1.0)}
     for name, won in seats.items():
         for p in (0, 1):
             cells.put(steps.key(name), {str(p): {"won": won[p], "gap": 0.01, "seconds": 1.0}})
-    cells.put(steps.key("Maxmargin"), {"0": {"won": 3.0, "seconds": 1.0}})  # one seat is missing
     found = table2.compared(steps, cells)
-    assert found.data["mbb/h"] == {"Resolve": pytest.approx(10)}
-    assert found.rows[0]["paper"] == pytest.approx(1.502)
+    assert found.data["mbb/h"] == {
+        name: pytest.approx(10 if name == "Resolve" else 20) for name in table2.PRINTED
+    }
+    quantities = {line["quantity"]: line for line in found.rows}
+    assert quantities["Resolve"]["paper"] == pytest.approx(1.502)
+    assert quantities["translation against the best nested row"]["ours"] == pytest.approx(2)
     assert found.settings["cells made by"] == ["here"]
 
 

@@ -40,8 +40,7 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     for p in (0, 1):
         part, whole = coarse.players[p], tree.players[p]
         within = _within(tree, coarse, fine, rough, p)
-        place = np.empty(len(part.names), dtype=np.int64)  # game's number -> tree's
-        place[part.origin] = np.arange(len(part.names))
+        place = np.argsort(part.origin)  # game's number -> tree's
         owner = whole.infoset_of[len(whole.slots) :]
         action = (np.arange(len(whole.slots), whole.num_sequences) - whole.first[owner]) // (
             whole.stride[owner]
@@ -72,20 +71,19 @@ def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Hi
         lacking = tree if fine is None else coarse
         raise SubgameError(f"{lacking!r} keeps no histories, so the two trees cannot be compared.")
     if len(fine) != len(rough):
-        raise SubgameError(
-            f"{coarse.game} is not an abstraction of {tree.game}: it has {len(rough):,} histories, "
-            f"not {len(fine):,}."
-        )
+        raise _other(tree, coarse, f"it has {len(rough):,} histories, not {len(fine):,}")
     labels = [np.array([*h.labels, ""])[h.edge] for h in (fine, rough)]  # the start's edge is -1
     differ = (fine.parent != rough.parent) | (fine.player != rough.player)
     differ |= (labels[0] != labels[1]) | ~np.isclose(fine.chance, rough.chance, atol=1e-12)
     differ |= ~np.isclose(fine.payoff, rough.payoff, atol=1e-9)
     if differ.any():
         path = " ".join(fine.path(int(np.argmax(differ))))
-        raise SubgameError(
-            f"{coarse.game} is not an abstraction of {tree.game}: they differ at history '{path}'."
-        )
+        raise _other(tree, coarse, f"they differ at history '{path}'")
     return fine, rough
+
+
+def _other(tree: PublicTree, coarse: PublicTree, why: str) -> SubgameError:
+    return SubgameError(f"{coarse.game} is not an abstraction of {tree.game}: {why}.")
 
 
 def _within(
@@ -98,14 +96,8 @@ def _within(
     torn = rough.infoset[here] != within[fine.infoset[here]]
     if torn.any():
         name = table.names[int(fine.infoset[here[np.argmax(torn)]])]
-        raise SubgameError(
-            f"{coarse.game} is not an abstraction of {tree.game}: it distinguishes histories of "
-            f"infoset '{name}'."
-        )
+        raise _other(tree, coarse, f"it distinguishes histories of infoset '{name}'")
     for i, j in enumerate(within.tolist()):
         if table.actions[i] != blurred.actions[j]:
-            raise SubgameError(
-                f"{coarse.game} is not an abstraction of {tree.game}: infoset '{table.names[i]}' "
-                "has other actions there."
-            )
+            raise _other(tree, coarse, f"infoset '{table.names[i]}' has other actions there")
     return within

@@ -61,19 +61,28 @@ def argument(metavar: str, help: str, default: Any = MISSING, **more: Any) -> An
     )
 
 
-def complete_game(incomplete: str) -> list[str]:
-    """For the shell."""
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """For the shell: the names that begin as a word does. They are found when they are needed."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in names() if name.startswith(incomplete)]
+
+    return complete
+
+
+def _games() -> list[str]:
     from subgame import games
 
-    return [name for name in games.names() if name.startswith(incomplete)]
+    return games.names()
 
 
-GameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GAME", help=GAME_HELP, show_default=False, autocompletion=complete_game
-    ),
-]
+def game_argument(help: str) -> Any:
+    """The argument GAME of a command."""
+    complete = completing(_games)
+    return typer.Argument(metavar="GAME", help=help, show_default=False, autocompletion=complete)
+
+
+GameArgument = Annotated[str, game_argument(GAME_HELP)]
 StrategyArgument = Annotated[
     str | None,
     typer.Argument(
@@ -94,11 +103,7 @@ DEVICE_HELP = (
 )
 
 
-def complete_device(incomplete: str) -> list[str]:
-    """For the shell."""
-    return [name for name in ("cpu", "cuda", "torch") if name.startswith(incomplete)]
-
-
+complete_device = completing(lambda: ("cpu", "cuda", "torch"))
 DeviceOption = Annotated[str, option("NAME", DEVICE_HELP, autocompletion=complete_device)]
 
 
@@ -183,6 +188,23 @@ def iterations_text(count: int) -> str:
     return f"{count:,} iteration{'' if count == 1 else 's'}"
 
 
+def strategy_table(
+    rows: Iterable[tuple[int, str, Mapping[str, float]]],
+    plays: str,
+    left: int = 0,
+    what: str = "more infosets",
+) -> Table:
+    """Rows of a strategy: player, infoset, probabilities; and how many are `left` out."""
+    from rich.text import Text
+
+    made = table("player", "infoset", plays, numbers=["player"])
+    for p, name, row in rows:
+        made.add_row(str(p), Text(one_line(name)), row_text(row))
+    if left > 0:
+        made.caption = Text(f"… and {left:,} {what}", style="dim")
+    return made
+
+
 def number_text(number: float) -> str:
     """A value in six digits; a rounding error is shown as zero.
 
@@ -258,19 +280,16 @@ def check_writable(option: str, path: Path | None) -> None:
     if path is None:
         return
     folder = path.parent
-    if path.is_dir():
-        reason = "it is a folder"
-    elif not folder.exists():
-        reason = f"there is no folder {folder}"
-    elif not folder.is_dir():
-        reason = f"{folder} is not a folder"
-    elif path.exists() and not path.is_file():
-        reason = "it is not a regular file"
-    elif not os.access(path if path.exists() else folder, os.W_OK):
-        reason = "it is write-protected"
-    else:
-        return
-    raise SubgameError(f"{option} {path} cannot be written: {reason}.")
+    reasons = {
+        "it is a folder": path.is_dir(),
+        f"there is no folder {folder}": not folder.exists(),
+        f"{folder} is not a folder": not folder.is_dir(),
+        "it is not a regular file": path.exists() and not path.is_file(),
+        "it is write-protected": not os.access(path if path.exists() else folder, os.W_OK),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise SubgameError(f"{option} {path} cannot be written: {reason}.")
 
 
 def check_device(device: str, threads: int | None = None) -> None:

@@ -30,15 +30,8 @@ from subgame.cli.progress import Meter, warm_up
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
 
-SCHEDULES = {
-    "cfr": 1000,
-    "cfr+": 1000,
-    "lcfr": 1000,
-    "dcfr": 1000,
-    "pcfr+": 1000,
-    "pdcfr+": 1000,
-    "mccfr": 20000,
-}
+SCHEDULES = dict.fromkeys(("cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+"), 1000)
+SCHEDULES["mccfr"] = 20000
 """Iterations of each. An iteration of MCCFR visits only a sample of the game."""
 
 
@@ -147,18 +140,11 @@ def evaluation(meter: Meter) -> Section:
     rows = []
     for name, strategy in candidates.items():
         gap = sg.exploitability(tree, strategy)
-        rows.append(
-            {
-                "game": tree.game,
-                "strategy": name,
-                "exploitability": gap.mean,
-                "exploitability_per_seat": list(gap.per_seat),
-            }
-        )
+        lost = {"exploitability": gap.mean, "exploitability_per_seat": list(gap.per_seat)}
+        rows.append({"game": tree.game, "strategy": name, **lost})
         shown.add_row(name, f"{max(gap.mean, 0.0):.2g}", *map(number_text, gap.per_seat))
-    return Section(
-        "judging", "Evaluating: a best response gives the exact exploitability", shown, rows
-    )
+    title = "Evaluating: a best response gives the exact exploitability"
+    return Section("judging", title, shown, rows)
 
 
 ROUGH = 30
@@ -172,50 +158,33 @@ def techniques(meter: Meter) -> Section:
     tree = sg.compile(sg.games.load("leduc"))
     rough = sg.solve(tree, "cfr+", iterations=ROUGH).strategy
     subgames = sg.cut(tree, "after round 1")
-    named: list[tuple[sg.Gadget, str]] = [
-        (sg.Unsafe(), "no"),
-        (sg.Resolve(), "yes"),
-        (sg.Maxmargin(), "yes"),
-        (sg.ReachResolve(), "yes"),
-        (sg.ReachMaxmargin(), "yes"),
-        (sg.Estimate(), "no"),
-        (sg.Distributional(), "no"),
-        (sg.ReachEstimateDistributional(), "no"),
-        (sg.Resolve(refined=0.1), "in the limit"),
-    ]
+    safe = (sg.Resolve(), sg.Maxmargin(), sg.ReachResolve(), sg.ReachMaxmargin())
+    others = (sg.Estimate(), sg.Distributional(), sg.ReachEstimateDistributional())
+    gadgets = (sg.Unsafe(), *safe, *others, sg.Resolve(refined=0.1))
     title = f"Leduc: a blueprint of {ROUGH} iterations, refined in its five subgames"
     numbers = ("before", "after", "smallest margin", "time")
     shown = table("technique", *numbers, "safe", numbers=numbers, title=title)
     rows: list[dict[str, Any]] = []
-    for number, (gadget, safe) in enumerate(named):
+    for number, gadget in enumerate(gadgets):
         name = gadget.name + (" (refined)" if gadget.refined else "")
-        meter.update(f"Refining leduc by {name}", "", number / len(named))
+        meter.update(f"Refining leduc by {name}", "", number / len(gadgets))
         found = sg.refine(tree, rough, at=subgames, technique=gadget, schedule="pdcfr+")
-        rows.append(
-            {
-                "game": tree.game,
-                "technique": name,
-                "exploitability_before": found.before.mean,
-                "exploitability_after": found.after.mean,
-                "margin": found.margin,
-                "seconds": found.seconds,
-            }
-        )
-        shown.add_row(
-            name,
-            f"{found.before.mean:.4f}",
-            f"{found.after.mean:.4f}",
-            f"{found.margin:.4f}",
-            seconds_text(found.seconds),
-            Text(safe, style="dim"),
-        )
-    told = Text(
+        measured = {
+            "exploitability_before": found.before.mean,
+            "exploitability_after": found.after.mean,
+            "margin": found.margin,
+        }
+        more = {"seconds": found.seconds}
+        rows.append({"game": tree.game, "technique": name, **measured, **more})
+        told = "in the limit" if gadget.refined else "yes" if gadget.is_safe else "no"
+        cells = [f"{value:.4f}" for value in measured.values()]
+        shown.add_row(name, *cells, seconds_text(found.seconds), Text(told, style="dim"))
+    meaning = (
         "  Before and after: exploitability. Safe: a best response wins no more than before.\n"
-        "  Margin: how much less the opponent can win at a root infoset than before.",
-        "dim",
+        "  Margin: how much less the opponent can win at a root infoset than before."
     )
     title = "Refining: each subgame is solved again, by each of the techniques"
-    return Section("techniques", title, Group(shown, told), rows)
+    return Section("techniques", title, Group(shown, Text(meaning, "dim")), rows)
 
 
 SECTIONS: list[Callable[[Meter], Section]] = [schedules, evaluation, techniques]

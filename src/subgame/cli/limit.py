@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -205,7 +206,7 @@ def limit_command(
 
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = given.read(rules, tree)
+        rough = given.read(tree)
         warm_up(meter, schedule)
         if network is not None:
             limit = Limit.trained(network, tree, rough, where)
@@ -215,20 +216,12 @@ def limit_command(
                 values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {rules} down to the depth limit")
-        several = whole_solves() if len(limit.players) > 1 else nullcontext()
-        with several:
+        limited = partial(sg.depth_limited, tree, rough, at=limit.subgames)
+        limited = partial(limited, weaken=leaves.weaken, penalty=leaves.penalty)
+        with whole_solves() if len(limit.players) > 1 else nullcontext():
             solved = [
                 sg.solve_limited(
-                    sg.depth_limited(
-                        tree,
-                        rough,
-                        at=limit.subgames,
-                        player=p,
-                        continuations=limit.offered[p],
-                        values=limit.values[p],
-                        weaken=leaves.weaken,
-                        penalty=leaves.penalty,
-                    ),
+                    limited(player=p, continuations=limit.offered[p], values=limit.values[p]),
                     schedule=schedule,
                     **vars(stop),
                 )
@@ -330,14 +323,9 @@ class Limit:
                 f"{player}."
             )
         players = tuple(networks) if player is None else (player,)
-        return cls(
-            tree,
-            blueprint,
-            sg.cut(tree, places(tree, learned_at)),
-            {p: networks[p] for p in players},
-            {p: networks[p].continuations for p in players},
-            learned_at,
-        )
+        subgames, values = sg.cut(tree, places(tree, learned_at)), {p: networks[p] for p in players}
+        offered = {p: network.continuations for p, network in values.items()}
+        return cls(tree, blueprint, subgames, values, offered, learned_at)
 
 
 def _places(at: Sequence[str]) -> str:

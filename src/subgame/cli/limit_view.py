@@ -19,13 +19,13 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
-    row_text,
     seconds_text,
-    table,
+    strategy_table,
 )
 from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
 from subgame.cli.progress import Meter
+from subgame.refine.report import compared
 
 if TYPE_CHECKING:
     from subgame.cli.limit import Limit
@@ -34,15 +34,8 @@ if TYPE_CHECKING:
     from subgame.solve.evaluate import Exploitability
     from subgame.tree.strategy import Strategy
 
-LIMIT = (
-    "--blueprint",
-    "--at",
-    "--continuations",
-    "--count",
-    "--player",
-    "--seed",
-    "--memory-limit",
-)
+OFFERED = ("--at", "--continuations", "--count")
+LIMIT = ("--blueprint", *OFFERED, "--player", "--seed", "--memory-limit")
 """Options with the same meaning in ``subgame train``."""
 SHOWN = 6
 """Number of infosets above the limit that are shown."""
@@ -84,10 +77,8 @@ class Found:
         tree, probs = limit.tree, list(limit.blueprint.probs)
         for p, each in zip(limit.players, solved, strict=True):
             probs[p] = each.strategy.probs[p]
-        notes = {
-            "schedule": solved[0].result.schedule,
-            "limited": str(sequence_limit(solved[0]).game),
-        }
+        limited = str(sequence_limit(solved[0]).game)
+        notes = {"schedule": solved[0].result.schedule, "limited": limited}
         strategy = sg.Strategy(tree, (probs[0], probs[1]), notes)
         meter.update("Evaluating the solution in the whole game")
         before, after = (sg.exploitability(tree, s) for s in (limit.blueprint, strategy))
@@ -139,10 +130,7 @@ class Found:
             "infosets_limited": [sequence_limit(each).num_infosets for each in self.solved],
             "standard_error": self.error,
             "strategy": {name: row for _, name, row in self.above()},
-            "exploitability_before": self.before.mean,
-            "exploitability_after": self.after.mean,
-            "exploitability_per_seat_before": list(self.before.per_seat),
-            "exploitability_per_seat_after": list(self.after.per_seat),
+            **compared(self.before, self.after),
             "seconds": self.seconds,
         }
         return answer | ({} if self.best is None else {"exploitability_best_below": self.best})
@@ -154,21 +142,15 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     where_to = f"{len(names)} public states" if len(names) > 1 else f"'{one_line(names[0])}'"
     console.print(Text(f"{limit.tree.game}, solved down to {where_to}", style="bold"))
     console.print(_summary(found, leaves))
-    shown = table("player", "infoset", "plays now", numbers=["player"])
-    rows = list(found.above())
-    for p, name, row in rows[:SHOWN]:
-        shown.add_row(str(p), Text(one_line(name)), row_text(row))
-    if len(rows) > SHOWN:
-        shown.caption = Text(
-            f"… and {len(rows) - SHOWN:,} more infosets above the limit", style="dim"
-        )
-    console.print(shown)
+    above = list(found.above())
+    left = len(above) - SHOWN, "more infosets above the limit"
+    console.print(strategy_table(above[:SHOWN], "plays now", *left))
     places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
     way = "bias" if line.options.get("--continuations", ())[1:] == ("self",) else "self"
     trained = ["--leaves"] if leaves.endswith(SAVED) else []  # a network has its own continuations
     other = line.again(
         f"{places} --continuations {way} --best-below",
-        without=["--at", "--continuations", "--count", "--best-below", "--out", *trained],
+        without=[*OFFERED, "--best-below", "--out", *trained],
     )
     steps = [(other, "try other continuations, and best play below the limit")]
     if leaves == "exact":
@@ -183,22 +165,12 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
 def _summary(found: Found, leaves: str) -> Table:
     grid = Facts()
     add, word = grid.add, change_text(found.before, found.after)
-    add(
-        "exploitability before",
-        number_text(max(found.before.mean, 0.0)),
-        "what a best response wins, mean of both seats",
-    )
-    add(
-        "exploitability after",
-        number_text(max(found.after.mean, 0.0)),
-        f"{word}; the blueprint is played below the limit",
-    )
+    before, after = (number_text(max(gap.mean, 0.0)) for gap in (found.before, found.after))
+    add("exploitability before", before, "what a best response wins, mean of both seats")
+    add("exploitability after", after, f"{word}; the blueprint is played below the limit")
     if found.best is not None:
-        add(
-            "with best play below",
-            number_text(max(found.best, 0.0)),
-            "best play instead of the blueprint below the limit",
-        )
+        told = "best play instead of the blueprint below the limit"
+        add("with best play below", number_text(max(found.best, 0.0)), told)
     for p in found.limit.players:
         offered = found.limit.offered[p]
         names = offered.names if offered is not None else ("blueprint",)

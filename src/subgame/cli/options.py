@@ -31,7 +31,6 @@ from subgame.cli.common import (
 from subgame.errors import SubgameError
 
 if TYPE_CHECKING:
-    from subgame.games.base import Game
     from subgame.tree.public_tree import PublicTree
     from subgame.tree.strategy import Strategy
 
@@ -142,12 +141,13 @@ class Given:
 
             check_strategy(self.strategy)
 
-    def read(self, game: Game, tree: PublicTree) -> Strategy:
+    def read(self, tree: PublicTree) -> Strategy:
         """The strategy that a STRATEGY argument or a --blueprint names."""
-        from subgame.cli.exploit import named_blueprint, read_strategy
+        import subgame as sg
+        from subgame.cli.exploit import read_strategy
 
         if self.blueprint is not None:
-            return named_blueprint(game, tree, self.blueprint)
+            return sg.blueprint(tree, self.blueprint)
         return read_strategy(tree, self.strategy or "", self.seed)
 
 

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.cli.common import iterations_text, stderr
@@ -49,12 +49,7 @@ class Meter:
             self._timer.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()
         logging.getLogger("subgame").removeHandler(self._log)
         with self._lock:
@@ -85,6 +80,10 @@ class Meter:
             self.update(what, f"{done:,} of {total:,} {unit}".rstrip(), done / max(total, 1))
 
         return told
+
+    def sharing(self, note: str = "") -> Callable[[str, float], None]:
+        """A function that is told what is being done and which share of it is done."""
+        return lambda what, share: self.update(what, note, min(share, 1.0))
 
     def update(self, what: str, note: str = "", share: float | None = None) -> None:
         """Say what is being done, with a note, and which share of it is done if that is known."""
@@ -189,14 +188,8 @@ def warm_up_ranges(
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:
-        found = sg.refine(
-            tree,
-            sg.Strategy.uniform(tree),
-            at="root",
-            technique=technique,
-            schedule=schedule,
-            iterations=2,
-        )
+        refine = partial(sg.refine, tree, sg.Strategy.uniform(tree), at="root", iterations=2)
+        found = refine(technique=technique, schedule=schedule)
         stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt

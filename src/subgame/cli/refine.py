@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,10 @@ from subgame.cli.common import (
     check_least,
     check_player,
     check_spot,
-    complete_game,
+    completing,
     emit,
     finish,
+    game_argument,
     load_game,
     opt,
     save_files,
@@ -53,18 +54,18 @@ USABLE = [name for name in NAMED if name not in ("cfr-br", "mccfr")]
 
 GameOrSpot = Annotated[
     str,
-    typer.Argument(
-        metavar="GAME",
-        help=GAME_HELP.replace("; or a game", "; a game").rstrip(".")
-        + "; or a hold'em spot saved by endgame --out, which contains its strategy.",
-        show_default=False,
-        autocompletion=complete_game,
+    game_argument(
+        GAME_HELP.replace("; or a game", "; a game").rstrip(".")
+        + "; or a hold'em spot saved by endgame --out, which contains its strategy."
     ),
 ]
-
-
-def _complete_technique(incomplete: str) -> list[str]:
-    return [name for name in TECHNIQUES if name.startswith(incomplete)]
+FITS: dict[str, Callable[[Gadget], bool]] = {
+    "split": lambda gadget: gadget.gifts != "none",
+    "scale": lambda gadget: gadget.gifts != "none",
+    "form": lambda gadget: gadget.entry == "random",
+    "keep_safe": lambda gadget: gadget.estimate and gadget.entry != "random",
+}
+"""The techniques that an option applies to."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Techniques:
         "NAME",
         f"One of {', '.join(TECHNIQUES)}. Several, separated by commas, or all are "
         "compared in a table.",
-        autocompletion=_complete_technique,
+        autocompletion=completing(lambda: TECHNIQUES),
     )
     split: bool | None = opt(
         None,
@@ -117,20 +118,14 @@ class Techniques:
     def _gadget(self, name: str) -> Gadget:
         """A gadget with its options; options that would have no effect are refused."""
         made = technique(name)
-        known = {key: TECHNIQUES[key]() for key in TECHNIQUES}
-        gifts = [key for key, each in known.items() if each.gifts != "none"]
-        random = [key for key, each in known.items() if each.entry == "random"]
-        guessed = [key for key, each in known.items() if each.estimate and each.entry != "random"]
-        options: dict[str, Any] = vars(self) | {"keep_safe": self.keep_safe or None}
-        del options["technique"]
+        options: dict[str, Any] = vars(self) | {"technique": None}
+        options["keep_safe"] = self.keep_safe or None
         given = {key: value for key, value in options.items() if value is not None}
-        fits = {"split": gifts, "scale": gifts, "form": random, "keep_safe": guessed}
         for key, value in given.items():
-            if name not in fits.get(key, [name]):
+            if key in FITS and not FITS[key](made):
                 option = "no-split" if value is False else key.replace("_", "-")
-                raise SubgameError(
-                    f"--{option} does not apply to {made.name}, only to {', '.join(fits[key])}."
-                )
+                fit = ", ".join(each for each in TECHNIQUES if FITS[key](technique(each)))
+                raise SubgameError(f"--{option} does not apply to {made.name}, only to {fit}.")
         return replace(made, **given)
 
 
@@ -247,26 +242,16 @@ def refine_command(
             meter.game = str(rules)
             if isinstance(rules, sg.holdem.Holdem):
                 _check_holdem(gadgets, schedule)
-            rough = given.read(rules, compile_game(rules, place.memory_limit, meter))
+            rough = given.read(compile_game(rules, place.memory_limit, meter))
         subgames = sg.cut(rough.tree, places(rough.tree, at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []
+        how = {"schedule": schedule, "device": place.device, **vars(stop)}
+        how |= {"player": player, "allow_worse": output.allow_worse}
         for gadget in gadgets:
+            told = meter.counting(f"Refining {meter.game} with {gadget.name}", "subgames")
             found.append(
-                sg.refine(
-                    rough.tree,
-                    rough,
-                    at=subgames,
-                    technique=gadget,
-                    schedule=schedule,
-                    player=player,
-                    device=place.device,
-                    progress=meter.counting(
-                        f"Refining {meter.game} with {gadget.name}", "subgames"
-                    ),
-                    allow_worse=output.allow_worse,
-                    **vars(stop),
-                )
+                sg.refine(rough.tree, rough, at=subgames, technique=gadget, progress=told, **how)
             )
             if any(part.stopped == "interrupted" for part in found[-1].parts):
                 break
@@ -377,22 +362,15 @@ def _prepare(
 
 # After ---------------------------------------------------------------------------------------
 def _save(found: Refinement, spot: Path | None, path: Path) -> None:
-    """Save the strategy; that of a hold'em spot with its spot."""
+    """Save the strategy with how it was made; that of a hold'em spot with its spot."""
     from subgame.solve.endgame import save
 
-    strategy = replace(found.strategy, notes=_notes(found))
-    if spot is None:
-        strategy.save(path)
-    else:
-        save(strategy, path)
-
-
-def _notes(found: Refinement) -> dict[str, str]:
-    """How a refined strategy was made, for its file."""
     places = list(dict.fromkeys(part.subgame.name for part in found.parts))
     where = places[0] if len(places) == 1 else f"{len(places)} subgames"
-    return {
+    notes = {
         "refined": f"{found.technique.name} at {where}",
         "schedule": found.schedule,
         "iterations": str(max(part.iterations for part in found.parts)),
     }
+    strategy = replace(found.strategy, notes=notes)
+    (strategy.save if spot is None else partial(save, strategy))(path)

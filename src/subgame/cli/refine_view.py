@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -20,8 +20,8 @@ from subgame.cli.common import (
     next_steps,
     number_text,
     one_line,
-    row_text,
     seconds_text,
+    strategy_table,
     table,
 )
 from subgame.cli.console import Facts
@@ -102,21 +102,14 @@ def _summary(found: Refinement, pot: float) -> Table:
     grid = Facts()
     add, word = grid.add, change_text(found.before, found.after)
     before, after = max(found.before.mean, 0.0), max(found.after.mean, 0.0)
-    add(
-        "exploitability before",
-        number_text(before),
-        _share(before, pot),
-        "what a best response wins, mean of both seats",
-    )
+    told = "what a best response wins, mean of both seats"
+    add("exploitability before", number_text(before), _share(before, pot), told)
     add("exploitability after", number_text(after), _share(after, pot), word)
     add("smallest margin", number_text(found.margin))
     if found.technique.is_safe:
         add("blueprint kept in", f"{len(found.kept)}", f"of {len(found.parts)} gadget games")
-    add(
-        "gadget games",
-        f"{len(found.parts)}",
-        f"one per subgame and player, solved by {found.schedule}",
-    )
+    solved = f"one per subgame and player, solved by {found.schedule}"
+    add("gadget games", f"{len(found.parts)}", solved)
     add("time", seconds_text(found.seconds))
     return grid
 
@@ -166,7 +159,15 @@ def _infosets(console: Console, found: Refinement) -> None:
     if len(rows) > SHOWN:
         console.print(Text(f"  … and {len(rows) - SHOWN:,} with larger margins", style="dim"))
     _explain(console, found)
-    console.print(_strategy(found))
+    sides = found.strategy.tree.players
+    names = [
+        (part.player, name)
+        for part in found.parts
+        for name in part.subgame.tree.players[part.player].names
+    ]
+    first = names[:SHOWN_ROWS]
+    plays = [(p, name, found.strategy.row(p, sides[p].index[name])) for p, name in first]
+    console.print(strategy_table(plays, "plays now", len(names) - SHOWN_ROWS))
 
 
 def _explain(console: Console, found: Refinement) -> None:
@@ -175,29 +176,9 @@ def _explain(console: Console, found: Refinement) -> None:
     console.print(Text(f"  {found.technique.promise}", style="dim"))
 
 
-def _strategy(found: Refinement) -> Table:
-    shown = table("player", "infoset", "plays now", numbers=["player"])
-    names = [
-        (part.player, name)
-        for part in found.parts
-        for name in part.subgame.tree.players[part.player].names
-    ]
-    for p, name in names[:SHOWN_ROWS]:
-        side = found.strategy.tree.players[p]
-        row = row_text(found.strategy.row(p, side.index[name]))
-        shown.add_row(str(p), Text(one_line(name)), row)
-    if len(names) > SHOWN_ROWS:
-        shown.caption = Text(f"… and {len(names) - SHOWN_ROWS:,} more infosets", style="dim")
-    return shown
-
-
 # Hold'em -------------------------------------------------------------------------------------
-class Hand(NamedTuple):
-    """A hand that the opponent may hold at the root of a part."""
-
-    part: Part
-    s: int
-    margin: float
+Hand = tuple["Part", int, float]
+"""A hand that the opponent may hold: the part at whose root, its root infoset and its margin."""
 
 
 def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
@@ -213,8 +194,8 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
         *names, *columns, numbers=columns, title="Hands with the smallest and the largest margins"
     )
     low, high = _ends(found, WORST, 1), _ends(found, BEST, -1)
-    taken = {(id(one.part), one.s) for one in low}
-    high = [one for one in reversed(high) if (id(one.part), one.s) not in taken]
+    taken = {(id(part), s) for part, s, _ in low}
+    high = [hand for hand in reversed(high) if (id(hand[0]), hand[1]) not in taken]
     for k, (part, s, margin) in enumerate([*low, *high]):
         numbers = (part.cbv, part.gifts, part.alternatives, part.values)
         bad = "red" if margin < SLACK else ""
@@ -246,22 +227,17 @@ def _quantiles(found: Refinement) -> Table:
     for part in sorted(found.parts, key=lambda part: part.margin)[:SHOWN]:
         margins = part.margins[part.weight > 0]
         below = int((margins < SLACK).sum())
-        cells = []
-        if len(margins):
-            points = np.quantile(margins, (0, *QUANTILES, 1)).tolist()
-            cells = [Text(f"{x:.4g}", "red" if x < SLACK else "") for x in points]
-        shown.add_row(
-            part.subgame.name, SEATS[1 - part.player], f"{len(margins):,}", f"{below:,}", *cells
-        )
+        points = np.quantile(margins, (0, *QUANTILES, 1)).tolist() if len(margins) else []
+        cells = [Text(f"{x:.4g}", "red" if x < SLACK else "") for x in points]
+        seat, counts = SEATS[1 - part.player], (f"{len(margins):,}", f"{below:,}")
+        shown.add_row(part.subgame.name, seat, *counts, *cells)
     return shown
 
 
 def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
     """The hands with the smallest (sign -1: largest) margins; one for each pair of ranks."""
-    out: list[Hand] = []
-    for part in found.parts:
-        out += _of_different_ranks(part, count, sign)
-    return sorted(out, key=lambda one: sign * one.margin)[:count]
+    out = [hand for part in found.parts for hand in _of_different_ranks(part, count, sign)]
+    return sorted(out, key=lambda hand: sign * hand[2])[:count]
 
 
 def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
@@ -271,7 +247,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
         ranks = part.infosets[s][0::2]  # a hand is named AhKd
         if ranks not in seen:
             seen.add(ranks)
-            yield Hand(part, s, float(margins[s]))
+            yield part, s, float(margins[s])
         if len(seen) == count:
             return
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from subgame.cli.common import (
     JsonOption,
     announce,
     argument,
+    completing,
     emit,
     finish,
     next_steps,
@@ -25,10 +27,10 @@ from subgame.cli.progress import Meter, warm_up
 from subgame.errors import SubgameError, did_you_mean
 
 
-def _complete_key(incomplete: str) -> list[str]:
+def _keys() -> Iterable[str]:
     from subgame.papers import KEYS
 
-    return [key for key in KEYS if key.startswith(incomplete)]
+    return KEYS
 
 
 @grouped
@@ -37,7 +39,7 @@ def reproduce_command(
         "[KEY]",
         "The experiment. Without it, all experiments are listed.",
         None,
-        autocompletion=_complete_key,
+        autocompletion=completing(_keys),
     ),
     quick: bool = opt(False, None, "Run a smaller version, which takes less than a minute."),
     out: Path | None = opt(None, "FOLDER", "Write KEY.json, KEY.png and KEY.svg to FOLDER."),
@@ -81,11 +83,7 @@ def reproduce_command(
         announce(f"{key} takes {KEYS[key].takes}. With --quick it takes less than a minute.")
     with Meter(key) as meter:
         warm_up(meter, "cfr")
-
-        def progress(what: str, share: float) -> None:
-            meter.update(what, "", min(share, 1.0))
-
-        report = KEYS[key].run(quick, seed, progress, budget, keep, chosen)
+        report = KEYS[key].run(quick, seed, meter.sharing(), budget, keep, chosen)
     if json:
         emit(report.as_dict())
     else:
@@ -121,17 +119,15 @@ def _check_folder(out: Path | None) -> None:
 def _list(json: bool) -> None:
     from subgame.papers import KEYS
 
+    names = ("key", "paper", "what", "takes")
+    rows = [{name: getattr(each, name) for name in names} for each in KEYS.values()]
     if json:
-        rows = [
-            {"key": each.key, "paper": each.paper, "what": each.what, "takes": each.takes}
-            for each in KEYS.values()
-        ]
         emit({"reproductions": rows})
         return
     console = stdout()
     shown = table("key", "paper", "experiment", "time", title="Experiments of the papers")
-    for each in KEYS.values():
-        shown.add_row(Text(each.key, "cyan"), each.paper, each.what, each.takes)
+    for key, *rest in (row.values() for row in rows):
+        shown.add_row(Text(key, "cyan"), *rest)
     console.print(shown)
     next_steps(
         console,

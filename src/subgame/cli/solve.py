@@ -17,18 +17,17 @@ from rich.text import Text
 from subgame.cli.common import (
     GameArgument,
     check_device,
+    completing,
     emit,
     finish,
     load_game,
     next_steps,
     number_text,
-    one_line,
     opt,
-    row_text,
     save_files,
     seconds_text,
     stdout,
-    table,
+    strategy_table,
 )
 from subgame.cli.console import Facts
 from subgame.cli.line import PLACE, Line
@@ -54,10 +53,6 @@ FILES = ("--out", "--checkpoint", "--resume", "--plot")
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def _complete_schedule(incomplete: str) -> list[str]:
-    return [name for name in (*NAMED, "lp") if name.startswith(incomplete)]
-
-
 @dataclass(frozen=True)
 class Saving:
     """The state of a run, and where it continues."""
@@ -78,7 +73,7 @@ def solve_command(
         "NAME",
         f"One of {', '.join(NAMED)}, with or without options: 'dcfr(alpha=2)'; or lp, a "
         "linear program, which is exact but only for small games.",
-        autocompletion=_complete_schedule,
+        autocompletion=completing(lambda: (*NAMED, "lp")),
     ),
     stop: Stop,
     saving: Saving,
@@ -131,15 +126,8 @@ def solve_command(
         if exact:
             result = sg.solve_lp(tree, device=place.device)
         else:
-            result = sg.solve(
-                tree,
-                schedule,
-                seed=seed,
-                device=place.device,
-                progress=meter.step,
-                **vars(stop),
-                **vars(saving),
-            )
+            more = {"seed": seed, "device": place.device, **vars(stop), **vars(saving)}
+            result = sg.solve(tree, schedule, progress=meter.step, **more)
     failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
     out = None if failure else output.out
     if output.json:
@@ -154,9 +142,9 @@ def _show(result: Result, line: Line, checkpoint: Path | None, out: Path | None)
     console = stdout()
     console.print(Text(f"{result.game}, solved by {result.schedule}", style="bold"))
     console.print(summary(result))
-    shown = strategy_table(result)
-    console.print(shown, end="")
-    more = result.strategy.tree.num_infosets - shown.row_count
+    rows = _first_rows(result)
+    console.print(strategy_table(rows, "plays"), end="")
+    more = result.strategy.tree.num_infosets - len(rows)
     if more > 0:
         console.print(Text(f"  … and {more:,} more infosets", style="dim"))
     _lead_on(console, result, line, checkpoint, out)
@@ -167,11 +155,8 @@ def summary(result: Result) -> Table:
     gap, grid = result.exploitability, Facts()
     add = grid.add
     add("value", number_text(result.value), "what player 0 wins per game against player 1")
-    add(
-        "exploitability",
-        f"{max(gap.mean, 0.0):.3g}",
-        "what a best response wins, mean of both seats; 0 in an equilibrium",
-    )
+    told = "what a best response wins, mean of both seats; 0 in an equilibrium"
+    add("exploitability", f"{max(gap.mean, 0.0):.3g}", told)
     for seat, wins in enumerate(gap.per_seat):
         add(f"  seat {seat}", number_text(wins), f"what a best response wins against player {seat}")
     add("iterations", f"{result.iterations:,}")
@@ -179,9 +164,8 @@ def summary(result: Result) -> Table:
     add("stopped", "", STOPPED.get(result.stopped, result.stopped))
     points = [point.exploitability for point in result.curve]
     if len(points) > 1:
-        high, low = points[0], points[-1]
-        bars = sparkline(points)
-        add("curve", "", f"{bars}  exploitability from {high:.3g} to {low:.3g}, log scale")
+        ends = f"exploitability from {points[0]:.3g} to {points[-1]:.3g}, log scale"
+        add("curve", "", f"{sparkline(points)}  {ends}")
     return grid
 
 
@@ -199,17 +183,16 @@ def sparkline(values: Sequence[float], width: int = 32) -> str:
     return "".join(BARS[round((log - low) * scale)] for log in logs)
 
 
-def strategy_table(result: Result) -> Table:
+def _first_rows(result: Result) -> list[tuple[int, str, dict[str, float]]]:
     """The first infosets of both players."""
     import numpy as np
 
-    strategy, tree = result.strategy, result.strategy.tree
-    shown = table("player", "infoset", "plays", numbers=["player"])
-    for p, player in enumerate(tree.players):
-        for i in np.argsort(player.origin, kind="stable")[:SHOWN].tolist():
-            name = Text(one_line(player.names[i]))
-            shown.add_row(str(p), name, row_text(strategy.row(p, i)))
-    return shown
+    strategy = result.strategy
+    return [
+        (p, side.names[i], strategy.row(p, i))
+        for p, side in enumerate(strategy.tree.players)
+        for i in np.argsort(side.origin, kind="stable")[:SHOWN].tolist()
+    ]
 
 
 def _lead_on(

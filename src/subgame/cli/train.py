@@ -6,7 +6,7 @@ import json as jsonlib
 import math
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +116,7 @@ def train_command(
     torch()
     with Meter(str(rules)) as meter:
         tree = compile_game(rules, memory_limit, meter)
-        rough = given.read(rules, tree)
+        rough = given.read(tree)
         warm_up(meter, "lp")
         limit = Limit.made(tree, rough, where, data, meter)
         networks = [
@@ -127,17 +127,15 @@ def train_command(
                 player=p,
                 continuations=limit.offered[p],
                 data=data,
-                progress=_progress(meter, p),
+                progress=meter.sharing(f"player {p} of {meter.game}"),
                 **vars(training),
             )
             for p in limit.players
         ]
+        made = {"continuations": way, "seed": seed, "rollouts": rollouts, "epochs": learning.epochs}
         notes = {
             "at": jsonlib.dumps(list(where.at or [])),
-            "continuations": way,
-            "seed": str(seed),
-            "rollouts": str(rollouts),
-            "epochs": str(training.epochs),
+            **{name: str(value) for name, value in made.items()},
             "layers": learning.layers,
         }
         failure = save_files((out, lambda path: sg.save_leaf_networks(networks, path, notes)))
@@ -147,10 +145,7 @@ def train_command(
             {
                 "game": tree.game,
                 "limit": [each.name for each in limit.subgames],
-                "seed": seed,
-                "continuations": way,
-                "rollouts": rollouts,
-                "epochs": training.epochs,
+                **made,
                 "layers": hidden,
                 "networks": [_told(each) for each in networks],
                 "seconds": took,
@@ -174,24 +169,16 @@ def _layers(text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _progress(meter: Meter, player: int) -> Callable[[str, float], None]:
-    def progress(what: str, share: float) -> None:
-        meter.update(what, f"player {player} of {meter.game}", share)
-
-    return progress
-
-
 def _told(network: LeafNetwork) -> dict[str, Any]:
+    from subgame.refine.depth.leaf_network import ERRORS
+
     return {
         "player": network.player,
         "continuations": list(network.continuations.names),
         "histories": len(network.top),
         "values": len(network.top) * network.shape[0] * network.shape[1],
         "parameters": network.parameters,
-        "data_error": network.data_error,
-        "training_error": network.training_error,
-        "holdout_error": network.holdout_error,
-        "spread": network.spread,
+        **{name: getattr(network, name) for name in ERRORS},
     }
 
 
@@ -203,20 +190,20 @@ def _show(
     out: Path | None,
     took: float,
 ) -> None:
+    from subgame.refine.depth.leaf_network import ERRORS
+
     console.print(Text(f"{game}: values at a depth limit, learned from rollouts", style="bold"))
-    numbers = ["player", "continuations", "histories", "parameters", "spread", "rollouts", "error"]
-    kept = [network for network in networks if not math.isnan(network.holdout_error)]
-    if kept:
-        numbers.append("held out")
+    held_out = any(not math.isnan(network.holdout_error) for network in networks)
+    errors = dict(list(zip(ERRORS, MEANING, strict=True))[: 3 + held_out])
+    numbers = ["player", "continuations", "histories", "parameters"]
+    numbers += [name for name, _ in errors.values()]
     shown = table(*numbers, numbers=numbers)
     for network in networks:
         counts = (len(network.continuations), len(network.top), network.parameters)
-        errors = [network.spread, network.data_error, network.training_error]
-        errors += [network.holdout_error] if kept else []
-        cells = [*(f"{n:,}" for n in counts), *(f"{error:.3g}" for error in errors)]
+        cells = [*(f"{n:,}" for n in counts), *(f"{getattr(network, each):.3g}" for each in errors)]
         shown.add_row(str(network.player), *cells)
     console.print(shown, end="")
-    for name, what in MEANING[: 4 if kept else 3]:
+    for name, what in errors.values():
         console.print(Text(f"  {name:<10} {what}", style="dim"))
     if out is None:
         return

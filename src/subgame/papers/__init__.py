@@ -16,12 +16,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from subgame.errors import ArgumentError, SubgameError, did_you_mean
-from subgame.papers.report import Found, Progress, Report, command
+from subgame.papers.report import Found, Progress, Report, command, notes_of
 
 __all__ = ["KEYS", "Progress", "Report", "Reproduction", "reproduce"]
 
@@ -44,7 +45,7 @@ class Reproduction:
     """An experiment of a paper that can be run again."""
 
     key: str
-    """Its name; the module of the same name has the experiment, `run`, and `NOTES` on it."""
+    """Its name; the module of the same name has the experiment, `run`, and notes on it."""
     paper: str
     takes: str
     """How long a full run takes."""
@@ -97,7 +98,7 @@ class Reproduction:
             command=command(self.key, quick, seed, budget, chosen or {}),
             seed=seed,
             settings={**found.settings, "quick": quick},
-            notes=module.NOTES,
+            notes=notes_of(module),
             seconds=time.perf_counter() - began,
         )
 
@@ -143,6 +144,57 @@ class Reproduction:
         return out
 
 
+ON_GPU = partial(Reproduction, needs_torch=True)
+BUCKETED = tuple(
+    ON_GPU(
+        f"brown2017-{name}",
+        BROWN,
+        takes,
+        f"subgames of {what}, on a GPU",
+        resumable=True,
+        module="brown2017_tables",
+        entry=name,
+    )
+    for name, takes, what in (
+        ("table1", "13 minutes", "the finest blueprints in buckets"),
+        ("table3", "5 minutes", "small flop hold'em in buckets"),
+        ("table4", "6 minutes", "large flop hold'em in buckets"),
+        ("table5", "13 minutes", "turn hold'em in buckets"),
+        ("fig7", "2 minutes", "small flop hold'em with scaled gifts"),
+    )
+)
+AGENTS = tuple(
+    Reproduction(
+        f"brown2018-{name}",
+        DEPTH,
+        takes,
+        what,
+        budgeted=True,
+        resumable=True,
+        module="brown2018_agent",
+        entry=name,
+    )
+    for name, takes, what in (
+        ("table1", "some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
+        ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
+    )
+)
+MARGINS = Reproduction(
+    "moravcik2016-fig5",
+    MORAVCIK,
+    "about 12 hours on one core, shared by all; less with --set iterations=1000",
+    "margins of river subgames of the default blueprint",
+    resumable=True,
+    choices={"iterations": int, "subgames": int, "schedule": str, "processes": int},
+)
+FLOP_AGENT = ON_GPU(
+    "flop-agent",
+    DEPTH,
+    "5 minutes",
+    "the agent in flop hold'em, exactly evaluated, on a GPU",
+    ", Sec. 6; the agent in a game in which its exploitability can be computed",
+    resumable=True,
+)
 EXPERIMENTS = (
     Reproduction("coin-toss", BROWN, "a second", "every number of Coin Toss"),
     Reproduction(
@@ -159,33 +211,14 @@ EXPERIMENTS = (
         "burch2014-cfr-d", BURCH, "6 minutes", "CFR-D to 0.001 chips on Leduc, and its memory"
     ),
     Reproduction("burch2014-fig5", BURCH, "3 minutes", "an abstract strategy of Leduc, re-solved"),
-    Reproduction(
+    ON_GPU(
         "brown2017-table2",
         BROWN,
         "8 minutes",
         "off-tree bets in flop hold'em, on a GPU",
-        needs_torch=True,
         resumable=True,
     ),
-    *(
-        Reproduction(
-            f"brown2017-{name}",
-            BROWN,
-            takes,
-            f"subgames of {what}, on a GPU",
-            needs_torch=True,
-            resumable=True,
-            module="brown2017_tables",
-            entry=name,
-        )
-        for name, takes, what in (
-            ("table1", "13 minutes", "the finest blueprints in buckets"),
-            ("table3", "5 minutes", "small flop hold'em in buckets"),
-            ("table4", "6 minutes", "large flop hold'em in buckets"),
-            ("table5", "13 minutes", "turn hold'em in buckets"),
-            ("fig7", "2 minutes", "small flop hold'em with scaled gifts"),
-        )
-    ),
+    *BUCKETED,
     Reproduction(
         "no-limit-leduc-sizes",
         BROWN,
@@ -202,36 +235,18 @@ EXPERIMENTS = (
         "RPS+ to depth one, one value and several",
         ", Sections 2 and 4",
     ),
-    Reproduction(
-        "brown2018-fig2",
-        DEPTH,
-        "4 minutes",
-        "an off-tree bet answered to a depth limit, on a GPU",
-        needs_torch=True,
+    ON_GPU(
+        "brown2018-fig2", DEPTH, "4 minutes", "an off-tree bet answered to a depth limit, on a GPU"
     ),
-    Reproduction(
+    ON_GPU(
         "brown2018-fig2-one-bet",
         DEPTH,
         "3 minutes",
         "the same with one bet before the flop",
-        needs_torch=True,
+        module="brown2018_fig2",
+        entry="one_bet",
     ),
-    *(
-        Reproduction(
-            f"brown2018-{name}",
-            DEPTH,
-            takes,
-            what,
-            budgeted=True,
-            resumable=True,
-            module="brown2018_agent",
-            entry=name,
-        )
-        for name, takes, what in (
-            ("table1", "some 15 CPU hours (--budget, --keep)", "the agent for whole hold'em"),
-            ("lbr", "some 6 CPU hours (--budget, --keep)", "local best response to the agent"),
-        )
-    ),
+    *AGENTS,
     Reproduction(
         "libratus-endgames",
         BROWN,
@@ -239,23 +254,8 @@ EXPERIMENTS = (
         "every technique on two endgames of Libratus",
         "; endgames from github.com/Sandholm-Lab/LibratusEndgames",
     ),
-    Reproduction(
-        "moravcik2016-fig5",
-        MORAVCIK,
-        "about 12 hours on one core, shared by all; less with --set iterations=1000",
-        "margins of river subgames of the default blueprint",
-        resumable=True,
-        choices={"iterations": int, "subgames": int, "schedule": str, "processes": int},
-    ),
-    Reproduction(
-        "flop-agent",
-        DEPTH,
-        "5 minutes",
-        "the agent in flop hold'em, exactly evaluated, on a GPU",
-        ", Sec. 6; the agent in a game in which its exploitability can be computed",
-        needs_torch=True,
-        resumable=True,
-    ),
+    MARGINS,
+    FLOP_AGENT,
 )
 KEYS = {experiment.key: experiment for experiment in EXPERIMENTS}
 """Key -> what can be run again."""

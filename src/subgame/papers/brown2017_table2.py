@@ -1,16 +1,34 @@
 """Brown & Sandholm 2017, Table 2: off-tree bets in flop hold'em, nested solving and translation.
 
-    python -m subgame.papers.brown2017_table2 --out FOLDER
+``subgame reproduce brown2017-table2 --keep FILE`` computes the cells one by one, writes each to
+FILE and continues from there after an interruption. Where the command line's libraries are not
+installed, ``subgame.papers.KEYS["brown2017-table2"].run(keep=FILE)`` does the same.
 
-computes the cells one by one, writes each to FOLDER/brown2017-table2.cells.json and continues from
-there after an interruption. ``subgame reproduce brown2017-table2 --keep FILE`` reports them.
+Notes:
+
+* The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of 1/2, 3/4
+  and 1 pot (one before the flop, three on it), no card abstraction. The player whose exploitability
+  is measured has no bet of 3/4; the opponent has one everywhere.
+* Each figure is what a best response wins beyond the value of the game that is played, the mean
+  over both seats, computed exactly: the answers to all off-tree bets on all 1,755 flops, answers to
+  off-tree bets after answers included, are laid over the larger game as one strategy. The value of
+  owning the bet of 3/4 alone is known to the gap stated.
+* The paper's figures are read as thousandths of a chip, a hundredth of what is printed: always
+  folding loses 750 mbb/h, so that 1,465 mbb/h for translation cannot be meant.
+* Maxmargin is the form of the paper's Appendix A, Maxmargin among the equilibria of Resolve:
+  Resolve first, then every alternative payoff is raised to what Resolve leaves. The plain gadget
+  lets other hands lose as much as the hand for which the bet of 3/4 is really better (6.1 mbb/h, of
+  which 0.8 are the value of the bet, in an earlier run with 600 iterations).
+* With subgames solved exactly no technique can lose less than Resolve to an off-tree action at the
+  opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes small is a
+  bound.
+* The figures contain what the blueprint loses in the smaller game, which an exact blueprint would
+  not. docs/results/README.md says how much that is, and why the expensive rows are high.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +36,6 @@ from typing import Any
 
 import subgame as sg
 from subgame.abstraction.blueprint import Blueprint
-from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import count_boards, nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.wider import widened
@@ -48,26 +65,6 @@ PRINTED = {TRANSLATION: 1465.0, **{name: paper for name, (_, _, paper) in ROWS.i
 UNIT = 100
 """The paper's figures are read as thousandths of a chip; the big blind is 100."""
 NAMES = (BLUEPRINT, VALUE, TRANSLATION, *ROWS)
-NOTES = (
-    "The game is the paper's: flop hold'em with 20,000 chips and blinds of 50 and 100, bets of "
-    "1/2, 3/4 and 1 pot (one before the flop, three on it), no card abstraction. The player whose "
-    "exploitability is measured has no bet of 3/4; the opponent has one everywhere.",
-    "Each figure is what a best response wins beyond the value of the game that is played, the "
-    "mean over both seats, computed exactly: the answers to all off-tree bets on all 1,755 flops, "
-    "answers to off-tree bets after answers included, are laid over the larger game as one "
-    "strategy. The value of owning the bet of 3/4 alone is known to the gap stated.",
-    "The paper's figures are read as thousandths of a chip, a hundredth of what is printed: always "
-    "folding loses 750 mbb/h, so that 1,465 mbb/h for translation cannot be meant.",
-    "Maxmargin is the form of the paper's Appendix A, Maxmargin among the equilibria of Resolve: "
-    "Resolve first, then every alternative payoff is raised to what Resolve leaves. The plain "
-    "gadget lets other hands lose as much as the hand for which the bet of 3/4 is really better "
-    "(6.1 mbb/h, of which 0.8 are the value of the bet, in an earlier run with 600 iterations).",
-    "With subgames solved exactly no technique can lose less than Resolve to an off-tree action at "
-    "the opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes "
-    "small is a bound.",
-    "The figures contain what the blueprint loses in the smaller game, which an exact blueprint "
-    "would not. docs/results/README.md says how much that is, and why the expensive rows are high.",
-)
 
 
 @dataclass(frozen=True)
@@ -95,19 +92,17 @@ class Steps:
 FULL, QUICK = Steps(), Steps(100, 100, 20, 20, quick=True)
 
 
-def compute(steps: Steps, cells: Cells, where: str, tell: Progress) -> None:
+def compute(steps: Steps, cells: Cells, tell: Progress) -> None:
     """Compute the cells that are missing, seat by seat."""
     missing = {name: cells.lacks(steps.key(name)) for name in NAMES}
     if not any(missing.values()):
         return
+    where = "torch" if steps.quick else device(quick=False)
+    cells.made = made_by(where)
     tell("Building the game", 0.0)
-    game, larger = steps.games()
+    (game, larger), count = steps.games(), steps.blueprint
     blueprint = sg.solve(
-        _compiled(game),
-        SCHEDULE,
-        iterations=steps.blueprint,
-        check_every=steps.blueprint,
-        device=where,
+        _compiled(game), SCHEDULE, iterations=count, check_every=count, device=where
     )
     if missing[BLUEPRINT]:
         within = blueprint.exploitability
@@ -162,53 +157,34 @@ def _nested(
         iterations=steps.expensive if method == "expensive" else steps.subgames,
         device=where,
     )
-    margins = (
-        float((answer.cbv - answer.values)[answer.weight > 0].min()) for answer in found.answers
-    )
-    return {
-        "won": found.after.per_seat[p],
-        "margin": min(margins),
-        "off-tree bets": len(found.answers),
-    }
+    margin = min(float((a.cbv - a.values)[a.weight > 0].min()) for a in found.answers)
+    won = found.after.per_seat[p]
+    return {"won": won, "margin": margin, "off-tree bets": len(found.answers)}
 
 
 def run(quick: bool, seed: int, tell: Progress, keep: Path | None = None) -> Found:
     """On a GPU; quick: a deck of eight cards and one bet on the flop, by PyTorch on the CPU."""
     steps, cells = QUICK if quick else FULL, Cells(keep)
-    if any(cells.lacks(steps.key(name)) for name in NAMES):
-        where = "torch" if quick else device(quick)
-        cells.made = made_by(where)
-        compute(steps, cells, where, tell)
+    compute(steps, cells, tell)
     return compared(steps, cells)
 
 
 def compared(steps: Steps, cells: Cells) -> Found:
-    """The cells that there are beside the paper's, less the value of the game that is played."""
-    found = {
-        name: cells.found[steps.key(name)] for name in NAMES if not cells.lacks(steps.key(name))
-    }
+    """The cells beside the paper's, less the value of the game that is played."""
+    found = {name: cells.found[steps.key(name)] for name in NAMES}
     value, rows, ours = found[VALUE], [], dict[str, float]()
     for name, printed in PRINTED.items():
-        if name not in found:
-            continue
-        seats = [
-            won - worth
-            for won, worth in zip(
-                found[name]["per seat, mbb/h"], value["per seat, mbb/h"], strict=True
-            )
-        ]
+        both = (found[name]["per seat, mbb/h"], value["per seat, mbb/h"])
+        seats = [won - worth for won, worth in zip(*both, strict=True)]
         ours[name] = sum(seats) / 2
         note = f"printed {printed:g}; seats {seats[0]:.4g}, {seats[1]:.4g}"
         rows.append(row(name, printed / UNIT, ours[name], note))
     gap = ", ".join(f"{mbb(each):.2g}" for each in value["gap"])
-    if TRANSLATION in ours and len(ours) > 1:
-        best = min((name for name in ours if name != TRANSLATION), key=lambda n: ours[n])
-        times = ours[TRANSLATION] / ours[best]
-        printed = PRINTED[TRANSLATION] / min(PRINTED.values())
-        rows.append(
-            row("translation against the best nested row", printed, times, f"times; {best}")
-        )
+    best = min(ROWS, key=lambda name: ours[name])
+    times = ours[TRANSLATION] / ours[best]
+    printed = PRINTED[TRANSLATION] / min(PRINTED.values())
     rows += [
+        row("translation against the best nested row", printed, times, f"times; {best}"),
         row("the value of owning the bet", None, value["mbb/h"], f"to gaps of {gap} mbb/h"),
         row("the blueprint in the smaller game", None, found[BLUEPRINT]["mbb/h"]),
     ]
@@ -225,28 +201,3 @@ def compared(steps: Steps, cells: Cells) -> Found:
     return Found(
         rows, data, {**settings, "schedule": SCHEDULE, **asdict(steps), "cells made by": made}
     )
-
-
-def main(words: list[str] | None = None) -> int:
-    """Compute cells, without the command line's libraries."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
-    asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
-    asked.add_argument("--quick", action="store_true", help="a small deck and one bet on the flop")
-    given = asked.parse_args(words)
-    cells = Cells(given.out / "brown2017-table2.cells.json", made_by(given.device))
-    began = time.perf_counter()
-
-    def tell(what: str, share: float) -> None:
-        print(f"{time.perf_counter() - began:7.1f} s {share:5.0%} {what}", file=sys.stderr)
-
-    steps = QUICK if given.quick else FULL
-    compute(steps, cells, given.device, tell)
-    for name in NAMES:
-        print(name, cells.found[steps.key(name)])
-    return 0
-
-
-if __name__ == "__main__":
-    load_torch().set_grad_enabled(False)
-    raise SystemExit(main())

@@ -5,6 +5,28 @@
 computes the cells of tables one by one and writes them to FOLDER/brown2017.cells.json after each,
 so that a run that was interrupted continues; tables share their blueprints and cells. ``subgame
 reproduce KEY --keep FOLDER/brown2017.cells.json`` computes what is missing and reports all.
+
+Notes:
+
+* The bet sizes of the paper's games are not known; ours are those of the games named, which take
+  about as much memory. The last street is in buckets, all before it is not abstracted.
+* Each figure is what a best response that sees every card wins, the mean of both seats, after every
+  subgame after the last deal was solved by the technique.
+* Compare ratios to the blueprint row: the arXiv version of the paper prints all of Table 3 at a
+  tenth of the NIPS version, whose figures are shown here.
+* Combined is not in the paper: the blueprint's range, with Resolve's entries up to a fifth of its
+  mass and a tenth of it spread evenly.
+* Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its rows
+  equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint plays so
+  badly that no hand does better to fold.
+* Turn hold'em has few iterations, 100 for blueprints and 50 for subgames: without buckets 100 leave
+  11 mbb/h. The lowest rows would fall further with more of them.
+* Gifts of every Reach row count only actions that end the game, as the paper's Sec. 5 says of its
+  experiments. Estimates of what any other action would have paid, not split, lose more than the
+  blueprint: then no hand of the opponent enters most subgames.
+* Adaptive is not in the paper: Combined, with both shares multiplied by the subgame's doubt, the
+  mean square of |CBV - CBV~| as a share of the variance of the hands' values. Its factors 2 and 1
+  were chosen on a deck of 10 cards and on small flop hold'em.
 """
 
 from __future__ import annotations
@@ -88,27 +110,6 @@ FIGURES: dict[str, dict[int, tuple[float, ...]]] = {
 QUICK = {"stack": 2000, "ranks": "JQKA", "suits": "hs"}
 QUICK_COUNTS = (4, 16)
 QUICK_STEPS = (40, 20)
-NOTES = (
-    "The bet sizes of the paper's games are not known; ours are those of the games named, which "
-    "take about as much memory. The last street is in buckets, all before it is not abstracted.",
-    "Each figure is what a best response that sees every card wins, the mean of both seats, after "
-    "every subgame after the last deal was solved by the technique.",
-    "Compare ratios to the blueprint row: the arXiv version of the paper prints all of Table 3 at "
-    "a tenth of the NIPS version, whose figures are shown here.",
-    "Combined is not in the paper: the blueprint's range, with Resolve's entries up to a fifth of "
-    "its mass and a tenth of it spread evenly.",
-    "Gifts of Reach-Maxmargin count only what the opponent could have had by folding. Where its "
-    "rows equal Maxmargin's to the last digit, no gift had an effect: probably a coarse blueprint "
-    "plays so badly that no hand does better to fold.",
-    "Turn hold'em has few iterations, 100 for blueprints and 50 for subgames: without buckets 100 "
-    "leave 11 mbb/h. The lowest rows would fall further with more of them.",
-    "Gifts of every Reach row count only actions that end the game, as the paper's Sec. 5 says of "
-    "its experiments. Estimates of what any other action would have paid, not split, lose more "
-    "than the blueprint: then no hand of the opponent enters most subgames.",
-    "Adaptive is not in the paper: Combined, with both shares multiplied by the subgame's doubt, "
-    "the mean square of |CBV - CBV~| as a share of the variance of the hands' values. Its factors "
-    "2 and 1 were chosen on a deck of 10 cards and on small flop hold'em.",
-)
 
 
 @dataclass(frozen=True)

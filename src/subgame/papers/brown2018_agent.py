@@ -2,6 +2,18 @@
 
 Brown, Sandholm & Amos 2018, Table 1 and Sec. 6.2. Deals are played by `RangeMatch`: both agents'
 ranges are known, so AIVAT averages over all hands, and each deal is played in both seatings.
+
+Notes:
+
+* The opponents of the paper are not available. Instead of Baby Tartanian8 and Slumbot the agents
+  play the blueprint that comes with the package, with action translation, and each other.
+* Results are thousandths of a big blind per hand (mbb/h) of the first agent with 95 % intervals, by
+  AIVAT over both players' ranges with values of the blueprint's self-play. Each deal is played in
+  both seatings and is one observation. Lines to large pots are drawn more often, and weighted; what
+  a fold pays, or an all-in after the flop, is taken exactly.
+* nested follows the blueprint before the turn and solves from the turn on; single and limited also
+  solve the flop to its end, with one value of a state and with four. Before the flop all follow the
+  blueprint, where the paper's agent has a depth limit.
 """
 
 from __future__ import annotations
@@ -29,18 +41,6 @@ from subgame.play.range_values import BlueprintValues
 ITERATIONS, QUICK_ITERATIONS = 100, 20
 """Of each solve. Decisions have no limit of time, so that a seed gives the same figures again."""
 Agents = dict[str, Agent]
-NOTES = (
-    "The opponents of the paper are not available. Instead of Baby Tartanian8 and Slumbot the "
-    "agents play the blueprint that comes with the package, with action translation, and each "
-    "other.",
-    "Results are thousandths of a big blind per hand (mbb/h) of the first agent with 95 % "
-    "intervals, by AIVAT over both players' ranges with values of the blueprint's self-play. Each "
-    "deal is played in both seatings and is one observation. Lines to large pots are drawn more "
-    "often, and weighted; what a fold pays, or an all-in after the flop, is taken exactly.",
-    "nested follows the blueprint before the turn and solves from the turn on; single and limited "
-    "also solve the flop to its end, with one value of a state and with four. Before the flop all "
-    "follow the blueprint, where the paper's agent has a depth limit.",
-)
 
 
 class Contest(NamedTuple):

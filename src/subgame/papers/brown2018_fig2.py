@@ -1,9 +1,33 @@
-"""Brown, Sandholm & Amos 2018, Fig. 2: an off-tree bet in flop hold'em, to a depth limit."""
+"""Brown, Sandholm & Amos 2018, Fig. 2: an off-tree bet in flop hold'em, to a depth limit.
+
+Notes:
+
+* The paper does not state its betting tree: here 1/2 and 1 pot, stacks of 20,000 and blinds of 50
+  and 100. With two bets before the flop and two on it (brown2018-fig2) the big blind may raise the
+  bet; with one and three, the game of the 2017 paper's Table 2 (brown2018-fig2-one-bet), the big
+  blind folds or calls. The small blind opens with 3/4 pot.
+* Exploitability is that of the big blind's whole strategy: what a best response wins that may also
+  open with 3/4 pot, less the value of that game (known up to half the exploitability of its
+  solution, which is the line 'in the abstraction').
+* State values are made by the self-generative approach in the game without the bet. After it the
+  paper takes the mean of those after 1/2 and after 1 pot and the same actions ('mean of values').
+  That lets the opponent play on as after 1/2 where we do and as after 1 where we do, as if the
+  opponent knew which size we take the bet for; the more values there are to choose from, the more
+  the opponent gains. So values are also taken in the pot of the bet itself ('own pot'): the
+  opponent plays on as after one of the two sizes, we as after either, equally often; eight
+  continuations and two sizes are sixteen values.
+* The subgame stands behind a Resolve gadget. At the end of the round safe subgame solving goes on,
+  before the flop is dealt and on all flops at once: the opponent's values there are known by hand,
+  not by hand and flop. The alternative payoffs are the opponent's values at the limit, plus what
+  they lack to the values without the bet; with the values alone, as in an earlier run, 16 mean
+  values lost 7.5, and flop by flop 21.6 mbb/h.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +40,7 @@ from subgame.engines.torch.runtime import load_torch
 from subgame.games.holdem import nlfh
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.rules import Betting
+from subgame.papers import brown2017_table2
 from subgame.papers.report import Found, Progress, device, mbb, panel, row, series
 from subgame.refine.depth.limit import depth_limited
 from subgame.refine.depth.off_tree import Allowances, OffTree, allowances
@@ -36,31 +61,11 @@ from subgame.tree.strategy import Strategy
 
 Numbers = NDArray[np.float32]
 KNOWN = "preflop: 0.5x 1x / cap 2; flop: 0.5x 1x / cap 2"
+LIMIT = "before the flop"
 OPENING = 0.75
 US, OPPONENT = 0, 1
 """The big blind answers; the small blind opens."""
 VALUES = (1, 2, 4, 8, 16)
-NOTES = (
-    "The paper does not state its betting tree: here 1/2 and 1 pot, stacks of 20,000 and blinds of "
-    "50 and 100. With two bets before the flop and two on it (brown2018-fig2) the big blind may "
-    "raise the bet; with one and three, the game of the 2017 paper's Table 2 "
-    "(brown2018-fig2-one-bet), the big blind folds or calls. The small blind opens with 3/4 pot.",
-    "Exploitability is that of the big blind's whole strategy: what a best response wins that may "
-    "also open with 3/4 pot, less the value of that game (known up to half the exploitability of "
-    "its solution, which is the line 'in the abstraction').",
-    "State values are made by the self-generative approach in the game without the bet. After it "
-    "the paper takes the mean of those after 1/2 and after 1 pot and the same actions ('mean of "
-    "values'). That lets the opponent play on as after 1/2 where we do and as after 1 where we "
-    "do, as if the opponent knew which size we take the bet for; the more values there are to "
-    "choose from, the more the opponent gains. So values are also taken in the pot of the bet "
-    "itself ('own pot'): the opponent plays on as after one of the two sizes, we as after "
-    "either, equally often; eight continuations and two sizes are sixteen values.",
-    "The subgame stands behind a Resolve gadget. At the end of the round safe subgame solving goes "
-    "on, before the flop is dealt and on all flops at once: the opponent's values there are known "
-    "by hand, not by hand and flop. The alternative payoffs are the opponent's values at the "
-    "limit, plus what they lack to the values without the bet; with the values alone, as in an "
-    "earlier run, 16 mean values lost 7.5, and flop by flop 21.6 mbb/h.",
-)
 
 
 @dataclass(frozen=True)
@@ -99,11 +104,11 @@ def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
     tell("Solving the game that has the bet", 0.1)
     with_bet = solve(larger, plan, iterations=effort.blueprint, device=where)
     won = with_bet.exploitability.per_seat
-    value, floor = (won[US] - won[OPPONENT]) / 2, (won[US] + won[OPPONENT]) / 2
+    value = (won[US] - won[OPPONENT]) / 2
     heard = translate(larger, blueprint, "pseudo-harmonic", device=where)
     lines = {
         "translation": mbb(off.loss(heard.probs[US]) - value),
-        "in the abstraction": mbb(floor),
+        "in the abstraction": mbb(sum(won) / 2),
         "solved to the end": mbb(off.to_the_end() - value),
     }
     most = effort.counts[-1]
@@ -140,6 +145,10 @@ def run(quick: bool, seed: int, tell: Progress, bets: str = KNOWN) -> Found:
             "device": "cpu" if quick else torch.cuda.get_device_name(),
         },
     )
+
+
+one_bet = partial(run, bets=brown2017_table2.KNOWN)
+"""With the betting of the 2017 paper's Table 2."""
 
 
 @dataclass(frozen=True)
@@ -206,25 +215,11 @@ class Opened:
             told(min(solutions, count - 1))
 
         told(0)
-        grown = self_generated(
-            self.tree,
-            self.blueprint,
-            at="before the flop",
-            player=US,
-            count=count,
-            schedule=self.plan,
-            iterations=self.effort.generation,
-            device=self.device,
-            watch=watch,
-        )
-        limited = depth_limited(
-            self.tree,
-            self.blueprint,
-            at="before the flop",
-            player=US,
-            continuations=grown,
-            device=self.device,
-        )
+        known, where = (self.tree, self.blueprint), self.device
+        grow = partial(self_generated, *known, at=LIMIT, player=US, count=count, device=where)
+        grown = grow(schedule=self.plan, iterations=self.effort.generation, watch=watch)
+        limit = partial(depth_limited, *known, at=LIMIT, player=US, device=where)
+        limited = limit(continuations=grown)
         ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
         for probs in grown.probs[: -(-count // len(self.off.sizes))]:
             own.extend(self.off.values(ours, probs, OPPONENT))
@@ -257,22 +252,13 @@ class Opened:
         run.advance(self.effort.subgame)
         ours, reach = run.played()[US], street.array(self.inputs.our_reach)
         allowed = allowances(street, ours, reach, self.inputs.alternative)
-        before = self._before_the_flop(as_numpy(ours))
-        out = {}
-        for name, (want, gadget) in WAYS.items():
-            if want == kind:
-                out[name] = self._loss(before, self._flop(allowed, gadget))
-        return out
-
-    def _before_the_flop(self, ours: NDArray[np.float64]) -> tuple[RangeEngine, Numbers]:
-        """Our strategy of the first street, over the tree of what follows the bet."""
-        stage, first = self.run.stage(self.after), self.after[0]
-        tree = cast(RangeTree, stage.tree)
-        out: Numbers = np.zeros(tree.stored(US), np.float32)
-        for j, (at, names) in enumerate(zip(first.first[US], first.actions[US], strict=True)):
-            edge = at - len(first.roots)
-            out[tree.players[US].street_cells(0, j)] = ours[edge : edge + len(names)].T
-        return stage, out
+        stage = self.run.stage(self.after)
+        first = street.over(cast(RangeTree, stage.tree), US, ours, np.zeros(0))
+        return {
+            name: self._loss((stage, first), self._flop(allowed, gadget))
+            for name, (want, gadget) in WAYS.items()
+            if want == kind
+        }
 
     def _flop(self, allowed: Allowances, gadget: Gadget) -> tuple[RangeEngine, Any]:
         """Safe subgame solving from the end of the round on, all flops at once."""
@@ -310,11 +296,8 @@ class Opened:
         top = sum(first) * hands[0][US]
         chosen = count * len(self.after[1].roots) * hands[0][OPPONENT]
         flop = sum(last) * hands[1][US]
-        return {
-            "limited": top + chosen,
-            "to the end": top + flop,
-            "times": (top + flop) / (top + chosen),
-        }
+        limited, whole = top + chosen, top + flop
+        return {"limited": limited, "to the end": whole, "times": whole / limited}
 
 
 def _padded(inputs: GadgetInputs, stage: RangeEngine) -> GadgetInputs:
@@ -332,20 +315,18 @@ def _rows(
 ) -> list[dict[str, Any]]:
     counts = list(next(iter(curves.values())))
     few, many = counts[0], counts[-1]
+    heard, within = lines["translation"], lines["in the abstraction"]
     rows = [
         row(f"{k} state values", None, [curve[k] for curve in curves.values()], "; ".join(curves))
         for k in counts
     ]
     rows += [row(name, None, gap) for name, gap in lines.items()]
     rows += [
-        row(
-            f"{name}: one value is worse than translation", "yes", curve[few] > lines["translation"]
-        )
+        row(f"{name}: one value is worse than translation", "yes", curve[few] > heard)
         for name, curve in curves.items()
     ]
     best = min(curve[many] for curve in curves.values())
-    gap = lines["translation"] - lines["in the abstraction"]
-    above, closed = best - lines["in the abstraction"], (lines["translation"] - best) / gap
+    above, closed = best - within, (heard - best) / (heard - within)
     return [
         *rows,
         row(f"{many} values above the bet in the abstraction, mbb/h", "little", above),

@@ -2,10 +2,23 @@
 
 The paper's example of Section 2 has the numbers; the same with Leduc shows in small what Fig. 2
 shows for no-limit flop hold'em.
+
+Notes:
+
+* All depth-limited games are solved by linear programs, so equal means equal up to rounding.
+* With one value per state everything is optimal in the depth-limited game; which strategy a solver
+  returns is up to it, and so is what it loses in the game.
+* The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no
+  figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.
+* Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. A
+  trunk is evaluated by its best completion, a linear program over the whole game with the trunk
+  fixed, which is what perfect safe re-solving of the second round would reach. The figure is how
+  far that stays behind an equilibrium, mean of both seats.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,25 +29,13 @@ from subgame.papers.report import Found, Progress, compared, panel, row, series
 OPTIMUM = {"Rock": 0.4, "Paper": 0.4, "Scissors": 0.2}
 LIMIT, LEDUC = "P2 to move", "after round 1"
 Rows = list[dict[str, Any]]
-NOTES = (
-    "All depth-limited games are solved by linear programs, so equal means equal up to rounding.",
-    "With one value per state everything is optimal in the depth-limited game; which strategy a "
-    "solver returns is up to it, and so is what it loses in the game.",
-    "The paper states that a sufficient number of strategies suffices (Proposition 1) and gives no "
-    "figure for RPS+ with several values; 0.4, 0.4, 0.2 is its optimum of the game.",
-    "Leduc is not in the paper. It is cut after the first betting round; the blueprint is CFR+'s. "
-    "A trunk is evaluated by its best completion, a linear program over the whole game with the "
-    "trunk fixed, which is what perfect safe re-solving of the second round would reach. The "
-    "figure is how far that stays behind an equilibrium, mean of both seats.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """RPS+ takes a moment; quick: Leduc without suits and with a rougher blueprint."""
     tell("RPS+", 0.0)
     rows, curve = _rps_plus()
-    game, iterations = ("leduc-ranks", 300) if quick else ("leduc", 2000)
-    count = 6 if quick else 16
+    game, iterations, count = ("leduc-ranks", 300, 6) if quick else ("leduc", 2000, 16)
     tell(f"{game}, blueprint", 0.1)
     tree = sg.compile(sg.games.load(game))
     blueprint = sg.solve(tree, "cfr+", iterations=iterations).strategy
@@ -89,19 +90,13 @@ def _rps_plus() -> tuple[Rows, dict[str, list[float]]]:
         for move in OPTIMUM
     }
     rows += [row(f"Fig. 1b: value of {move}", 0, value) for move, value in values.items()]
-    found = sg.solve_limited(single)
+    found, one = sg.solve_limited(single).strategy, "Sec. 2: depth one, one value:"
+    chosen = {move: share for move, share in found["P1 to move"].items() if share > 1e-9}
+    note = "the solver's choice: " + ", ".join(f"{move} {p:g}" for move, p in chosen.items())
+    any_will_do = bool(np.ptp(list(values.values())) < 1e-12)
     rows += [
-        row(
-            "Sec. 2: depth one, one value: any strategy is optimal",
-            "yes",
-            bool(np.ptp(list(values.values())) < 1e-12),
-        ),
-        row(
-            "Sec. 2: depth one, one value: P1 loses at most",
-            None,
-            _loss(tree, found.strategy),
-            "the solver's choice: " + _words(found.strategy["P1 to move"]),
-        ),
+        row(f"{one} any strategy is optimal", "yes", any_will_do),
+        row(f"{one} P1 loses at most", None, _loss(tree, found), note),
     ]
     ways = {
         "all pure": sg.all_pure(tree, at=LIMIT, player=1),
@@ -131,10 +126,6 @@ def _loss(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
     return sg.exploitability(tree, strategy).per_seat[0]
 
 
-def _words(row: dict[str, float]) -> str:
-    return ", ".join(f"{move} {share:g}" for move, share in row.items() if share > 1e-9)
-
-
 def _leduc(
     tree: sg.PublicTree, blueprint: sg.Strategy, count: int, tell: Progress
 ) -> dict[str, list[float]]:
@@ -148,14 +139,9 @@ def _leduc(
             tree, blueprint, at=subgames, player=player, count=count, watch=grown.append
         )
         theirs = sg.biased(blueprint, 1 - player)
-        biased = [
-            sg.solve_limited(
-                sg.depth_limited(
-                    tree, blueprint, at=subgames, player=player, continuations=theirs[:k]
-                )
-            )
-            for k in range(1, len(theirs) + 1)
-        ]
+        limited = partial(sg.depth_limited, tree, blueprint, at=subgames, player=player)
+        counts = range(1, len(theirs) + 1)
+        biased = [sg.solve_limited(limited(continuations=theirs[:k])) for k in counts]
         for way, solved in (("self-generated", grown), ("biased", biased)):
             best = [
                 sg.best_completion(tree, each.strategy, at=subgames, player=player).value

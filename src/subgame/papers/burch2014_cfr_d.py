@@ -2,6 +2,14 @@
 
 The paper's Fig. 4 runs plain CFR throughout; here trunk and subgames are solved by the schedules
 that take CFR-D furthest.
+
+Notes:
+
+* The schedules are ours: discounted CFR with a steep average in the trunk, predictive CFR+ in the
+  subgames, each subgame from nothing on every trunk iteration; the strategy that is evaluated is
+  re-solved from the trunk and the average root values by the re-solving gadget.
+* Memory is what Python's allocator held at the peak, rules and names included, when every subgame
+  is compiled anew and dropped again; the whole game is compiled and solved at once.
 """
 
 from __future__ import annotations
@@ -22,13 +30,6 @@ from subgame.refine.subgame import cut_at_histories
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
 ITERATIONS, INNER, RESOLVE = 24_000, 400, 3_000
 TARGET = 1e-3
-NOTES = (
-    "The schedules are ours: discounted CFR with a steep average in the trunk, predictive CFR+ in "
-    "the subgames, each subgame from nothing on every trunk iteration; the strategy that is "
-    "evaluated is re-solved from the trunk and the average root values by the re-solving gadget.",
-    "Memory is what Python's allocator held at the peak, rules and names included, when every "
-    "subgame is compiled anew and dropped again; the whole game is compiled and solved at once.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
@@ -47,33 +48,18 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         if t % 50 == 0:
             tell(f"{t:,} trunk iterations", 0.95 * t / iterations)
 
-    sg.cfr_d(
-        game,
-        at=AT,
-        iterations=iterations,
-        subgame_iterations=inner,
-        schedule=TRUNK,
-        subgame_schedule=SUBGAME,
-        watch=watch,
-    )
+    solve = partial(sg.cfr_d, schedule=TRUNK, subgame_schedule=SUBGAME, watch=watch)
+    solve(game, at=AT, iterations=iterations, subgame_iterations=inner)
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
     peaks = memory(quick)
     last = found[iterations]
-    rows = [
-        row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations"),
-        *([] if quick else [row(f"below {TARGET:g} chips", "yes", last < TARGET)]),
-        *(
-            row(
-                f"{name}: peak memory, MB",
-                "trunk and one subgame",
-                held["cfr-d"] / 1e6,
-                f"trunk {held['trunk'] / 1e6:.2g}, largest subgame {held['subgame'] / 1e6:.2g},"
-                f" whole game {held['whole'] / 1e6:.2g}",
-            )
-            for name, held in peaks.items()
-        ),
-    ]
+    rows = [row("exploitability", None, last, f"{iterations:,} x {inner:,} iterations")]
+    rows += [] if quick else [row(f"below {TARGET:g} chips", "yes", last < TARGET)]
+    for name, held in peaks.items():
+        own, trunk, subgame, whole = (held[k] / 1e6 for k in ("cfr-d", "trunk", "subgame", "whole"))
+        note = f"trunk {trunk:.2g}, largest subgame {subgame:.2g}, whole game {whole:.2g}"
+        rows.append(row(f"{name}: peak memory, MB", "trunk and one subgame", own, note))
     shown = panel(
         "CFR-D on Leduc",
         "trunk iterations",
@@ -118,10 +104,9 @@ def memory(quick: bool) -> dict[str, dict[str, int]]:
 
 def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
     trunk = sg.trunk_of(game, at)
+    once = partial(sg.cfr_d, iterations=1, subgame_iterations=1, keep_subgames=False)
     return {
-        "cfr-d": _peak(
-            partial(sg.cfr_d, game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
-        ),
+        "cfr-d": _peak(lambda: once(game, at=at)),
         "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).regrets(0)),
         "subgame": max(
             _peak(partial(cut_at_histories, trunk, top, "one")) for top in Roots.of(trunk).tops

@@ -1,4 +1,20 @@
-"""Burch et al. 2014, Fig. 4: Leduc solved by CFR-D, holding the trunk and one subgame at a time."""
+"""Burch et al. 2014, Fig. 4: Leduc solved by CFR-D, holding the trunk and one subgame at a time.
+
+Notes:
+
+* As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each subgame
+  from nothing on every trunk iteration.
+* The game is Leduc without suits (288 infosets instead of 936), which is equivalent: CFR treats the
+  two cards of a rank alike from its first iteration on. Runs with and without suits differ only
+  once two regrets tie but for rounding.
+* All numbers of trunk iterations come from one run per number of subgame iterations, the runs in
+  processes of their own. Done are the cells whose product of trunk and subgame iterations is at
+  most the one in the settings, which follows from the budget. The cells left out are null in the
+  JSON.
+* The values of the figure are not given in the text, so its statements are compared: each line
+  falls with better subgame solutions towards a plateau, that of the trunk's and the re-solving
+  error, and more trunk iterations lower the plateau.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +41,6 @@ SUBGAME = tuple(doubling(100, 12_800))
 RESOLVE = 200_000
 BUDGET = 2_700.0
 """CPU seconds that a full run may take; the whole grid takes about three hours."""
-NOTES = (
-    "As in the paper, trunk, subgames and re-solving games are all solved by plain CFR, each "
-    "subgame from nothing on every trunk iteration.",
-    "The game is Leduc without suits (288 infosets instead of 936), which is equivalent: CFR "
-    "treats the two cards of a rank alike from its first iteration on. Runs with and without suits "
-    "differ only once two regrets tie but for rounding.",
-    "All numbers of trunk iterations come from one run per number of subgame iterations, the runs "
-    "in processes of their own. Done are the cells whose product of trunk and subgame iterations "
-    "is at most the one in the settings, which follows from the budget. The cells left out are "
-    "null in the JSON.",
-    "The values of the figure are not given in the text, so its statements are compared: each "
-    "line falls with better subgame solutions towards a plateau, that of the trunk's and the "
-    "re-solving error, and more trunk iterations lower the plateau.",
-)
 
 
 def run(
@@ -61,12 +63,11 @@ def run(
     if not quick:
         tell("Measuring the pace", 0.0)
         most = _affordable(budget)
-    cells = {n: [t for t in trunk if t * n <= most] for n in inner}
-    cells = {n: counts for n, counts in cells.items() if counts}
-    total, done = sum(n * counts[-1] for n, counts in cells.items()), 0
+    cells = {n: counts for n in inner if (counts := [t for t in trunk if t * n <= most])}
+    total = sum(n * counts[-1] for n, counts in cells.items())
     found, spent = _kept(keep, resolve)
     known = [n for n, counts in cells.items() if all((t, n) in found for t in counts)]
-    done += sum(n * cells[n][-1] for n in known)
+    done = sum(n * cells[n][-1] for n in known)
     with ExitStack() as stack:
         pool = executor or stack.enter_context(
             stopping(ProcessPoolExecutor(mp_context=get_context("spawn")))  # the bar is a thread
@@ -140,39 +141,22 @@ def _line(
     found: dict[int, float] = {}
 
     def watch(t: int, so_far: Callable[[], sg.Compact]) -> None:
-        if t in counts:
-            found[t] = _exploitability(so_far(), tree, resolve)
-            if keep is not None:
-                cell = {
-                    "trunk": t,
-                    "subgame": n,
-                    "exploitability": found[t],
-                    "resolve": resolve,
-                    "cpu_seconds": time.process_time() - start,
-                }
-                try:
-                    with keep.open("a") as file:  # one line at a time: processes share the file
-                        file.write(json.dumps(cell) + "\n")
-                except OSError as error:  # the cell is still in the result
-                    said = f"{keep} cannot be written: {error.strerror}."
-                    warnings.warn(said, NotSavedWarning, stacklevel=1)
+        if t not in counts:
+            return
+        solving = Resolving(so_far(), tree, sg.Resolve(), "cfr")  # every subgame, for both players
+        found[t] = solving.curve([resolve])[-1].exploitability
+        cell = {"trunk": t, "subgame": n, "exploitability": found[t], "resolve": resolve}
+        if keep is not None:
+            try:
+                with keep.open("a") as file:  # one line at a time: processes share the file
+                    cell["cpu_seconds"] = time.process_time() - start
+                    file.write(json.dumps(cell) + "\n")
+            except OSError as error:  # the cell is still in the result
+                said = f"{keep} cannot be written: {error.strerror}."
+                warnings.warn(said, NotSavedWarning, stacklevel=1)
 
-    sg.cfr_d(
-        GAME,
-        at=AT,
-        iterations=counts[-1],
-        subgame_iterations=n,
-        schedule="cfr",
-        subgame_schedule="cfr",
-        watch=watch,
-    )
+    sg.cfr_d(GAME, at=AT, iterations=counts[-1], subgame_iterations=n, watch=watch)
     return found, time.process_time() - start
-
-
-def _exploitability(compact: sg.Compact, tree: sg.PublicTree, iterations: int) -> float:
-    """Of the whole strategy, every subgame re-solved for both players."""
-    solving = Resolving(compact, tree, sg.Resolve(), "cfr")
-    return solving.curve([iterations])[-1].exploitability
 
 
 def _affordable(budget: float) -> int:
@@ -197,20 +181,15 @@ def _affordable(budget: float) -> int:
 
 
 def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, Any]]:
+    falls = True
     for t, line in lines.items():
         known = {n: gap for n, gap in line.items() if gap is not None}
         first, last = min(known), max(known)
-        yield row(
-            f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations",
-            "falls to a plateau",
-            [known[first], known[last]],
-            f"{known[first] / known[last]:.2g} times lower",
-        )
-    shared = [
-        n for n in next(iter(lines.values())) if all(line[n] is not None for line in lines.values())
-    ]
-    ends = [[gap for gap in line.values() if gap is not None] for line in lines.values()]
-    falls = all(line[-1] < line[0] for line in ends if len(line) > 1)
+        what = f"{t:,} trunk iterations, {first:,} to {last:,} subgame iterations"
+        lower = f"{known[first] / known[last]:.2g} times lower"
+        yield row(what, "falls to a plateau", [known[first], known[last]], lower)
+        falls &= first == last or known[last] < known[first]
+    shared = [n for n in line if all(each[n] is not None for each in lines.values())]
     yield row("every line ends lower than it starts", "yes", falls)
     if shared:
         at = shared[-1]
@@ -223,13 +202,8 @@ def _data(lines: dict[int, dict[int, float | None]], spent: dict[int, float]) ->
         series(f"{t:,} trunk iterations", {n: gap for n, gap in line.items() if gap is not None})
         for t, line in lines.items()
     ]
-    shown = panel(
-        "Fig. 4: CFR-D",
-        "subgame iterations per trunk iteration",
-        "exploitability (chips per hand)",
-        curves,
-        scale="log",
-    )
+    x, y = "subgame iterations per trunk iteration", "exploitability (chips per hand)"
+    shown = panel("Fig. 4: CFR-D", x, y, curves, scale="log")
     return {
         "panels": [shown],
         "exploitability": {

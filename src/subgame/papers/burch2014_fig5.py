@@ -1,9 +1,28 @@
-"""Burch et al. 2014, Fig. 5: a strategy found in an abstraction of Leduc, and re-solved."""
+"""Burch et al. 2014, Fig. 5: a strategy found in an abstraction of Leduc, and re-solved.
+
+Notes:
+
+* Which equilibrium of the abstract game is found matters in the whole game. Ours are found in
+  several ways: by each of the schedules in the settings from zero regrets, by the linear program,
+  and by PCFR+ from random regrets (exponentially distributed, mean 0.1, one draw per seed), all to
+  the gap in the settings within the abstraction. 'Ours' is the median over them, with the range
+  beside it.
+* The paper re-solves by CFR with public chance sampling, whose iteration deals one board card; ours
+  is plain CFR over all six, without that noise. So few iterations lead further here.
+* The edge of unsafe over safe re-solving in play against the original strategy depends most on the
+  equilibrium: safe re-solving only has to keep the opponent at their old values, and which of the
+  many strategies that do so is found decides how much it wins. The paper has one such strategy, and
+  an edge of 0.004.
+* Estimate and Maxmargin are not in the paper. Estimate takes as alternative payoffs the values of a
+  counterfactual best response held to the abstraction (Brown & Sandholm 2017, App. C), so it is not
+  safe.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,22 +39,6 @@ from subgame.solve.solver import Limits, Run, complete
 WAYS = ("pcfr+", "cfr+", "dcfr", "pdcfr+", "lp")
 """How abstract equilibria are found, besides from random regrets."""
 GAP = 1e-6
-NOTES = (
-    "Which equilibrium of the abstract game is found matters in the whole game. Ours are found in "
-    "several ways: by each of the schedules in the settings from zero regrets, by the linear "
-    "program, and by PCFR+ from random regrets (exponentially distributed, mean 0.1, one draw per "
-    "seed), all to the gap in the settings within the abstraction. 'Ours' is the median over them, "
-    "with the range beside it.",
-    "The paper re-solves by CFR with public chance sampling, whose iteration deals one board card; "
-    "ours is plain CFR over all six, without that noise. So few iterations lead further here.",
-    "The edge of unsafe over safe re-solving in play against the original strategy depends most on "
-    "the equilibrium: safe re-solving only has to keep the opponent at their old values, and which "
-    "of the many strategies that do so is found decides how much it wins. The paper has one such "
-    "strategy, and an edge of 0.004.",
-    "Estimate and Maxmargin are not in the paper. Estimate takes as alternative payoffs the "
-    "values of a counterfactual best response held to the abstraction (Brown & Sandholm 2017, "
-    "App. C), so it is not safe.",
-)
 
 
 @dataclass(frozen=True)
@@ -65,31 +68,16 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         trials.append(_trial(found, tree, counts, start, below))
         for name, after in _others(found, tree, subgames).items():
             others.setdefault(name, []).append(after)
+    given = [{"label": "paper, the abstract strategy: 0.382", "y": 0.382}]
     panels = [
-        panel(
-            "Fig. 5, top: against the original strategy",
-            "iterations of each re-solving game",
-            "won (chips per hand)",
-            _curves(trials, counts, lambda trial: trial.head_to_head),
-            scale="semilog",
-        ),
-        panel(
-            "Fig. 5, bottom: exploitability",
-            "iterations of each re-solving game",
-            "exploitability (chips per hand)",
-            _curves(trials, counts, lambda trial: trial.exploitability),
-            scale="semilog",
-            lines=[{"label": "paper, the abstract strategy: 0.382", "y": 0.382}],
-        ),
+        _panel("top: against the original strategy", "won", trials, counts, "head_to_head"),
+        _panel("bottom: exploitability", "exploitability", trials, counts, "exploitability")
+        | {"lines": given},
     ]
+    told = [vars(trial) for trial in trials]
     return Found(
         rows=list(_rows(trials, counts, others)),
-        data={
-            "panels": panels,
-            "counts": counts,
-            "trials": [vars(trial) for trial in trials],
-            "others": others,
-        },
+        data={"panels": panels, "counts": counts, "trials": told, "others": others},
         settings={
             "abstract equilibria": len(trials),
             "found by": list(ways),
@@ -125,11 +113,10 @@ def _trial(
 ) -> Trial:
     original = lift(found.strategy, tree)
     kept = sg.compact(tree, original, at=AT)
-    gaps: dict[str, list[float]] = {}
-    wins: dict[str, list[float]] = {}
+    gaps: dict[str, list[float]] = {"safe": [], "unsafe": []}
+    wins: dict[str, list[float]] = {"safe": [], "unsafe": []}
     for name, technique in (("safe", sg.Resolve()), ("unsafe", sg.Unsafe())):
         solving = Resolving(kept, tree, technique, "cfr", 0, below)
-        gaps[name], wins[name] = [], []
         for count in counts:
             solving.advance(count)
             refined = solving.strategy()
@@ -142,31 +129,23 @@ def _trial(
 def _others(found: sg.Result, tree: sg.PublicTree, subgames: list[sg.Subgame]) -> dict[str, float]:
     """Techniques that came later, on the same strategy."""
     original, estimate = lift(found.strategy, tree), abstract_best_response(found.strategy, tree)
-    return {
-        gadget.name: sg.refine(
-            tree,
-            original,
-            at=subgames,
-            technique=gadget,
-            iterations=1_000,
-            estimate=estimate,
-            allow_worse=True,
-        ).after.mean
-        for gadget in (sg.Maxmargin(), sg.Estimate())
-    }
+    refine = partial(sg.refine, tree, original, at=subgames, iterations=1_000, allow_worse=True)
+    gadgets = sg.Maxmargin(), sg.Estimate()
+    return {each.name: refine(technique=each, estimate=estimate).after.mean for each in gadgets}
 
 
-def _curves(
-    trials: list[Trial], counts: list[int], of: Callable[[Trial], dict[str, list[float]]]
-) -> list[dict[str, Any]]:
+def _panel(
+    title: str, what: str, trials: list[Trial], counts: list[int], of: str
+) -> dict[str, Any]:
     """Median and range over the trials."""
-    out = []
+    curves = []
     for name in ("safe", "unsafe"):
-        values = np.array([of(trial)[name] for trial in trials])
+        values = np.array([getattr(trial, of)[name] for trial in trials])
         middle = dict(zip(counts, np.median(values, axis=0).tolist(), strict=True))
         low, high = values.min(axis=0).tolist(), values.max(axis=0).tolist()
-        out.append(series(f"{name} re-solving", middle, low=low, high=high))
-    return out
+        curves.append(series(f"{name} re-solving", middle, low=low, high=high))
+    x, y = "iterations of each re-solving game", f"{what} (chips per hand)"
+    return panel(f"Fig. 5, {title}", x, y, curves, scale="semilog")
 
 
 def _rows(
@@ -185,19 +164,15 @@ def _rows(
     first, note = spread([trial.abstract for trial in trials])
     yield row("infosets of the abstract game", None, 576, "of 936")
     yield row("exploitability of the abstract strategy", 0.382, first, note)
-    yield row(
-        f"  of the one that {trials[0].start} finds", 0.382, trials[0].abstract, "from zero regrets"
-    )
+    one = f"  of the one that {trials[0].start} finds"
+    yield row(one, 0.382, trials[0].abstract, "from zero regrets")
     yield row("safe, 200 iterations", 0.33, *at("safe", 200))
     yield row("safe, 2,000 iterations", "0.23 to 0.29", *at("safe", 2_000))
     yield row("safe, 2,000 iterations and more", "0.23 to 0.29", *spread(settled))
     yield row("unsafe, 6,250 iterations", 0.39, *at("unsafe", 6_250))
-    yield row(
-        "safe is less exploitable than the abstract strategy",
-        "yes",
-        all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials),
-        f"each of {len(trials)}",
-    )
+    less = all(trial.exploitability["safe"][-1] < trial.abstract for trial in trials)
+    of = f"each of {len(trials)}"
+    yield row("safe is less exploitable than the abstract strategy", "yes", less, of)
     for name in ("safe", "unsafe"):
         wins = [trial.head_to_head[name][k] for trial in trials]
         yield row(f"{name} wins from the original, 6,250 iterations", None, *spread(wins))

@@ -1,8 +1,24 @@
-"""Coin Toss: every number that Brown & Sandholm 2017 state of their running example."""
+"""Coin Toss: every number that Brown & Sandholm 2017 state of their running example.
+
+Notes:
+
+* All games and gadget games are solved by linear programs, so equal means equal up to rounding.
+* Section 5 says that 'a better strategy for P2 would be to choose Heads with probability 3/4 and
+  Tails with probability 1/4'. That contradicts Section 2, where P2's optimum is Heads 1/4 and Tails
+  3/4: with Heads 3/4, P1 plays from Tails and sells from Heads and gets 1/2, not 0. The two
+  probabilities are printed the other way round; the value 0 and P1's indifference belong to Section
+  2's.
+* The paper gives no figure for Reach-Maxmargin in Coin Toss. Ours lies between Maxmargin and the
+  optimum: the gift of 1/2 at Heads raises that alternative payoff to 1/2, so that more Tails may be
+  guessed.
+* Resolve and Reach-Resolve have many solutions, the blueprint among them; which one is found is up
+  to the solver. Margins of at least 0 are what the paper promises.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,20 +31,6 @@ from subgame.refine.refine import Refinement
 from subgame.tree.sequence.tree import histories_of
 
 Rows = list[dict[str, Any]]
-NOTES = (
-    "All games and gadget games are solved by linear programs, so equal means equal up to "
-    "rounding.",
-    "Section 5 says that 'a better strategy for P2 would be to choose Heads with probability 3/4 "
-    "and Tails with probability 1/4'. That contradicts Section 2, where P2's optimum is Heads 1/4 "
-    "and Tails 3/4: with Heads 3/4, P1 plays from Tails and sells from Heads and gets 1/2, not 0. "
-    "The two probabilities are printed the other way round; the value 0 and P1's indifference "
-    "belong to Section 2's.",
-    "The paper gives no figure for Reach-Maxmargin in Coin Toss. Ours lies between Maxmargin and "
-    "the optimum: the gift of 1/2 at Heads raises that alternative payoff to 1/2, so that more "
-    "Tails may be guessed.",
-    "Resolve and Reach-Resolve have many solutions, the blueprint among them; which one is found "
-    "is up to the solver. Margins of at least 0 are what the paper promises.",
-)
 
 
 class _MirroredState(CoinTossState):
@@ -59,9 +61,7 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     names = [line["quantity"] for line in both]
     panels = [panel("Coin Toss", "probability, or value to P1", "", curves, names=names)]
     tell("Coin Toss", 1.0)
-    return Found(
-        rows=rows, data={"panels": panels, "largest_difference": worst}, settings={"schedule": "lp"}
-    )
+    return Found(rows, {"panels": panels, "largest_difference": worst}, {"schedule": "lp"})
 
 
 def action_values(
@@ -120,7 +120,7 @@ def _section_2() -> Rows:
     quarter = _with(tree, Play={"Heads": 0.25, "Tails": 0.75})
     values = _plays(tree, quarter)
     lucky_tails = sg.solve_lp(sg.compile(_Mirrored())).strategy["Play"]
-    printed = _with(tree, Play={"Heads": 0.75, "Tails": 0.25})
+    misprint = _best(tree, _with(tree, Play={"Heads": 0.75, "Tails": 0.25}))
     return [
         row("Sec. 2: P1 gets, P2 always Heads", 0.75, _best(tree, _with(tree, Play={"Heads": 1}))),
         row("Sec. 2: P1 gets, P2 always Tails", 0.25, _best(tree, _with(tree, Play={"Tails": 1}))),
@@ -132,12 +132,7 @@ def _section_2() -> Rows:
         row("Sec. 2: value of the game", 0, solved.value),
         row("Sec. 2: lucky Tails, P2 Heads", 0.75, lucky_tails["Heads"]),
         row("Sec. 2: lucky Tails, P2 Tails", 0.25, lucky_tails["Tails"]),
-        row(
-            "Sec. 5: P1 gets, P2 Heads 3/4, Tails 1/4",
-            "0",
-            _best(tree, printed),
-            "misprint: see below",
-        ),
+        row("Sec. 5: P1 gets, P2 Heads 3/4, Tails 1/4", "0", misprint, "misprint: see below"),
         row("Sec. 5: P1 gets, P2 Heads 1/4, Tails 3/4", 0, _best(tree, quarter), "what is meant"),
     ]
 
@@ -145,17 +140,21 @@ def _section_2() -> Rows:
 def _blueprint() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss"))
     values = _plays(tree, sg.blueprint(tree, "paper"))
+    names = product(("Sell", "Play"), ("Heads", "Tails"))
     return [
-        row("Fig. 2: Sell from Heads", 0.5, values["Heads Sell"]),
-        row("Fig. 2: Sell from Tails", -0.5, values["Tails Sell"]),
-        row("Fig. 2: Play from Heads", 0, values["Heads Play"]),
-        row("Fig. 2: Play from Tails", 0.5, values["Tails Play"]),
+        row(f"Fig. 2: {action} from {coin}", paper, values[f"{coin} {action}"])
+        for (action, coin), paper in zip(names, (0.5, -0.5, 0, 0.5), strict=True)
     ]
 
 
-def _refined(tree: sg.PublicTree, technique: sg.Gadget, at: str = "Play") -> Refinement:
+def _refined(tree: sg.PublicTree, technique: sg.Gadget, at: str | list[str] = "Play") -> Refinement:
     blueprint = sg.blueprint(tree, "paper")
     return sg.refine(tree, blueprint, at=at, technique=technique, schedule="lp", player=1)
+
+
+def _account(found: Refinement, column: str) -> dict[str, float]:
+    """A column of the account by root infoset."""
+    return {line["infoset"]: line[column] for line in found.rows()}
 
 
 def _techniques() -> Rows:
@@ -163,25 +162,17 @@ def _techniques() -> Rows:
     before = _best(tree, sg.blueprint(tree, "paper"))
     unsafe, resolve = _refined(tree, sg.Unsafe()), _refined(tree, sg.Resolve())
     margin = _refined(tree, sg.Maxmargin())
-    pays = dict(zip(resolve.parts[0].infosets, resolve.parts[0].alternatives, strict=True))
+    pays = _account(resolve, "alternative")
     guess, values = margin.strategy["Play"], _plays(tree, margin.strategy)
+    told = f"blueprint: {before:g}; plays Tails only"
+    at_most, never = f"<= {before:g}", "never above the blueprint's"
     rows = [
         row("Sec. 4.1: Unsafe, P2 Heads", 1, unsafe.strategy["Play"]["Heads"]),
-        row(
-            "Sec. 4.1: Unsafe, P1 gets",
-            None,
-            _best(tree, unsafe.strategy),
-            f"blueprint: {before:g}; plays Tails only",
-        ),
-        row("Sec. 4.2: Resolve, alternative at Heads", 0, float(pays["Heads Play"])),
-        row("Sec. 4.2: Resolve, alternative at Tails", 0.5, float(pays["Tails Play"])),
+        row("Sec. 4.1: Unsafe, P1 gets", None, _best(tree, unsafe.strategy), told),
+        row("Sec. 4.2: Resolve, alternative at Heads", 0, pays["Heads Play"]),
+        row("Sec. 4.2: Resolve, alternative at Tails", 0.5, pays["Tails Play"]),
         row("Sec. 4.2: Resolve, smallest margin", ">= 0", resolve.margin + 0.0),
-        row(
-            "Sec. 4.2: Resolve, P1 gets",
-            f"<= {before:g}",
-            _best(tree, resolve.strategy),
-            "never above the blueprint's",
-        ),
+        row("Sec. 4.2: Resolve, P1 gets", at_most, _best(tree, resolve.strategy), never),
         row("App. A: Maxmargin, P2 Heads", 0.625, guess["Heads"]),
         row("App. A: Maxmargin, P2 Tails", 0.375, guess["Tails"]),
         row("App. A: Maxmargin, P2 Forfeit", 0, guess["Forfeit"]),
@@ -190,20 +181,13 @@ def _techniques() -> Rows:
         row("Sec. 5: Maxmargin, P1 gets", 0.375, _best(tree, margin.strategy)),
     ]
     for gadget in (sg.ReachResolve(), sg.ReachMaxmargin()):
-        found = _refined(tree, gadget)
-        part = found.parts[0]
-        gift = dict(zip(part.infosets, part.gifts, strict=True))
-        name = gadget.name.title()
+        found, name = _refined(tree, gadget), f"Sec. 5: {gadget.name.title()}"
+        note = "Maxmargin: 0.375" if gadget.entry == "choose" else ""
         rows += [
-            row(f"Sec. 5: {name}, gift at Heads", 0.5, float(gift["Heads Play"])),
-            row(f"Sec. 5: {name}, P2 Heads", None, found.strategy["Play"]["Heads"]),
-            row(f"Sec. 5: {name}, smallest margin", ">= 0", found.margin + 0.0),
-            row(
-                f"Sec. 5: {name}, P1 gets",
-                f"<= {before:g}",
-                _best(tree, found.strategy),
-                "Maxmargin: 0.375" if gadget.entry == "choose" else "",
-            ),
+            row(f"{name}, gift at Heads", 0.5, _account(found, "gift")["Heads Play"]),
+            row(f"{name}, P2 Heads", None, found.strategy["Play"]["Heads"]),
+            row(f"{name}, smallest margin", ">= 0", found.margin + 0.0),
+            row(f"{name}, P1 gets", at_most, _best(tree, found.strategy), note),
         ]
     return rows
 
@@ -211,39 +195,25 @@ def _techniques() -> Rows:
 def _two_subgames() -> Rows:
     tree = sg.compile(sg.games.load("coin-toss-two"))
     values = _plays(tree, sg.blueprint(tree, "paper"))
-    alternatives = {}
-    for split in (True, False):
-        part = _refined(tree, sg.ReachResolve(split=split), at="Play S1").parts[0]
-        alternatives[split] = dict(zip(part.infosets, part.alternatives, strict=True))
-    one = _with(tree, Play_S1={"Tails": 1})
-    both = _with(tree, Play_S1={"Tails": 1}, Play_S2={"Tails": 1})
-    pays = alternatives[False]
-    always = np.array([1.0, -1.0])  # what P1 gets in S1 from Heads and Tails if P2 guesses Tails
-    kept = bool(np.all(np.array(list(pays.values())) >= always - 1e-12))
-    halved = sg.refine(
-        tree,
-        sg.blueprint(tree, "paper"),
-        at=["Play S1", "Play S2"],
-        technique=sg.ReachMaxmargin(),
-        schedule="lp",
-        player=1,
+    split, whole = (  # of Heads and Tails
+        list(
+            _account(_refined(tree, sg.ReachResolve(split=each), "Play S1"), "alternative").values()
+        )
+        for each in (True, False)
     )
+    one = _plays(tree, _with(tree, Play_S1={"Tails": 1}))
+    both = _plays(tree, _with(tree, Play_S1={"Tails": 1}, Play_S2={"Tails": 1}))
+    always = np.array([1.0, -1.0])  # what P1 gets in S1 from Heads and Tails if P2 guesses Tails
+    kept = bool(np.all(np.array(whole) >= always - 1e-12))
+    halved = _refined(tree, sg.ReachMaxmargin(), ["Play S1", "Play S2"])
+    most, note = _plays(tree, halved.strategy)["Heads Play"], "both subgames solved independently"
     return [
         row("Fig. 4: Play from Heads, blueprint", 0, values["Heads Play"]),
-        row("Fig. 4: alternative at Heads, split", 0.5, float(_at(alternatives[True], "Heads"))),
-        row("Fig. 4: alternative at Heads, not split", 1, float(_at(pays, "Heads"))),
+        row("Fig. 4: alternative at Heads, split", 0.5, split[0]),
+        row("Fig. 4: alternative at Heads, not split", 1, whole[0]),
         row("Fig. 4: always Tails solves S1 alone", "yes", kept),
-        row("Fig. 4: Play from Heads, Tails in S1", 0.5, _plays(tree, one)["Heads Play"]),
-        row("Fig. 4: Play from Tails, Tails in S1", -0.5, _plays(tree, one)["Tails Play"]),
-        row("Fig. 4: Play from Heads, Tails in both", 1, _plays(tree, both)["Heads Play"]),
-        row(
-            "Fig. 4: Reach-Maxmargin, split, Play from Heads",
-            "<= 0.5",
-            _plays(tree, halved.strategy)["Heads Play"],
-            "both subgames solved independently",
-        ),
+        row("Fig. 4: Play from Heads, Tails in S1", 0.5, one["Heads Play"]),
+        row("Fig. 4: Play from Tails, Tails in S1", -0.5, one["Tails Play"]),
+        row("Fig. 4: Play from Heads, Tails in both", 1, both["Heads Play"]),
+        row("Fig. 4: Reach-Maxmargin, split, Play from Heads", "<= 0.5", most, note),
     ]
-
-
-def _at(values: Mapping[str, float], coin: str) -> float:
-    return next(value for name, value in values.items() if name.startswith(coin))

@@ -4,6 +4,28 @@ The agent follows a blueprint in buckets before the flop, or solves that street 
 and solves the flop with both players' ranges (`subgame.play.holdem_agent`, `LimitedAgent`). Here it
 does so at every public state: all 1,755 flops after every betting are one batch. So its whole
 strategy is known, and a best response in the whole game says what it loses.
+
+Notes:
+
+* Each figure is what a best response that sees every card wins in the whole game, the mean of both
+  seats. Every row but the blueprint is the strategy of an agent that is asked at every public state
+  (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of a small deck, at
+  every betting, and finds the same).
+* The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) by
+  DCFR for 1,000 iterations; 'safely' is its other technique, Maxmargin.
+* Before the flop the blueprint is in no buckets, so there is little to gain there. A depth limit
+  takes values of what the blueprint does on the flop, which is in buckets, for the values of the
+  game: with coarse buckets they are far from it. With several values the opponent chooses among the
+  blueprint and its biased forms (2018, Sec. 4); we always play on by the blueprint there, although
+  the flop will be solved.
+* The off-tree bet is one of 3/4 pot on the flop after both have called: of the big blind at once,
+  answered by solving the flop again with the bet; of the small blind after a check, answered by
+  nested solving (Maxmargin) from the solution. Translated, it is taken for one of the two bets that
+  were solved. Its game is larger, so these two rows compare with each other.
+* The rows after them differ from 'the flop solved' in one option of the agent. The paper's CFR+
+  discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the first half
+  out of the average. Where actions below a probability are not taken, the most probable one always
+  stays.
 """
 
 from __future__ import annotations
@@ -73,27 +95,6 @@ EXTRA = (TRANSLATED, ANSWERED)
 ROWS = (BLUEPRINT, NESTED, SAFE, SINGLE, MULTIPLE, *EXTRA, *OPTIONS)
 ONCE = (*EXTRA, *OPTIONS)
 """Rows of the first blueprint only."""
-NOTES = (
-    "Each figure is what a best response that sees every card wins in the whole game, the mean of "
-    "both seats. Every row but the blueprint is the strategy of an agent that is asked at every "
-    "public state (tests/papers/test_flop_agent.py asks HoldemAgent and LimitedAgent on a flop of "
-    "a small deck, at every betting, and finds the same).",
-    "The settings are those of HoldemAgent: the flop is solved with both players' ranges (Unsafe) "
-    "by DCFR for 1,000 iterations; 'safely' is its other technique, Maxmargin.",
-    "Before the flop the blueprint is in no buckets, so there is little to gain there. A depth "
-    "limit takes values of what the blueprint does on the flop, which is in buckets, for the "
-    "values of the game: with coarse buckets they are far from it. With several values the "
-    "opponent chooses among the blueprint and its biased forms (2018, Sec. 4); we always play on "
-    "by the blueprint there, although the flop will be solved.",
-    "The off-tree bet is one of 3/4 pot on the flop after both have called: of the big blind at "
-    "once, answered by solving the flop again with the bet; of the small blind after a check, "
-    "answered by nested solving (Maxmargin) from the solution. Translated, it is taken for one of "
-    "the two bets that were solved. Its game is larger, so these two rows compare with each other.",
-    "The rows after them differ from 'the flop solved' in one option of the agent. The paper's "
-    "CFR+ discounts regrets by sqrt(T) / (sqrt(T) + 1) in the first 30 iterations and leaves the "
-    "first half out of the average. Where actions below a probability are not taken, the most "
-    "probable one always stays.",
-)
 
 
 class WithTrunk(Blueprint):

@@ -2,12 +2,27 @@
 
 The files are not part of the package. They are looked for in the folder that the environment
 variable SUBGAME_LIBRATUS names, then in ``libratus_endgames`` and ``../shared/data`` beside it.
+
+Notes:
+
+* The paper gives no figures for these endgames, which were published with Libratus later. What it
+  promises is compared: a safe technique leaves the opponent no more than the blueprint at any hand,
+  up to the gap to which its gadget game was solved.
+* The subgame is the whole endgame: the published ranges are both players' reaches, and every hand
+  in them is a root infoset. Nothing happened before, so there are no gifts, and the reach variants
+  are their plain forms.
+* The blueprint is a few iterations of DCFR on the same tree, weak on purpose. Estimates are its own
+  values; their uncertainty is the distance to its CBV.
+* Exploitability is exact within the endgame, both players refined; 100 chips are a big blind.
+  Margins are chips, given that the opponent came with that hand; the smallest is over all hands of
+  both players, however rare. Seconds are for both players together.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,27 +54,12 @@ FORMS: dict[str, Gadget] = {
     "distributional, respond": sg.Distributional("respond"),
     "reach-estimate-distributional": technique("reach-estimate-distributional"),
 }
-NOTES = (
-    "The paper gives no figures for these endgames, which were published with Libratus later. What "
-    "it promises is compared: a safe technique leaves the opponent no more than the blueprint at "
-    "any hand, up to the gap to which its gadget game was solved.",
-    "The subgame is the whole endgame: the published ranges are both players' reaches, and every "
-    "hand in them is a root infoset. Nothing happened before, so there are no gifts, and the reach "
-    "variants are their plain forms.",
-    "The blueprint is a few iterations of DCFR on the same tree, weak on purpose. "
-    "Estimates are its own values; their uncertainty is the distance to its CBV.",
-    "Exploitability is exact within the endgame, both players refined; 100 chips are a big blind. "
-    "Margins are chips, given that the opponent came with that hand; the smallest is over all "
-    "hands of both players, however rare. Seconds are for both players together.",
-)
 
 
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
-    weak, threads = (
-        (10, 1) if quick else (BLUEPRINT, None)
-    )  # a second thread does not help on so small a tree
+    weak, threads = (10, 1) if quick else (BLUEPRINT, None)  # a second one does not help quick runs
     found = []
     for k, (name, (game, iterations)) in enumerate(spots.items()):
         tell(f"{name}: blueprint", k / len(spots))
@@ -67,10 +67,8 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         blueprint = sg.solve(tree, SCHEDULE, iterations=weak, threads=threads).strategy
         for j, (form, gadget) in enumerate(FORMS.items()):
             tell(f"{name}: {form}", (k + j / len(FORMS)) / len(spots))
-            found.append(
-                {"spot": name, "technique": form, "iterations": iterations}
-                | _measure(tree, blueprint, gadget, iterations, game)
-            )
+            what = {"spot": name, "technique": form, "iterations": iterations}
+            found.append(what | _measure(tree, blueprint, gadget, iterations, game))
     return Found(
         rows=list(_rows(found, spots)),
         data={"panels": [_panel(found, name) for name in spots], "found": found},
@@ -106,15 +104,8 @@ def _measure(
     tree: sg.PublicTree, blueprint: sg.Strategy, gadget: Gadget, iterations: int, game: Holdem
 ) -> dict[str, Any]:
     """One technique: chips, mbb/h, margins, gap and time."""
-    refined = sg.refine(
-        tree,
-        blueprint,
-        at="root",
-        technique=gadget,
-        schedule=SCHEDULE,
-        iterations=iterations,
-        allow_worse=True,
-    )
+    refine = partial(sg.refine, tree, blueprint, at="root", schedule=SCHEDULE, allow_worse=True)
+    refined = refine(technique=gadget, iterations=iterations)
     gaps = [part.gap for part in refined.parts if part.gap is not None]
     thousandths = 1000 / game.rules.blinds[1]
     return {

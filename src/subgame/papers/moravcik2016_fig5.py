@@ -4,6 +4,21 @@ The blueprint plays heads-up no-limit hold'em against itself until the river is 
 player's strategy is refined by each technique, without buckets. The margin of the subgame is the
 least, over all hands of the opponent, of what that hand can get against the blueprint minus what it
 can get against the refined strategy (Definition 2), in chips.
+
+Notes:
+
+* The paper refines an improved version of Nyx, with up to 16 actions at a decision. Ours is the
+  blueprint that comes with the package, with at most 5 actions and 452 buckets on the river, so
+  levels cannot be compared; their signs and their order can.
+* The blueprint plays itself, both seats, and hands that reach the river with chips left are
+  subgames; the seats are refined in turn. The refined subgame has the blueprint's own bets and
+  every hand for itself, as in the paper.
+* A margin is in chips, given that the opponent holds that hand, and 100 chips are a big blind.
+  Hands that meet less than a hundred-thousandth of the greatest share of the player's range do not
+  count: their values are rounding.
+* The gap is the certified one of each gadget game (its NashConv; of endgame solving and re-solving
+  per pair of hands). The best margin of a subgame is at most the max-margin one plus its gap.
+  Re-solving has many solutions; which margin it ends with depends on the run.
 """
 
 from __future__ import annotations
@@ -49,20 +64,6 @@ LARGEST = 1000
 SCHEDULE = "cfr+"
 FULL, QUICK = (2000, 10_000), (6, 200)
 """Subgames and iterations."""
-NOTES = (
-    "The paper refines an improved version of Nyx, with up to 16 actions at a decision. Ours is "
-    "the blueprint that comes with the package, with at most 5 actions and 452 buckets on the "
-    "river, so levels cannot be compared; their signs and their order can.",
-    "The blueprint plays itself, both seats, and hands that reach the river with chips left are "
-    "subgames; the seats are refined in turn. The refined subgame has the blueprint's own bets and "
-    "every hand for itself, as in the paper.",
-    "A margin is in chips, given that the opponent holds that hand, and 100 chips are a big blind. "
-    "Hands that meet less than a hundred-thousandth of the greatest share of the player's range do "
-    "not count: their values are rounding.",
-    "The gap is the certified one of each gadget game (its NashConv; of endgame solving and "
-    "re-solving per pair of hands). The best margin of a subgame is at most the max-margin one "
-    "plus its gap. Re-solving has many solutions; which margin it ends with depends on the run.",
-)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,23 @@
 Our abstraction has fold, call, pot and all-in. The opponent has one more size and may use it any
 number of times. Brown & Sandholm 2017, Sec. 6, with the translation and the published
 exploitabilities of Ganzfried & Sandholm 2013, whose no-limit Kuhn is reproduced on the way.
+
+Notes:
+
+* No-limit Kuhn: antes of $0.50, player 1 checks or bets in steps of $0.10, player 2 calls or folds.
+  Player 2's abstract equilibrium calls pot and all-in with the King alone, but how often the King
+  calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not say; we chose what fits
+  its deterministic rows, the lower end except at stack 3. The randomized rows are the same at
+  either end.
+* A bet at the very threshold of a deterministic mapping goes to the larger size by the paper's
+  text, to the smaller one by Table 3, and so in Kuhn here. In Leduc, where half the pot is such a
+  bet, it goes to the larger one; otherwise Det-Arith would lose 1.67, far from Table 6.
+* No-limit Leduc is not fully specified: neither the least raise, nor how a hand goes on after a
+  raise was taken for a call, nor which of many abstract equilibria was played, on which much
+  depends. We do not find its figures; by the linear program's equilibrium all seven mappings come
+  in its order, by the one of CFR+ they do not.
+* Exploitability is what a best response wins above the value of the game; against one more bet
+  size, of the game where the opponent has it too, averaged over both seats.
 """
 
 from __future__ import annotations
@@ -37,22 +54,6 @@ TABLE_3 = {
 }
 TABLE_6 = {"pseudo-harmonic": 0.463, "deterministic-arithmetic": 0.666}
 """Ganzfried & Sandholm 2013, Table 6 (no-limit Leduc, stack 12, fcpa): the mean of both players."""
-NOTES = (
-    "No-limit Kuhn: antes of $0.50, player 1 checks or bets in steps of $0.10, player 2 calls or "
-    "folds. Player 2's abstract equilibrium calls pot and all-in with the King alone, but how "
-    "often the King calls all-in may be anything from 2 / (1 + stack) to 1. The paper does not "
-    "say; we chose what fits its deterministic rows, the lower end except at stack 3. The "
-    "randomized rows are the same at either end.",
-    "A bet at the very threshold of a deterministic mapping goes to the larger size by the paper's "
-    "text, to the smaller one by Table 3, and so in Kuhn here. In Leduc, where half the pot is "
-    "such a bet, it goes to the larger one; otherwise Det-Arith would lose 1.67, far from Table 6.",
-    "No-limit Leduc is not fully specified: neither the least raise, nor how a hand goes on after "
-    "a raise was taken for a call, nor which of many abstract equilibria was played, on which much "
-    "depends. We do not find its figures; by the linear program's equilibrium all seven mappings "
-    "come in its order, by the one of CFR+ they do not.",
-    "Exploitability is what a best response wins above the value of the game; against one more bet "
-    "size, of the game where the opponent has it too, averaged over both seats.",
-)
 
 
 class Against(NamedTuple):
@@ -110,16 +111,11 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
     for k, size in enumerate(sizes):
         tell(f"one more bet of {size:g} pot", 0.2 + 0.8 * k / len(sizes))
         found.append(against_size(solved.strategy, size, iterations=iterations))
-    rows += [
-        row(
-            f"Leduc, one more bet of {one.size:g} pot, {name}",
-            None,
-            value / ANTE,
-            f"antes a hand; translated: {one.translated / ANTE:.4f}",
-        )
-        for one in found
-        for name, value in one.nested.items()
-    ]
+    for one in found:
+        note = f"antes a hand; translated: {one.translated / ANTE:.4f}"
+        for name, value in one.nested.items():
+            what = f"Leduc, one more bet of {one.size:g} pot, {name}"
+            rows.append(row(what, None, value / ANTE, note))
     return Found(
         rows=rows,
         data=_data(found),
@@ -134,16 +130,10 @@ def _data(found: Sequence[Against]) -> dict[str, Any]:
         nested = {one.size: one.nested[name] / ANTE for one in found}
         curves.append(series(f"nested, {name}", nested, marker="x"))
     worst = min(one.translated / max(one.nested.values()) for one in found)
+    title = "No-limit Leduc: pot and all-in known, one more size played"
+    x, y = "the opponent's other bet, in pots", "exploitability, antes a hand"
     return {
-        "panels": [
-            panel(
-                "No-limit Leduc: pot and all-in known, one more size played",
-                "the opponent's other bet, in pots",
-                "exploitability, antes a hand",
-                curves,
-                scale="log",
-            )
-        ],
+        "panels": [panel(title, x, y, curves, scale="log")],
         "least_ratio": worst,
         "milliseconds_per_answer": [1000 * one.seconds for one in found],
     }
@@ -178,13 +168,10 @@ def _leduc() -> list[dict[str, Any]]:
         sg.compile(sg.games.load("no-limit-leduc", stack=12, bets=bets)) for bets in ("fcpa", "all")
     )
     found = {"lp": sg.solve_lp(small), "cfr+": sg.solve(small, "cfr+", iterations=5000)}
-    return [
-        row(
-            f"Leduc, stack 12, {name}",
-            printed,
-            round(sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean, 3),
-            f"abstract equilibrium by {solver}",
-        )
-        for name, printed in TABLE_6.items()
-        for solver, solved in found.items()
-    ]
+    rows = []
+    for name, printed in TABLE_6.items():
+        for solver, solved in found.items():
+            gap = sg.exploitability(large, sg.translate(large, solved.strategy, name)).mean
+            note = f"abstract equilibrium by {solver}"
+            rows.append(row(f"Leduc, stack 12, {name}", printed, round(gap, 3), note))
+    return rows

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from subgame.errors import SubgameError, brief
@@ -76,6 +77,12 @@ def panel(
     then listed from top to bottom).
     """
     return {"title": title, "xlabel": xlabel, "ylabel": ylabel, "series": list(curves), **options}
+
+
+def notes_of(module: ModuleType) -> tuple[str, ...]:
+    """The notes on an experiment: the list at the end of its module's docstring."""
+    listed = (module.__doc__ or "").split("\n* ")[1:]
+    return tuple(" ".join(note.split()) for note in listed)
 
 
 class Found(NamedTuple):

@@ -27,13 +27,13 @@ from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
-from subgame.refine.solve_gadget import Technique, solve_gadget
+from subgame.refine.solve_gadget import Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.parts import embed, places, restrict
+from subgame.tree.parts import embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
@@ -146,16 +146,12 @@ class Compact:
             subgame = cut_at_histories(self.trunk, roots.tops[k], name)
         limits = Limits.to_gap(iterations, seconds, gap)
         how = Technique.of(technique or Resolve(), subgame.tree, schedule, limits)
-        sigma, gaps = [], []
+        sigma, gaps = [np.ones(side.num_sequences) for side in subgame.tree.players], [0.0, 0.0]
         for p in (0, 1):
             inputs = self.inputs(k, subgame, 1 - p)
             if subgame.tree.players[p].names:
                 found = solve_gadget(how, subgame, inputs)
-                sigma.append(found.sigma[p])
-                gaps.append(float(found.result.exploitability))
-            else:
-                sigma.append(np.ones(subgame.tree.players[p].num_sequences))
-                gaps.append(0.0)
+                sigma[p], gaps[p] = found.sigma[p], float(found.result.exploitability)
         return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
 
     @whole_solves()
@@ -218,20 +214,15 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     re-solved subgame lets neither player gain (Burch et al. 2014, Theorem 1).
     """
     trunk = trunk_of(sequence_tree(tree).walked.game, at)
-
-    def inside(part: PublicTree, p: int) -> Floats:
-        return restrict(strategy.probs[p], places(part.players[p], tree.players[p]))
-
-    out = Compact(trunk, Strategy(trunk, (inside(trunk, 0), inside(trunk, 1))), ())
+    out = Compact(trunk, Strategy(trunk, inside(strategy, trunk)), ())
     run, values = engine(trunk), []
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
     for subgame in out.subgames():
-        local, pair = engine(subgame.tree), []
-        for o in (0, 1):
-            ours = plans[1 - o][subgame.sequence[1 - o]]
-            plan = local.plan(1 - o, inside(subgame.tree, 1 - o), ours)
-            pair.append(local.respond(o, plan).roots.ravel())
-        values.append((pair[0], pair[1]))
+        local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
+        reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
+        below = [local.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+        one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
+        values.append((one, two))
     notes = {"exploitability": float(exploitability(tree, strategy))}
     return Compact(trunk, out.strategy, tuple(values), notes)
 
@@ -305,19 +296,20 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
     roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
     pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
-    kept: list[tuple[Floats, Floats]] = [(np.zeros(0), np.zeros(0))] * len(roots.names)
+    kept: list[list[Any]] = [[0.0, 0.0] for _ in roots.names]
     store: dict[int, SequenceSubgame] = {}
+    total = 0.0  # what the kept sums must be divided by
     at_root = (run.roots(0), run.roots(1))
     began = time.perf_counter()
 
     def result(t: int) -> Compact:
         probs = [run.behaviour(p, regrets.average) for p, regrets in enumerate(pair)]
-        total = _total_weight(plan, t)
         values = tuple((a / total, b / total) for a, b in kept)
         return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, how.notes(t, began))
 
     for t in range(1, how.iterations + 1):
         rates = run.rates(plan.discounts(t, 2), t)
+        total = total * float(rates[0, 2]) + 1
         plans = [run.plan(p, run.current(p, pair[p], rates[0])) for p in (0, 1)]
         paid = [np.zeros(side.num_sequences) for side in trunk.players]
         for k, (name, top) in enumerate(zip(roots.names, roots.tops, strict=True)):
@@ -325,14 +317,10 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
             if keep_subgames:
                 store[k] = subgame
             reach = [plans[p][subgame.sequence[p]][None] for p in (0, 1)]
-            found = fresh_values(
-                engine(subgame.tree), reach, how.subgame_schedule, how.subgame_iterations
-            )
-            values = [each.ravel() for each in found]
-            past = kept[k] if t > 1 else (np.zeros(len(values[0])), np.zeros(len(values[1])))
-            for p in (0, 1):
-                np.add.at(paid[p], subgame.sequence[p], values[p])
-            kept[k] = (past[0] * rates[0, 2] + values[0], past[1] * rates[0, 2] + values[1])
+            inner = how.subgame_schedule, how.subgame_iterations
+            for p, each in enumerate(fresh_values(engine(subgame.tree), reach, *inner)):
+                np.add.at(paid[p], subgame.sequence[p], each.ravel())
+                kept[k][p] = kept[k][p] * rates[0, 2] + each.ravel()
             if not keep_subgames:  # a tree and its engine know each other: let go of both now
                 subgame.tree.engines.clear()
                 del subgame
@@ -344,11 +332,3 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
         if how.progress is not None:
             how.progress(t, how.iterations)
     return result(how.iterations)
-
-
-def _total_weight(schedule: Schedule, t: int) -> float:
-    """What the kept sums must be divided by: the weights of t iterations under the discounts."""
-    total = 0.0
-    for kept in schedule.discounts(1, t)[:, 2]:
-        total = total * kept + 1
-    return total

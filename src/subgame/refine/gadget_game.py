@@ -38,15 +38,11 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     """The subgame's form with the gadget on top of it."""
     o = inputs.opponent
     if gadget.entry in ("blueprint", "random", "custom"):
-        reach = (
-            inputs.opponent_reach
-            if gadget.entry == "blueprint"
-            else np.ones(len(inputs.opponent_reach))
-        )
-        players = list(form.players)
-        players[o] = replace(players[o], reach=reach)
-        players[1 - o] = replace(players[1 - o], reach=inputs.our_reach)
-        return replace(form, players=(players[0], players[1]), histories=None, located=None)
+        given = inputs.opponent_reach
+        reach = {o: given if gadget.entry == "blueprint" else np.ones(len(given))}
+        reach[1 - o] = inputs.our_reach
+        one, two = (replace(side, reach=reach[p]) for p, side in enumerate(form.players))
+        return replace(form, players=(one, two), histories=None, located=None)
     ways = entrances(gadget, inputs)
     theirs, root, enter = _opponent(form.players[o], gadget, ways, len(inputs.weight))
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
@@ -59,17 +55,15 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     payoff = form.entries.value * unit[_root_slots(form.players[1 - o])[our_sequence]]
     our_sequence = _shift(our_sequence, len(form.players[1 - o].slots), 1)
     constant = len(form.players[1 - o].slots)  # our extra slot, always reached
-    node, their, our, value = [], [], [], []
     slot_of = _root_slots(form.players[o])[their_sequence]
+    paid = []  # (public state, their sequence, our sequence, player 0's payoff)
     for copy in range(1 + gadget.keep_safe):
         scale = np.zeros(len(inputs.weight))
         for way in ways:
             if way.copy == copy:
                 scale[way.slot] = way.scale
-        node.append(form.entries.node)
-        their.append(root(their_sequence, copy))
-        our.append(our_sequence)
-        value.append(payoff * scale[slot_of])
+        theirs_here = root(their_sequence, copy)
+        paid.append((form.entries.node, theirs_here, our_sequence, payoff * scale[slot_of]))
     tolls = [(q, -way.toll) for q, way in zip(enter, ways, strict=True)]
     if gadget.entry == "leave":
         first = len(theirs.slots)
@@ -77,26 +71,15 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
             (first + 2 * s + 1, inputs.alternative[s] * inputs.weight[s])
             for s in range(len(inputs.weight))
         ]
-    node.append(np.zeros(len(tolls), dtype=np.int32))  # the gadget stands in the root public state
-    their.append(np.array([q for q, _ in tolls], dtype=np.int32))
-    our.append(np.full(len(tolls), constant, dtype=np.int32))
-    value.append(sign * np.array([toll for _, toll in tolls]))
-    sides = (np.concatenate(their), np.concatenate(our))
-    entries = Entries(
-        np.concatenate(node),
-        sides[0 if o == 0 else 1],
-        sides[1 if o == 0 else 0],
-        np.concatenate(value),
-    )
-    players = [theirs, ours] if o == 0 else [ours, theirs]
-    return Form(
-        f"{form.game} · {gadget.name}",
-        (players[0], players[1]),
-        entries,
-        form.node_names,
-        form.node_parent,
-        form.node_chance,
-    )
+    entered = np.array([q for q, _ in tolls], dtype=np.int32)
+    top = np.zeros(len(tolls), dtype=np.int32)  # the gadget stands in the root public state
+    payment = sign * np.array([toll for _, toll in tolls])
+    paid.append((top, entered, np.full(len(tolls), constant, dtype=np.int32), payment))
+    node, their, our, value = (np.concatenate(column) for column in zip(*paid, strict=True))
+    entries = Entries(node, *((their, our) if o == 0 else (our, their)), value)
+    players = (theirs, ours) if o == 0 else (ours, theirs)
+    name, nodes = f"{form.game} · {gadget.name}", (form.node_names, form.node_parent)
+    return Form(name, players, entries, *nodes, form.node_chance)
 
 
 def entrances(gadget: Gadget, inputs: GadgetInputs) -> list[Entrance]:

@@ -208,10 +208,13 @@ class Gadget:
         return f"Nothing is guaranteed: {why}.{more}"
 
     def __post_init__(self) -> None:
-        if self.entry not in ENTRIES:
-            raise did_you_mean("entry", str(self.entry), ENTRIES)
-        if self.gifts not in get_args(Gifts):
-            raise did_you_mean("kind of gifts", str(self.gifts), get_args(Gifts))
+        for what, given, known in (
+            ("entry", self.entry, ENTRIES),
+            ("kind of gifts", self.gifts, get_args(Gifts)),
+            ("distributional form", self.form, ("respond", "hedge")),
+        ):
+            if given not in known:
+                raise did_you_mean(what, str(given), known)
         if not (math.isfinite(self.scale) and self.scale >= 0):
             raise ArgumentError("scale", f"must be a number of at least 0, not {self.scale:g}.")
         if not 0 <= self.refined < 0.5:
@@ -224,8 +227,6 @@ class Gadget:
             raise SubgameError(
                 f"{self.name} cannot be lexicographic; maxmargin can, without keep_safe."
             )
-        if self.form not in ("respond", "hedge"):
-            raise did_you_mean("distributional form", self.form, ("respond", "hedge"))
         if self.keep_safe and self.entry not in ("leave", "choose"):
             raise SubgameError(
                 f"{self.name} cannot be combined with keep_safe; estimate-resolve and "
@@ -325,15 +326,8 @@ def ReachEstimateDistributional(
     >>> ReachEstimateDistributional(gifts="lower").gifts
     'lower'
     """
-    return Gadget(
-        "reach-estimate-distributional",
-        "random",
-        gifts=gifts,
-        split=split,
-        scale=scale,
-        estimate=True,
-        form=form,
-    )
+    name = "reach-estimate-distributional"
+    return replace(Distributional(form), name=name, gifts=gifts, split=split, scale=scale)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from subgame.frozen import Frozen
 from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.solve.evaluate import counterfactual_reach
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
@@ -219,8 +220,7 @@ class Trunk(Frozen):
     @cached_property
     def plans(self) -> tuple[Any, Any]:
         """Both players' plans of the whole tree, as the engine has them."""
-        one, two = (self.engine.plan(p, self.blueprint.probs[p]) for p in (0, 1))
-        return one, two
+        return both(lambda p: self.engine.plan(p, self.blueprint.probs[p]))
 
     @cached_property
     def _gifts(self) -> dict[tuple[str, bool, float], Any]:
@@ -248,7 +248,7 @@ class Trunk(Frozen):
         o = self.opponent
         ours = subgame.reach(1 - o, self)
         weight = subgame.weight(o, ours)
-        cbv = normalise(self._respond(subgame, ours), weight)
+        cbv = self.value_of(subgame)
         if alternatives is None and gadget.estimate:
             alternatives = self.value_of(subgame, self.estimate or self.blueprint)
         base = cbv if alternatives is None else alternatives
@@ -266,24 +266,19 @@ class Trunk(Frozen):
         )
         return inputs, gifts
 
-    def _respond(self, subgame: Subgame, ours: Floats) -> Floats:
-        """[s] what the opponent gets inside at best, unnormalised, if we play the blueprint."""
-        run = engine(subgame.tree, device=self.device)
-        us = 1 - self.opponent
-        plan = run.plan(us, subgame.restrict(self.blueprint, us), ours)
-        return run.respond(self.opponent, plan).roots.ravel()
-
-    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
-        """[s] what the opponent gets inside by playing `strategy` there against the blueprint.
+    def value_of(self, subgame: Subgame, strategy: Strategy | None = None) -> Floats:
+        """[s] what the opponent gets inside by `strategy`, or at best, against the blueprint.
 
         With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
-        o = self.opponent
+        o, run = self.opponent, engine(subgame.tree, device=self.device)
         ours = subgame.reach(1 - o, self)
-        run = engine(subgame.tree, device=self.device)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
-        found = run.values(o, subgame.restrict(strategy, o), plan)
+        if strategy is None:
+            found = run.respond(o, plan)
+        else:
+            found = run.values(o, subgame.restrict(strategy, o), plan)
         out: Floats = normalise(found.roots.ravel(), subgame.weight(o, ours))
         return out
 

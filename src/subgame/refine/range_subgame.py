@@ -82,10 +82,15 @@ class RangeSubgame(Subgame):
                 state = state.child(action)
         return out
 
+    def _start(self, p: int) -> Floats:
+        """[hand] a player's reach at the start of the whole game."""
+        out = np.zeros(self.whole.holdem.deck.num_hands)
+        out[self.whole.units[0].hands[p]] = self.whole.players[p].reach
+        return out
+
     def reach(self, p: int, trunk: Trunk) -> Floats:
         side, number = self.whole.players[p], decisions(self.whole.streets, p)
-        out = np.zeros(self.whole.holdem.deck.num_hands)
-        out[self.whole.units[0].hands[p]] = side.reach
+        out = self._start(p)
         for u, state, action in self.lines:
             if state.player == p:
                 cells = side.cells(u, number[state.history][1])[:, action]
@@ -93,9 +98,7 @@ class RangeSubgame(Subgame):
         return out[self.hands(p)]
 
     def most(self, p: int) -> Floats:
-        out = np.zeros(self.whole.holdem.deck.num_hands)
-        out[self.whole.units[0].hands[p]] = self.whole.players[p].reach
-        return out[self.hands(p)]
+        return self._start(p)[self.hands(p)]
 
     def weight(self, p: int, opponent_reach: Floats) -> Floats:
         deck = self.whole.holdem.deck
@@ -107,8 +110,7 @@ class RangeSubgame(Subgame):
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
         """[q] where each of the subgame's sequences stands in the whole tree; -1 is padding."""
-        one, two = (places(self.tree, self.whole, p) for p in (0, 1))
-        return one, two
+        return parts.both(lambda p: places(self.tree, self.whole, p))
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         found: Floats = self.restrict_numbers(strategy.probs[p], p)
@@ -208,12 +210,11 @@ def _name(tree: RangeTree, spot: Spot) -> str:
 def _part(whole: RangeTree, spot: Spot) -> RangeTree:
     """The tree below a spot, in units of the whole game; no boards are merged in it."""
     unit, game = whole.units[spot.unit], whole.holdem
-    ranges = []
+    held = np.zeros((2, game.deck.num_hands))
     for p in (0, 1):
-        weights = np.zeros(game.deck.num_hands)
-        weights[unit.hands[p]] = 1.0
-        ranges.append(Range(weights, game.deck))
-    below = replace(game, board=unit.cards, first=spot.betting, ranges=(ranges[0], ranges[1]))
+        held[p, unit.hands[p]] = 1.0
+    ranges = parts.both(lambda p: Range(held[p], game.deck))
+    below = replace(game, board=unit.cards, first=spot.betting, ranges=ranges)
     vars(below)["symmetries"] = np.zeros(1, dtype=np.int64)  # the whole tree has none either
     chance = whole.units.chance(spot.unit)
     return replace(compile_range_tree(below), deals=whole.deals / chance, engines={})

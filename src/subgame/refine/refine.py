@@ -14,7 +14,7 @@ from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
-from subgame.refine.report import COLUMNS
+from subgame.refine.report import COLUMNS, compared
 from subgame.refine.solve_gadget import RefineOptions, Solving, Technique, left, solve_gadget
 from subgame.refine.subgame import At, Subgame, combine, subgames_at
 from subgame.show.frames import data_frame
@@ -178,10 +178,7 @@ class Refinement:
             "margins": column("margin"),
             "alternatives": column("alternative"),
             "gifts": column("gift"),
-            "exploitability_before": self.before.mean,
-            "exploitability_after": self.after.mean,
-            "exploitability_per_seat_before": list(self.before.per_seat),
-            "exploitability_per_seat_after": list(self.after.per_seat),
+            **compared(self.before, self.after),
             "bound": self.bound,
             "kept": [{"subgame": part.subgame.name, "player": part.player} for part in self.kept],
             "seconds": self.seconds,
@@ -377,6 +374,8 @@ def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
     histories = histories_of(tree)
     known = {} if histories is None else histories.game.blueprints()
+    if not known:
+        raise SubgameError(f"The game {tree.game} has no blueprints; give a strategy instead.")
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])

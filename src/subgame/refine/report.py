@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from subgame.refine.refine import Refinement
+    from subgame.solve.evaluate import Exploitability
 
 
 NUMBERS = ("reach", "cbv", "gift", "alternative", "value", "margin")
@@ -18,6 +19,16 @@ COLUMNS = ("subgame", "player", "infoset", *NUMBERS)
 """Of the account at every root infoset."""
 KEPT_NAMES = 3
 """Subgames that keep the blueprint, named in a sentence."""
+
+
+def compared(before: Exploitability, after: Exploitability) -> dict[str, Any]:
+    """Two exploitabilities as JSON has them."""
+    return {
+        "exploitability_before": before.mean,
+        "exploitability_after": after.mean,
+        "exploitability_per_seat_before": list(before.per_seat),
+        "exploitability_per_seat_after": list(after.per_seat),
+    }
 
 
 def as_text(refinement: Refinement, limit: int) -> str:
@@ -37,15 +48,9 @@ def as_text(refinement: Refinement, limit: int) -> str:
     with console.capture() as text:
         console.print(table)
     more = f"... {len(rows) - limit} more rows\n" if len(rows) > limit else ""
-    return (
-        text.get()
-        + more
-        + EXPLANATION.format(
-            bound=refinement.bound,
-            margin=refinement.margin,
-            promise=refinement.technique.promise,
-            kept=kept_text(refinement),
-        )
+    promise, kept = refinement.technique.promise, kept_text(refinement)
+    return f"{text.get()}{more}" + EXPLANATION.format(
+        bound=refinement.bound, margin=refinement.margin, promise=promise, kept=kept
     )
 
 

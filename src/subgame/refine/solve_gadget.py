@@ -23,7 +23,7 @@ from subgame.solve.lp import solve_lp
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete, drive
-from subgame.tree.parts import places, restrict
+from subgame.tree.parts import both, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
@@ -124,7 +124,7 @@ def solve_gadget(
         subgame.check_inputs(how.gadget, inputs)
         return _by_program(how.gadget, subgame, inputs, device)
     found = complete(_run_of(how, subgame, inputs, device), how.limits)
-    return Solved(found, _inside(found.strategy, subgame.tree))
+    return Solved(found, inside(found.strategy, subgame.tree))
 
 
 class Played(NamedTuple):
@@ -144,7 +144,7 @@ def play_gadget(
     how, inputs = _last_stage(how, subgame, inputs, device)
     run = _run_of(how, subgame, inputs, device)
     stopped = drive(run, how.limits, measured=False)
-    return Played(_inside(run.strategy(), subgame.tree), run.iteration, stopped)
+    return Played(inside(run.strategy(), subgame.tree), run.iteration, stopped)
 
 
 def _last_stage(
@@ -197,18 +197,15 @@ def _by_program(
         )
     least = least_entry(gadget, tree.players[o])
     found = solve_lp(tree, tremble=(o, least) if least else None, device=device)
-    return Solved(found, _inside(found.strategy, subgame.tree))
+    return Solved(found, inside(found.strategy, subgame.tree))
 
 
-def _inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
-    """A strategy of a gadget game, laid over the subgame's own tree."""
+def inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
+    """A strategy of a gadget game, or of a whole game, laid over the tree of a part of it."""
+    whole, probs = strategy.tree.players, strategy.probs
     if strategy.tree is tree:
-        return strategy.probs
-    one, two = (
-        restrict(strategy.probs[p], places(tree.players[p], strategy.tree.players[p]))
-        for p in (0, 1)
-    )
-    return one, two
+        return probs
+    return both(lambda p: restrict(probs[p], places(tree.players[p], whole[p])))
 
 
 class GadgetRun(Run):

@@ -104,8 +104,7 @@ class SequenceSubgame(Subgame):
     @cached_property
     def places(self) -> tuple[parts.Index, parts.Index]:
         """[q] where each of the subgame's sequences stands in the whole tree; -1 at its roots."""
-        one, two = (parts.places(self.tree.players[p], self.whole.players[p]) for p in (0, 1))
-        return one, two
+        return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
 
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         return parts.restrict(strategy.probs[p], self.places[p])
@@ -178,12 +177,11 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     if callable(at):
         return [_closed_cut(tree, at)]
     nodes = _nodes(tree, at)
-    below = np.isin(_ancestors(tree, nodes), nodes)
-    if below.any():
-        inner = tree.node_names[int(nodes[np.flatnonzero(below)[0]])]
+    below = np.setdiff1d(nodes, _first(tree, np.isin(np.arange(tree.num_nodes), nodes)))
+    if len(below):
         raise SubgameError(
-            f"The public state '{inner}' lies below another one of the frontier; subgames are "
-            "disjoint, so name only one of the two."
+            f"The public state '{tree.node_names[int(below[0])]}' lies below another one of the "
+            "frontier; subgames are disjoint, so name only one of the two."
         )
     parent_node = np.where(histories.parent >= 0, histories.node[histories.parent], -1)
     entered = histories.node != parent_node
@@ -191,18 +189,6 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
         cut_at_histories(tree, np.flatnonzero(entered & (histories.node == n)), tree.node_names[n])
         for n in nodes.tolist()
     ]
-
-
-def _ancestors(tree: SequenceTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each node, its nearest proper ancestor among `nodes`, or -1."""
-    chosen = set(nodes.tolist())
-    out = []
-    for n in nodes.tolist():
-        n = int(tree.node_parent[n])
-        while n >= 0 and n not in chosen:
-            n = int(tree.node_parent[n])
-        out.append(n)
-    return np.array(out)
 
 
 # Frontiers -----------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,12 @@ from subgame.tree.public_tree import Side
 
 Index = NDArray[Any]
 Numbers = NDArray[Any]
+T = TypeVar("T")
+
+
+def both(of: Callable[[int], T]) -> tuple[T, T]:
+    """What a function gives for player 0 and for player 1."""
+    return of(0), of(1)
 
 
 def places(part: Side, whole: Side) -> Index:

@@ -12,13 +12,13 @@ PLAIN = "torch"
 """The device that is PyTorch on the CPU."""
 
 
-def load_torch() -> Any:
-    """The torch module; a `SubgameError` that names the extra where it is not installed."""
+def load_torch(what: str = "The devices cuda and torch") -> Any:
+    """The torch module for `what`; a `SubgameError` with the extra where it is not installed."""
     try:
         return importlib.import_module("torch")
     except ImportError:
         raise SubgameError(
-            "The devices cuda and torch need PyTorch, which is not installed; "
+            f"{what} need PyTorch, which is not installed; "
             "install it with: pip install 'subgame[gpu]'."
         ) from None
 

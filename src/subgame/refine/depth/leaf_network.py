@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -26,7 +25,7 @@ from subgame.errors import DAMAGED, ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
-from subgame.refine.depth.limit import DepthLimited, Limit, limited_tree
+from subgame.refine.depth.limit import Limit, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
@@ -47,14 +46,15 @@ SAME = 1e-9
 """Continuations that differ by no more than this are the same."""
 
 
+ERRORS = ("spread", "data_error", "training_error", "holdout_error")
+"""What a network knows about its errors."""
+
+
 def torch() -> Any:
     """PyTorch, or a sentence on how to get it."""
-    try:
-        return import_module("torch")
-    except ImportError:
-        raise SubgameError(
-            "Leaf networks need PyTorch, which is not installed; pip install 'subgame[gpu]'."
-        ) from None
+    from subgame.engines.torch.runtime import load_torch
+
+    return load_torch("Leaf networks")
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +233,7 @@ def train_leaf_network(
     with t.no_grad():
         out = net(t.as_tensor(inputs, dtype=t.float32)).double().numpy() * scale
     miss = ((out - target) * share[:, None]) ** 2
+    one, two = limit.pair
     return LeafNetwork(
         net,
         features,
@@ -240,7 +241,7 @@ def train_leaf_network(
         length,
         scale,
         player,
-        _pair(limited, continuations, own),
+        (one, two),
         np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64),
         spread,
         data_error=float(np.sqrt((blur**2).mean())),
@@ -261,16 +262,6 @@ def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
         return found
 
     return value
-
-
-def _pair(
-    limited: DepthLimited, continuations: Continuations | None, own: Continuations | None
-) -> tuple[Continuations, Continuations]:
-    """[player] what was offered; the blueprint alone where nothing was."""
-    out = [Continuations.of(limited.blueprint, p) for p in (0, 1)]
-    for given in filter(None, (continuations, own)):
-        out[given.player] = given
-    return out[0], out[1]
 
 
 def _perceptron(t: Any, sizes: Sequence[int]) -> Any:
@@ -355,14 +346,10 @@ def save_leaf_networks(
         tensors[f"{mark}.top"] = network.top
         for p, known in enumerate(network.pair):
             tensors[f"{mark}.probs{p}"] = np.ascontiguousarray(known.probs)
+        numbers = {name: getattr(network, name) for name in ("length", "scale", *ERRORS)}
         said[mark] = json.dumps(
             {
-                "length": network.length,
-                "scale": network.scale,
-                "spread": network.spread,
-                "data_error": network.data_error,
-                "training_error": network.training_error,
-                "holdout_error": None if np.isnan(network.holdout_error) else network.holdout_error,
+                **{name: None if np.isnan(each) else each for name, each in numbers.items()},
                 "names": [known.names for known in network.pair],
                 "blueprint_first": [known.blueprint_first for known in network.pair],
             }
@@ -377,11 +364,9 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     t = torch()
     own = {*describe(tree, FORMAT), "network0", "network1"}
     notes = {key: value for key, value in header.items() if key not in own}
-    found = {}
+    there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        for player in (0, 1):
-            if f"network{player}" in header:
-                found[player] = _read(t, tree, player, header, tensors, notes)
+        found = {player: _read(t, tree, player, header, tensors, notes) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
     if not found:
@@ -419,19 +404,6 @@ def _read(
     net.load_state_dict(weights)
     if len(pair[0]) * len(pair[1]) != layers[-1].shape[0]:
         raise ValueError
-    missing = said["holdout_error"] is None
-    return LeafNetwork(
-        net,
-        None,
-        None,
-        int(said["length"]),
-        float(said["scale"]),
-        player,
-        (pair[0], pair[1]),
-        top,
-        float(said["spread"]),
-        float(said["data_error"]),
-        float(said["training_error"]),
-        float("nan") if missing else float(said["holdout_error"]),
-        notes,
-    )
+    errors = {name: float("nan" if said[name] is None else said[name]) for name in ERRORS}
+    length, scale, both = int(said["length"]), float(said["scale"]), (pair[0], pair[1])
+    return LeafNetwork(net, None, None, length, scale, player, both, top, notes=notes, **errors)

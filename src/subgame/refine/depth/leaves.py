@@ -20,6 +20,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, State
 from subgame.refine.subgame import SequenceSubgame
+from subgame.tree.parts import both
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -54,7 +55,7 @@ class Leaf:
     def slots(self) -> tuple[Indices, Indices]:
         """[h] each player's augmented infoset there."""
         located = self.subgame.tree.sequence_at
-        return located[0][self.first].astype(np.int64), located[1][self.first].astype(np.int64)
+        return both(lambda p: located[p][self.first].astype(np.int64))
 
     @property
     def chance(self) -> Floats:
@@ -64,11 +65,9 @@ class Leaf:
     @cached_property
     def plans(self) -> tuple[Floats, Floats]:
         """[k, q] the realisation plans of the continuations, from one at every slot."""
-        run, out = engine(self.subgame.tree), []
-        for p in (0, 1):
-            ones = np.ones(len(self.subgame.tree.players[p].slots))
-            out.append(np.stack([run.plan(p, sigma, ones) for sigma in self.sigma[p]]))
-        return out[0], out[1]
+        run = engine(self.subgame.tree)
+        ones = both(lambda p: np.ones(len(self.subgame.tree.players[p].slots)))
+        return both(lambda p: np.stack([run.plan(p, sigma, ones[p]) for sigma in self.sigma[p]]))
 
     def states(self) -> list[State]:
         """[h] the game's own states there."""

@@ -31,7 +31,7 @@ from subgame.solve.options import check_options, with_options
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule, parse
 from subgame.solve.solver import Limits, Run, complete
-from subgame.tree.parts import embed, places, restrict
+from subgame.tree.parts import both, embed, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree
@@ -123,7 +123,7 @@ class DepthLimited(SequenceTree):
         Below the limit each player plays the mixture of continuations that the player chose; for us
         that is the blueprint, unless we chose too. Elsewhere both play the blueprint.
         """
-        probs = (self.blueprint.probs[0].copy(), self.blueprint.probs[1].copy())
+        probs = both(lambda p: self.blueprint.probs[p].copy())
         for p in (0, 1):
             mine, side = self.players[p], strategy.tree.players[p]
             missing = next((name for name in mine.names if name not in side.index), None)
@@ -188,6 +188,28 @@ class Limit:
     penalty: float | Callable[[State], float] = 0.0
     device: str | None = None
 
+    @property
+    def pair(self) -> list[Continuations]:
+        """[player] both players' continuations, the blueprint alone where none were given."""
+        player, theirs, own = self.player, self.continuations, self.own
+        if player not in (0, 1):
+            raise SubgameError(f"A player is 0 or 1, not {player}.")
+        if theirs is not None and theirs.player == player:
+            raise SubgameError(f"The continuations are player {player}'s own; pass them as own=.")
+        if own is not None and own.player != player:
+            raise SubgameError(f"own= takes continuations of player {player}, not of {own.player}.")
+        tree, out = self.blueprint.tree, [Continuations.of(self.blueprint, p) for p in (0, 1)]
+        for given in filter(None, (theirs, own)):
+            if given.tree is not tree and given.tree.digest != tree.digest:
+                raise SubgameError(f"The continuations lie over {given.tree!r}, not over {tree!r}.")
+            if (self.weaken or self.penalty) and not given.blueprint_first:
+                raise SubgameError(
+                    "Weakening and penalties compare with the blueprint, which must be the first "
+                    "continuation."
+                )
+            out[given.player] = given
+        return out
+
 
 @with_options(LeafOptions)
 def depth_limited(
@@ -231,7 +253,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     within, blueprint = limit.within, limit.blueprint
     if within is not None and not isinstance(within, SequenceSubgame):
         raise SubgameError(f"{within!r} was not cut from {tree!r}.")
-    pair = _pair(limit)
+    pair = limit.pair
     base = form_of(tree.walked) if within is None else within.form
     place = _places(tree, within)
     subgames = _inside(tree, sequence_subgames(tree, limit.at), place)
@@ -302,37 +324,12 @@ def _inside(
     return out
 
 
-def _pair(limit: Limit) -> list[Continuations]:
-    """[player] both players' continuations, the blueprint alone where none were given."""
-    blueprint, player = limit.blueprint, limit.player
-    continuations, own, measured = limit.continuations, limit.own, limit.weaken or limit.penalty
-    if player not in (0, 1):
-        raise SubgameError(f"A player is 0 or 1, not {player}.")
-    if continuations is not None and continuations.player == player:
-        raise SubgameError(f"The continuations are player {player}'s own; pass them as own=.")
-    if own is not None and own.player != player:
-        raise SubgameError(f"own= takes continuations of player {player}, not of {own.player}.")
-    tree, out = blueprint.tree, [Continuations.of(blueprint, p) for p in (0, 1)]
-    for given in filter(None, (continuations, own)):
-        if given.tree is not tree and given.tree.digest != tree.digest:
-            raise SubgameError(f"The continuations lie over {given.tree!r}, not over {tree!r}.")
-        if measured and not given.blueprint_first:
-            raise SubgameError(
-                "Weakening and penalties compare with the blueprint, which must be the first "
-                "continuation."
-            )
-        out[given.player] = given
-    return out
-
-
 def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
-    sigma = []
-    for p, given in enumerate(pair):
-        inner = given.probs[:, subgame.places[p]]
+    sigma = both(lambda p: pair[p].probs[:, subgame.places[p]])
+    for p, inner in enumerate(sigma):
         inner[:, : len(subgame.tree.players[p].slots)] = 1.0
-        sigma.append(inner)
-    return Leaf(subgame, (sigma[0], sigma[1]))
+    return Leaf(subgame, sigma)
 
 
 def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:

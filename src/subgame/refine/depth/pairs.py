@@ -143,23 +143,19 @@ class PairTables:
         if (s, o) in self._ways:
             return self._ways[s, o]
         street = self.streets[s]
-        home = _homes(street, o)
+        out = [_Way([], []) for _ in street.roots]
         ends: list[dict[bool, list[tuple[int, int, float]]]] = [{} for _ in street.roots]
-        leaves: list[list[tuple[int, int, int]]] = [[] for _ in street.roots]
+        home = _homes(street, o)
         for e in street.endings:
-            chips = e.pays[o]
             one, two = e.rows[o], e.rows[1 - o]
-            ends[home[one]].setdefault(e.showdown, []).append((one, two, chips))
+            ends[home[one]].setdefault(e.showdown, []).append((one, two, e.pays[o]))
         for k, rows in enumerate(street.leaf_rows):
-            leaves[home[rows[o]]].append((k, rows[o], rows[1 - o]))
-        out = []
-        for kinds, ways_out in zip(ends, leaves, strict=True):
-            found = []
+            out[home[rows[o]]].leaves.append((k, rows[o], rows[1 - o]))
+        for way, kinds in zip(out, ends, strict=True):
             for showdown, each in kinds.items():
                 mine, yours, won = np.array(each).T
                 paid = self._put(won[:, None])
-                found.append(_Ends(showdown, as_index(mine, like), as_index(yours, like), paid))
-            out.append(_Way(found, ways_out))
+                way.ends.append(_Ends(showdown, as_index(mine, like), as_index(yours, like), paid))
         self._ways[s, o] = out
         return out
 

@@ -36,6 +36,7 @@ from subgame.refine.subgame import At, SequenceSubgame, sequence_subgames
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
@@ -216,9 +217,8 @@ class _Here:
 
     def _keep(self, ours: Floats) -> None:
         """Our part changes, the opponent's stays the blueprint's."""
-        probs = [np.array(self.current.probs[q]) for q in (0, 1)]
-        probs[self.p] = np.array(ours)
-        self.current = Strategy(self.tree, (probs[0], probs[1]), dict(self.current.notes))
+        probs = both(lambda q: np.array(ours if q == self.p else self.current.probs[q]))
+        self.current = Strategy(self.tree, probs, dict(self.current.notes))
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what the opponent can get in each subgame at a limit by the best continuation."""

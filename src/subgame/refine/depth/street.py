@@ -28,6 +28,7 @@ from subgame.engines.arrays import (
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
@@ -166,13 +167,11 @@ class StreetEngine(EngineBase):
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )
         self.deals = cast(RangeTree, run.tree).deals
-        one, two = (
-            as_double(run.array(np.zeros((1, len(side.slots))))) for side in run.tree.players
-        )
-        self.none = (one, two)
+        widths = [len(side.slots) for side in run.tree.players]
+        self.none = both(lambda p: as_double(run.array(np.zeros((1, widths[p])))))
         """[1, hand] zeros in float64, of the engine's library and on its device."""
         self.at_leaves, self.at_ends = (
-            [as_index(getattr(side, name), one) for side in self.sides]
+            [as_index(getattr(side, name), self.none[0]) for side in self.sides]
             for name in ("leaves", "lanes")
         )
 

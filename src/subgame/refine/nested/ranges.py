@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace, normalise
+from subgame.engines.arrays import as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -26,6 +26,7 @@ from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
 from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
+from subgame.tree.parts import both
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges.betting_tree import Street, grow
 from subgame.tree.ranges.merging import Unmerged, unmerged
@@ -92,17 +93,16 @@ class RangeExpansion:
     @property
     def sigma(self) -> Pair:
         """[q] both players' strategies over the larger tree."""
-        one, two = (self.large.gather(q, self.plain[q]) for q in (0, 1))
-        return one, two
+        return both(lambda q: self.large.gather(q, self.plain[q]))
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree bet, those after answers included."""
         tree = self.small.tree
         run = cast(RangeEngine, engine(tree, device=self.device))
-        sigma = tuple(self.small.spread(q, self.blueprint.probs[q]) for q in (0, 1))
-        reach = (as_numpy(run.roots(0)), as_numpy(run.roots(1)))
+        sigma = both(lambda q: self.small.spread(q, self.blueprint.probs[q]))
+        reach = both(lambda q: as_numpy(run.roots(q)))
         none = np.zeros_like(reach[1 - self.p])[:, None]
-        waiting = [_Part(run, tree.streets, (sigma[0], sigma[1]), reach, none)]
+        waiting = [_Part(run, tree.streets, sigma, reach, none)]
         while waiting:
             part = waiting.pop()
             self._absorb(part)
@@ -138,7 +138,7 @@ class RangeExpansion:
         ours = run.row_reach(p, part.sigma[p], part.reach[p])
         values = run.row_values(o, part.sigma[p], part.reach[p])
         theirs = run.row_reach(o, part.sigma[o], part.reach[o])
-        carried = self._carried(part, ours, values)
+        carried = carried_gifts(run, part.streets, self.how.gadget, o, ours, values, part.carried)
         for s, spots in groups.items():
             street, xp = part.streets[s], namespace(values[s])
             reach = xp.stack([ours[s][street.at[o][spot.decision][p]] for spot in spots])
@@ -159,12 +159,6 @@ class RangeExpansion:
             )
             yield self._solve(part, s, spots, inputs, carried[s][above])
 
-    def _carried(self, part: _Part, ours: list[Array], values: list[Array]) -> list[Floats]:
-        """Per street [row, board, hand] the gifts carried to each row (2017, Sec. 5)."""
-        return carried_gifts(
-            part.run, part.streets, self.how.gadget, 1 - self.p, ours, values, part.carried
-        )
-
     # Answers -----------------------------------------------------------------------------------
     def _solve(
         self, part: _Part, s: int, spots: list[Spot], inputs: GadgetInputs, carried: Floats
@@ -182,12 +176,9 @@ class RangeExpansion:
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
             kept = part.run.stage(after)
             source, target = cast(RangeTree, stage.tree), cast(RangeTree, kept.tree)
-            one, two = (
-                transfer(
-                    source, np.asarray(solved[q]), target, np.zeros(target.stored(q), np.float32), q
-                )
-                for q in (0, 1)
-            )
+            one, two = (np.zeros(target.stored(q), np.float32) for q in (0, 1))
+            for q, into in enumerate((one, two)):
+                transfer(source, np.asarray(solved[q]), target, into, q)
             stage, solved = kept, (one, two)
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         both = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])

@@ -16,10 +16,10 @@ from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.nested.answer import Answer, Method
 from subgame.refine.payoffs import Gifts, gifts_of
-from subgame.refine.solve_gadget import Solved, Technique, solve_gadget
+from subgame.refine.solve_gadget import Solved, Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
-from subgame.tree.parts import embed, places, restrict
+from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.sequence.walk import Histories
@@ -208,15 +208,11 @@ class Expansion:
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
             found = self._solve(whole, self.cbv[index])
-            one, two = (
-                restrict(found.sigma[q], places(after.tree.players[q], whole.tree.players[q]))
-                for q in (0, 1)
-            )
-            sigma = (one, two)
-            theirs = self._reach(Strategy(whole.tree, found.sigma), names, action)
+            strategy = Strategy(whole.tree, found.sigma)
+            sigma, theirs = inside(strategy, after.tree), self._reach(strategy, names, action)
         reach = (ours, theirs) if p == 0 else (theirs, ours)
-        sides = [replace(after.tree.players[q], reach=reach[q]) for q in (0, 1)]
-        tree = replace(after.tree, players=(sides[0], sides[1]), engines={})
+        sides = both(lambda q: replace(after.tree.players[q], reach=reach[q]))
+        tree = replace(after.tree, players=sides, engines={})
         part = _Known(tree, Strategy(tree, sigma), after.sequence, depth)
         run = engine(tree, device=self.device)
         values = run.respond(o, run.plan(p, sigma[p])).roots.ravel()

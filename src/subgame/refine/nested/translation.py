@@ -149,10 +149,8 @@ def _translated(
 
 def _places(tree: PublicTree, p: int) -> list[int]:
     """From the game's own number of an infoset to the tree's."""
-    origin = tree.players[p].origin
-    out = np.empty(len(origin), dtype=np.int64)
-    out[origin] = np.arange(len(origin))
-    return [int(i) for i in out]
+    numbers: list[int] = np.argsort(tree.players[p].origin).tolist()
+    return numbers
 
 
 class _Mind:
