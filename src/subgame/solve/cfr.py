@@ -85,7 +85,9 @@ class Cfr:
         engine.repeat(self.turn, rates, self)
 
     def release(self) -> None:
-        """Free the regrets: from now on the averages are what is played."""
+        """Give the memory of regrets to the engine: from now on the averages are what is played."""
+        for p, each in enumerate(self.pair):
+            self.engine.release(p, each)
         one, two = (Regrets(each.average, each.average, None) for each in self.pair)
         self.pair = (one, two)
 

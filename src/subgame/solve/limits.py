@@ -80,7 +80,6 @@ class Limits:
                 return 0
             fell = math.log(before.exploitability / now.exploitability)
             steep = max(1.0, 1.25 * fell / math.log(now.iteration / before.iteration))
-        if len(curve) > 2:
             most = 2.0
         far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
         least = now.iteration + 1 + now.iteration // 128

@@ -47,7 +47,7 @@ CERTAIN = 1e-6
 """The share of all chips by which a check in float32 must miss the target to be trusted: forty
 times the largest error that we found."""
 QUICK = 1e-7
-"""Seconds of an iteration per number of a strategy, at most, from which the first slice follows."""
+"""Seconds per iteration and number of a strategy, at most: the first slice follows from it."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -197,8 +197,8 @@ class Run:
         self.curve: list[Point] = []
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
-        self.measured: tuple[int, Exploitability] | None = None
-        """The iteration after which the averages were last measured exactly, and the result."""
+        self.measured: dict[int, Exploitability] = {}
+        """By the iteration: the exploitability of the averages, where it was measured exactly."""
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
         can be expected where both players tremble."""
@@ -265,15 +265,14 @@ class Run:
         return Strategy(self.tree, (first, second), notes, check=False)  # the engine made them
 
     def release(self) -> None:
-        """Free the regrets, if averages are played: the run cannot go on."""
+        """Give the regrets' memory to the averages that are played: the run cannot go on."""
         if not self._last:
             self.cfr.release()
 
     def evaluated(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of what is `played` now, which may have been measured already."""
-        if self.measured is None or self.measured[0] != self.iteration or self.tree.has_locks:
-            return self.evaluate(played)
-        return self.measured[1]
+        known = None if self.tree.has_locks else self.measured.get(self.iteration)
+        return self.evaluate(played) if known is None else known
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of the probabilities `played`, in the game that is solved."""
@@ -301,8 +300,7 @@ class Run:
     def measure(self, found: Exploitability | None = None) -> Exploitability:
         """Add a point to the curve: what was `found`, or what is measured now."""
         if found is None:
-            found = self.evaluate(self._weights())
-            self.measured = self.iteration, found
+            found = self.measured[self.iteration] = self.evaluate(self._weights())
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
