@@ -50,7 +50,7 @@ def test_the_named_schedules() -> None:
         "cfr+": (inf, -inf, 1, False, True),
         "lcfr": (1, 1, 1, False, True),
         "dcfr": (1.5, 0, 2, False, True),
-        "hs-dcfr": (1.1, 0, 4, False, True),
+        "hs-dcfr": (1.1, 0, 5, False, True),
         "pcfr+": (inf, -inf, 2, True, True),
         "pdcfr+": (2.3, -inf, 5, True, True),
         "cfr-br": (inf, -inf, 1, False, True),

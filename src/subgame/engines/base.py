@@ -29,7 +29,7 @@ class EngineBase:
         """A strategy in the layout of `Strategy`; after some `streets` it may have zeros."""
         return np.asarray(sigma)
 
-    def release(self, p: int, regrets: Regrets) -> None:
+    def recycle(self, p: int, regrets: Regrets) -> None:
         """Nothing, where probabilities cannot take the memory of regrets."""
 
     def snapshot(self, regrets: Regrets) -> Regrets:

@@ -106,7 +106,7 @@ class Engine(Protocol):
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         """Regrets and average of player `p`, all zero, on the engine's device."""
 
-    def release(self, p: int, regrets: Regrets) -> None:
+    def recycle(self, p: int, regrets: Regrets) -> None:
         """The regrets, not the average, are needed no more: others may take their memory."""
 
     def snapshot(self, regrets: Regrets) -> Regrets:

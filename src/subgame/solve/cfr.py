@@ -87,7 +87,7 @@ class Cfr:
     def release(self) -> None:
         """Give the memory of regrets to the engine: from now on the averages are what is played."""
         for p, each in enumerate(self.pair):
-            self.engine.release(p, each)
+            self.engine.recycle(p, each)
         one, two = (Regrets(each.average, each.average, None) for each in self.pair)
         self.pair = (one, two)
 

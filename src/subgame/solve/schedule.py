@@ -279,14 +279,14 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     """Discounted CFR whose discounts fade (after Zhang, McAleer & Sandholm 2024).
 
     It discounts early regrets more than `DCFR` and late regrets less. The numbers are
-    ours; we found them on river and turn endgames of hold'em, where they need a tenth fewer
+    ours; we found them on river, turn and flop endgames of hold'em, where they need a tenth fewer
     iterations.
 
     >>> HSDCFR().discounts(400, 1).round(6).tolist()
-    [[0.999998, 0.817163, 0.990037]]
+    [[0.999998, 0.817163, 0.987562]]
     """
     base = Schedule(
-        "hs-dcfr", alpha=1.1, beta=0.0, gamma=4.0, ramp=150.0, last_alpha=2.2, last_beta=0.25
+        "hs-dcfr", alpha=1.1, beta=0.0, gamma=5.0, ramp=150.0, last_alpha=2.2, last_beta=0.25
     )
     return _make(base, average, options)
 

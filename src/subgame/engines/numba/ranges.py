@@ -160,7 +160,7 @@ class NumbaRangeEngine(EngineBase):
         size = self.tree.stored(p)
         return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
 
-    def release(self, p: int, regrets: Regrets) -> None:
+    def recycle(self, p: int, regrets: Regrets) -> None:
         """Have the next probabilities of player `p` overwrite the regrets."""
         if self.storage == "float32":
             self._spare[p] = regrets.regret
