@@ -131,8 +131,9 @@ def test_a_flop_whose_run_stalls_is_the_best_that_was_measured(
         run.advance(40)
         run.measure()
         run.best = run.strategy()
-        for each in run.cfr.pair:
-            each.average[...] = 1
+        averages: list[Any] = [each.average for each in run.cfr.pair]
+        for average in averages:
+            average[...] = 1
         run.measure()
         runs.append(run)
         return "stalled"
