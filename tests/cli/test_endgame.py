@@ -243,13 +243,14 @@ def test_ctrl_c_keeps_what_is_done(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
     presses = iter([signal.SIGINT])
 
     def interrupted(
-        run: solver.Run, limits: solver.Limits, checkpoint: Any = None, progress: Any = None
+        run: solver.Run, limits: solver.Limits, checkpoint: Any, progress: Any, *, keep: bool
     ) -> sg.Result:
         def press(step: sg.Step) -> None:
             for number in presses:
                 signal.raise_signal(number)
 
-        return complete(run, limits, checkpoint, press if progress else None)  # not the warm-up
+        shown = press if progress else None  # not the warm-up
+        return complete(run, limits, checkpoint, shown, keep=keep)
 
     monkeypatch.setattr(solver, "complete", interrupted)
     answer = cli(*SPOT, "--seconds", "60", "--json")

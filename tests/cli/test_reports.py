@@ -26,7 +26,7 @@ from subgame.solve.endgame import Endgame
 from subgame.solve.flops import Flop, flops, subsets, texture
 from subgame.solve.lines import follow_line
 from subgame.solve.pages import page
-from subgame.solve.report import flop_report, weighted_mean
+from subgame.solve.report import LINES, Task, flop_report, weighted_mean
 from subgame.solve.schedule import parse
 from subgame.solve.solver import Run
 from subgame.solve.tables import Table
@@ -119,6 +119,35 @@ def test_a_flop_that_was_interrupted_is_no_row(
     with pytest.raises(KeyboardInterrupt):
         flop_report(FLOPS[:1], game, target=10, log=log)
     assert report.logged(log) == []
+
+
+def test_a_flop_whose_run_stalls_is_the_best_that_was_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last average, which here plays uniformly, may be worse."""
+    runs: list[Run] = []
+
+    def stall(run: Run, limits: object) -> str:
+        run.advance(40)
+        run.measure()
+        run.best = run.strategy()
+        averages: list[Any] = [each.average for each in run.cfr.pair]
+        for average in averages:
+            average[...] = 1
+        run.measure()
+        runs.append(run)
+        return "stalled"
+
+    monkeypatch.setattr(report, "drive", stall)
+    row = report.flop_row(Task(FLOPS[2], game(FLOPS[2].name), 10, 1, LINES))
+    (run,) = runs
+    assert run.best is not None
+    early, late = (100 * point.exploitability / 20 for point in run.curve)
+    assert late > 10 * early
+    assert row["exploitability_percent"] == pytest.approx(early, rel=1e-3)
+    solved = Endgame.of(run.best)
+    assert row["ev_oop"] == pytest.approx(solved.ev[0])
+    assert row["oop all-in 10"] == pytest.approx(float(solved.decision().frequency[1]))
 
 
 def test_a_run_is_evaluated_where_it_was_solved() -> None:

@@ -10,10 +10,10 @@ import pytest
 import subgame as sg
 from subgame.engines.numba.ranges import NumbaRangeEngine
 from subgame.engines.rounding import WINDOW, dithered
-from subgame.solve.limits import Limits
+from subgame.solve.limits import FIRST, Limits
 from subgame.solve.results import Point
 from subgame.solve.schedule import parse
-from subgame.solve.solver import Run
+from subgame.solve.solver import Run, begin, complete
 
 POT = 100
 RANGES = ("AsKs,7c6c,JdJs,8s8h", "AdTd,9c9d,KcQc,5d5s")
@@ -147,8 +147,9 @@ def test_measurements_that_would_miss_the_target_are_left_out(power: float) -> N
         return [point.iteration for point in curve]
 
     every, few = measured(Limits(iterations=1000)), measured(Limits(target=300**-power))
-    assert 300 <= few[-1] <= 300 * 17 / 16
+    assert 300 <= few[-1] <= 303
     assert len(few) < 0.7 * len(every)
+    assert Limits(target=1.0).next_check(0) == FIRST
 
 
 # Measuring -----------------------------------------------------------------------------------
@@ -160,3 +161,44 @@ def test_measuring_makes_no_probabilities(
     want = sg.exploitability(tree, run.strategy())
     monkeypatch.setattr(NumbaRangeEngine, "current", None)
     assert run.measure() == pytest.approx(want, rel=1e-6)
+
+
+def test_a_solve_is_measured_exactly_once(
+    tree: sg.PublicTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until its target is reached it is measured in float32, whose error is far below `doubt`."""
+    run, check = Run(tree, parse("dcfr"), threads=1), np.zeros(2)
+    for count in (1, 20, 200):
+        run.advance(count, check)
+        assert abs(check.mean() - run.measure()) < 0.1 * run.doubt
+    asked, respond = [], NumbaRangeEngine.respond
+
+    def count_one(self: NumbaRangeEngine, p: int, plan: Any) -> Any:
+        asked.append(p)
+        return respond(self, p, plan)
+
+    monkeypatch.setattr(NumbaRangeEngine, "respond", count_one)
+    found = sg.solve(tree, "dcfr", target=0.1, threads=1)
+    assert asked == [1, 0]
+    assert len(found.curve) > 3
+    assert found.exploitability == pytest.approx(sg.exploitability(tree, found.strategy), abs=1e-5)
+
+
+# Memory --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("schedule", ["dcfr", "pcfr+", "dcfr(average=last)"])
+def test_probabilities_take_the_memory_of_regrets(
+    tree: sg.PublicTree, schedule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where averages are played and the run does not go on, and they are the same."""
+    kept = complete(*begin(tree, schedule, iterations=20, threads=1))
+    used, made = [], NumbaRangeEngine.regrets
+
+    def noted(self: NumbaRangeEngine, p: int, *, predictive: bool) -> Any:
+        used.append(made(self, p, predictive=predictive))
+        return used[-1]
+
+    monkeypatch.setattr(NumbaRangeEngine, "regrets", noted)
+    found = sg.solve(tree, schedule, iterations=20, threads=1)
+    for probs, want, numbers in zip(found.strategy.probs, kept.strategy.probs, used, strict=True):
+        np.testing.assert_array_equal(probs, want)
+        assert np.shares_memory(probs, numbers.regret) == ("last" not in schedule)

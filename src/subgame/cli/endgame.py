@@ -325,11 +325,12 @@ def solve_spot(
             storage=how.storage,
         )
         run.about = about(tree)
-        result = complete(run, limits, keeping.checkpoint, _progress(meter, tree))
+        state, shown = keeping.save == "state", _progress(meter, tree)
+        result = complete(run, limits, keeping.checkpoint, shown, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
         solved = replace(solved, exploitability=result.exploitability)
-        kept, half = run if keeping.save == "state" else None, keeping.save == "half"
+        kept, half = run if state else None, keeping.save == "half"
         failure = save_files((keeping.out, partial(solved.save, run=kept, half=half)))
     return Shown(solved, result, needed, decisions(solved, looking.line), failure)
 

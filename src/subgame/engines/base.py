@@ -29,6 +29,9 @@ class EngineBase:
         """A strategy in the layout of `Strategy`; after some `streets` it may have zeros."""
         return np.asarray(sigma)
 
+    def recycle(self, p: int, regrets: Regrets) -> None:
+        """Nothing, where probabilities cannot take the memory of regrets."""
+
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of what is played now, without an average."""
         played = regrets._replace(average=None)

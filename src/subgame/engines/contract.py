@@ -106,6 +106,9 @@ class Engine(Protocol):
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
         """Regrets and average of player `p`, all zero, on the engine's device."""
 
+    def recycle(self, p: int, regrets: Regrets) -> None:
+        """The regrets, not the average, are needed no more: others may take their memory."""
+
     def snapshot(self, regrets: Regrets) -> Regrets:
         """A copy of the current strategy (regret, instant), for simultaneous updates."""
 

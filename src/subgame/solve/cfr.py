@@ -84,6 +84,13 @@ class Cfr:
             engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
         engine.repeat(self.turn, rates, self)
 
+    def release(self) -> None:
+        """Give the memory of regrets to the engine: from now on the averages are what is played."""
+        for p, each in enumerate(self.pair):
+            self.engine.recycle(p, each)
+        one, two = (Regrets(each.average, each.average, None) for each in self.pair)
+        self.pair = (one, two)
+
     @property
     def can_check(self) -> bool:
         """Whether `advance` can measure the averages within its last iteration."""

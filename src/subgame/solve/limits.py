@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from subgame.solve.results import Point
     from subgame.solve.solver import Run
 
+FIRST = 8
+"""The iteration after which exploitability is first measured on the way to a target."""
 FARTHEST = 1000
 """Iterations after which no measurement is left out; later ones also tell whether a run stalls."""
 STEEPEST = 3.0
@@ -67,8 +69,10 @@ class Limits:
 
     def _expected(self, curve: Sequence[Point]) -> int:
         """The iteration at which the target may be reached, by the last points; 0: not known."""
-        if self.target is None or not curve or curve[-1].iteration > FARTHEST:
+        if self.target is None or (curve and curve[-1].iteration > FARTHEST):
             return 0
+        if not curve:
+            return FIRST
         now, steep, most = curve[-1], STEEPEST, 4.0
         if len(curve) > 1:
             before = curve[-2]
@@ -76,10 +80,9 @@ class Limits:
                 return 0
             fell = math.log(before.exploitability / now.exploitability)
             steep = max(1.0, 1.25 * fell / math.log(now.iteration / before.iteration))
-        if len(curve) > 2:
             most = 2.0
         far = math.pow(max(1.0, now.exploitability / self.target), 1 / steep)
-        least = now.iteration + 1 + now.iteration // 16
+        least = now.iteration + 1 + now.iteration // 128
         return max(least, math.ceil(now.iteration * min(most, far)))
 
     def share(self, run: Run, first: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypedDict, TypeVar
 
 from subgame.errors import did_you_mean
@@ -70,7 +71,7 @@ def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None
     subgame.errors.UnknownNameError: There is no option of solve called 'iteration'; did you mean
     'iterations'? Known: check_every, checkpoint, ...
     """
-    known = inspect.signature(verb).parameters
+    known = _parameters(verb)
     for name in given:
         if name not in known:
             raise did_you_mean(f"option of {verb.__name__}", name, known)
@@ -78,5 +79,12 @@ def check_options(verb: Callable[..., Any], given: Mapping[str, object]) -> None
 
 def made_of(kind: type[T], given: Mapping[str, object]) -> T:
     """A dataclass of those options that it has."""
-    names = inspect.signature(kind).parameters
+    made: Any = kind  # mypy takes type[T] for something without a hash
+    names = _parameters(made)
     return kind(**{name: value for name, value in given.items() if name in names})
+
+
+@lru_cache
+def _parameters(called: Callable[..., Any]) -> Mapping[str, object]:
+    """The parameters of a verb or dataclass, which take as long as a small river's iterations."""
+    return inspect.signature(called).parameters

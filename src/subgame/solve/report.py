@@ -67,6 +67,7 @@ def flop_row(task: Task, tree: RangeTree | None = None) -> dict[str, Any]:
     if stopped == "stalled" and run.best is not None:  # the last average need not be the best
         solved, left = Endgame.of(run.best, *where), run.evaluate(run.best.probs).mean
     else:
+        run.release()
         solved = Endgame.of_run(run, 1 if task.lines == LINES else None, *where)
         left = run.curve[-1].exploitability
     row: dict[str, Any] = {

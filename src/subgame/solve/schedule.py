@@ -170,7 +170,7 @@ class Schedule:
 
     def __str__(self) -> str:
         """The name, with the options that differ from its defaults: ``dcfr(alpha=2)``."""
-        base = NAMED[self.name]() if self.name in NAMED else Schedule(self.name)
+        base = _named(self.name) if self.name in NAMED else Schedule(self.name)
         changed = [
             f"{field.name}={_plain(getattr(self, field.name))}"
             for field in fields(self)
@@ -366,6 +366,11 @@ def parse(text: str | Schedule) -> Schedule:
             f"A schedule must be made by CFR(), CFRPlus(), ... or be named by a string, not "
             f"{text!r}."
         )
+    return _named(text)
+
+
+@lru_cache(maxsize=64)
+def _named(text: str) -> Schedule:
     shape = SHAPE.fullmatch(text)
     full = shape and SHAPE.fullmatch(ALIASES.get(shape[1].lower(), shape[1].lower()))
     if full and full[1] == "lp":

@@ -19,8 +19,8 @@ from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, ArgumentError, NotSavedWarning, SubgameError
 from subgame.solve.cfr import Cfr
 from subgame.solve.evaluate import Exploitability, exploitability_of, value_of
+from subgame.solve.limits import FIRST, check_seed
 from subgame.solve.limits import Limits as Limits
-from subgame.solve.limits import check_seed
 from subgame.solve.options import SolveOptions, check_options, made_of, with_options
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
@@ -43,9 +43,11 @@ FEWEST = 4
 LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
-CERTAIN = 0.0002
-"""The share of the pot by which a check in float32 must miss the target to be trusted: twice its
-errors."""
+CERTAIN = 1e-6
+"""The share of all chips by which a check in float32 must miss the target to be trusted: forty
+times the largest error that we found."""
+QUICK = 1e-7
+"""Seconds per iteration and number of a strategy, at most: the first slice follows from it."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
 KEPT = ("regret", "average", "instant")
@@ -87,7 +89,8 @@ def solve(
     if checkpoint is not None:
         files.check_writable(Path(checkpoint))
     run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
-    return complete(run, limits, Path(checkpoint) if checkpoint is not None else None, progress)
+    where = Path(checkpoint) if checkpoint is not None else None
+    return complete(run, limits, where, progress, keep=False)
 
 
 def begin(
@@ -116,11 +119,21 @@ def begin(
 
 
 def complete(
-    run: Run, limits: Limits, checkpoint: Path | None = None, progress: Progress | None = None
+    run: Run,
+    limits: Limits,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    keep: bool = True,
 ) -> Result:
-    """Run up to the limits and return the result."""
+    """Run up to the limits and return the result.
+
+    Without `keep` the run cannot go on: its regrets give their memory to the probabilities.
+    """
     stopped = drive(run, limits, checkpoint, progress)
     best, run.best = run.best if stopped == "stalled" else None, None
+    if not keep:
+        run.release()
     played = run.played() if best is None else best.probs
     return Result(
         game=run.tree.game,
@@ -130,7 +143,7 @@ def complete(
         iterations=run.iteration,
         seconds=run.seconds,
         value=value_of(run.engine, played),
-        exploitability=run.evaluate(played),
+        exploitability=run.evaluated(played) if best is None else run.evaluate(played),
         curve=tuple(run.curve),
         stopped=stopped,
     )
@@ -185,11 +198,16 @@ class Run:
         self.curve: list[Point] = []
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
+        self.measured: dict[int, Exploitability] = {}
+        """By the iteration: the exploitability of the averages, where it was measured exactly."""
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
         can be expected where both players tremble."""
+        self.doubt = 0.0
+        """The largest error of a check in float32, in chips."""
         if spot is not None and on is None:
             pot = float(spot.holdem.start().pot)
+            self.doubt = CERTAIN * (pot + float(sum(spot.holdem.rules.stacks)))
             self.least = max(self.engine.resolution, schedule.tremble) * pot
         self.random = np.array([seed], dtype=np.uint64)  # the sampler's whole state
         self.own = all(each is None for each in reach)
@@ -245,7 +263,17 @@ class Run:
             "iterations": str(self.iteration),
             "seed": str(self.seed),
         }
-        return Strategy(self.tree, (first, second), notes)
+        return Strategy(self.tree, (first, second), notes, check=False)  # the engine made them
+
+    def release(self) -> None:
+        """Give the regrets' memory to the averages that are played: the run cannot go on."""
+        if not self._last:
+            self.cfr.release()
+
+    def evaluated(self, played: tuple[Any, Any]) -> Exploitability:
+        """The exploitability of what is `played` now, which may have been measured already."""
+        known = None if self.tree.has_locks else self.measured.get(self.iteration)
+        return self.evaluate(played) if known is None else known
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of the probabilities `played`, in the game that is solved."""
@@ -268,12 +296,12 @@ class Run:
         if check is None or target is None:
             return None
         found = Exploitability((float(check[1]), float(check[0])))
-        pot = self.least / self.engine.resolution
-        return found if found > target + CERTAIN * pot else None
+        return found if found > target + self.doubt else None
 
     def measure(self, found: Exploitability | None = None) -> Exploitability:
         """Add a point to the curve: what was `found`, or what is measured now."""
-        found = self.evaluate(self._weights()) if found is None else found
+        if found is None:
+            found = self.measured[self.iteration] = self.evaluate(self._weights())
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
@@ -427,6 +455,9 @@ def drive(
         run.evaluate(run._weights())  # loads the kernels before the clock starts
     began, saved = time.perf_counter() - run.seconds, time.perf_counter()
     pace, first = 1, run.curve[0].exploitability if run.curve else 0.0
+    if stop.seconds is None:
+        each = QUICK * sum(side.num_sequences for side in run.tree.players)
+        pace = max(1, min(FIRST, int(SLICE / each)))
     stopped = "target" if stop.reached(run.curve) else ""  # a resumed run may have reached it
     with _asked_to_stop() as asked:
         while not stopped:
@@ -440,7 +471,7 @@ def drive(
             run.seconds = now - began
             each = max(now - before, 1e-9) / max(count, 1)
             few = min(FEWEST, int(LONGEST / each))
-            pace = max(1, min(2 * pace, max(few, int(SLICE / each))))
+            pace = max(1, min(4 * pace, max(few, int(SLICE / each))))
             if stop.seconds is not None:
                 pace = max(1, min(pace, int((stop.seconds - run.seconds) / each)))
             due = stop.next_check(run.iteration - 1, run.curve) == run.iteration

@@ -73,6 +73,7 @@ class NumbaRangeEngine(EngineBase):
         self.places = [tree.units[0].held(p)[1] for p in (0, 1)]  # [infoset] of a single board
         self.stand = [np.unique(places, return_index=True)[1] for places in self.places]
         self.size = tree.stored(0) + tree.stored(1)
+        self._spare: dict[int, Numbers] = {}  # memory for each player's next probabilities
         self._asked = threads
         threads = threads or (1 if self.size < ALONE else _cores())
         self._workers = Workers(tree, self._useful(threads))
@@ -153,12 +154,16 @@ class NumbaRangeEngine(EngineBase):
         need = (3 if predictive else 2) * number * self.tree.stored(p)
         if need > SMALL:
             Allowance.of().refuse(f"{self.tree.game}: solving it for one player", need)
-        one, two = self._zeros(p), self._zeros(p)
-        return Regrets(one, two, self._zeros(p) if predictive else None)
+        return Regrets(self._zeros(p), self._zeros(p), self._zeros(p) if predictive else None)
 
     def _zeros(self, p: int) -> Numbers:
         size = self.tree.stored(p)
         return Int16Numbers(size) if self.storage == "int16" else np.zeros(size, np.float32)
+
+    def recycle(self, p: int, regrets: Regrets) -> None:
+        """Have the next probabilities of player `p` overwrite the regrets."""
+        if self.storage == "float32":
+            self._spare[p] = regrets.regret
 
     def roots(self, p: int) -> Floats:
         """[root, infoset] the tree's reach of player `p`; 1 for all hands of several boards."""
@@ -203,7 +208,7 @@ class NumbaRangeEngine(EngineBase):
         """``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
         Where `can_check`, `how.check` [2] becomes what each player's best response to the averages
-        wins. It is computed in float32, with errors of about 0.01 % of the pot.
+        wins. It is computed in float32, with errors below a millionth of all chips.
 
         A player's average is updated in the opponent's sweep, which computes the player's reach
         anyway (see `range_kernels.keeping`).
@@ -269,8 +274,8 @@ class NumbaRangeEngine(EngineBase):
 
     def current(self, p: int, regrets: Regrets, rates: Floats) -> NDArray[np.float32]:
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
-        player, out = _player_numbers(regrets), np.zeros(self.tree.stored(p), np.float32)
-        now = np.atleast_2d(rates)
+        player, now = _player_numbers(regrets), np.atleast_2d(rates)
+        out = self._spare.pop(p) if p in self._spare else np.zeros(self.tree.stored(p), np.float32)
 
         def call(me: int, threads: int, *scratch: Any) -> None:
             RUN_MATCH(self.betting_tree, self.boards, p, player, now, out, me, threads)
