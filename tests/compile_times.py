@@ -6,7 +6,7 @@ the moves and the payoffs. The second one asks for what any compiler must know: 
 state of the acting player and the names of the moves. The third one asks for what ours asks: the
 information states of both players, wherever the game goes on, from which the public states follow
 (nobody's, where the moves say all that is known). The last one asks for all of this at all
-histories. The least of some runs of each counts, in turn.
+histories. Walks and compilation take turns; the fastest run of each counts.
 """
 
 from __future__ import annotations

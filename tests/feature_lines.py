@@ -5,6 +5,8 @@ A line of code is one that holds a token: blank lines, comments and docstrings d
 sources of before are laid out by the formatter of today, also where marks kept it from them.
 Statements do not depend on the layout; imports are not counted among them.
 
+The notes that reports print are text, too: they were constants `NOTES` and are docstrings now.
+
 Every file, or a definition in it, belongs to one feature. A feature that was there before is
 compared like with like; what came later is listed apart. The first pattern that fits decides.
 """
@@ -25,6 +27,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "subgame"
@@ -84,8 +87,7 @@ NEW = {
     "games in other processes (pickles), OpenSpiel's states read in few calls": "frozen.py "
     "interop/gambit.py:GambitGame.__getstate__ interop/gambit.py:GambitGame.__setstate__ "
     "interop/gambit.py:_linked interop/openspiel.py:OpenSpielReader "
-    "interop/openspiel.py:OpenSpielGame.reader games/base.py:StateReader games/base.py:Ask "
-    "games/base.py:_known games/base.py:Game.reader tree/public_tree.py:PublicTree.__getstate__",
+    "interop/openspiel.py:OpenSpielGame.reader tree/public_tree.py:PublicTree.__getstate__",
     "refusals, memory limits, nothing lost": "memory.py:Allowance _interrupt.py "
     "errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
@@ -199,12 +201,12 @@ NEW |= {
 def code_lines(text: str) -> frozenset[int]:
     """The numbers of the lines that hold code; strings that stand alone are docstrings.
 
-    >>> sorted(code_lines('A = 1\\n"What A is."\\nB = 2'))
+    >>> sorted(code_lines('A = 1\\n"What A is."\\ndef b(): ...'))
     [1, 3]
     """
     docs: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        if _is_text(node):
             docs.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     held: set[int] = set()
     nothing = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
@@ -212,6 +214,15 @@ def code_lines(text: str) -> frozenset[int]:
         if token.type not in (*nothing, tokenize.ENDMARKER):
             held.update(range(token.start[0], token.end[0] + 1))
     return frozenset(held - docs)
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Whether a statement is a string that stands alone."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def definitions(text: str) -> Iterator[tuple[str, set[int]]]:
@@ -253,7 +264,7 @@ def statements(text: str) -> frozenset[int]:
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.stmt)
         and not isinstance(node, ast.Import | ast.ImportFrom)
-        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        and not _is_text(node)
     )
 
 
@@ -273,8 +284,9 @@ def counted(package: Path, *, before: bool) -> dict[str, Counter[str]]:
         ]
         later = [] if before else [name for name, patterns in NEW.items() if fits(path, patterns)]
         known = [name for name, pair in SHARED.items() if fits(path, pair[0 if before else 1])]
+        notes = {n for name, lines in definitions(text) if name == "NOTES" for n in lines}
         for kind, count in COUNTS.items():
-            left = count(text)
+            left = count(text) - notes
             for feature, lines in parts:
                 out[kind][feature] += len(lines & left)
                 left -= lines

@@ -45,7 +45,7 @@ class Root:
     weight: dict[str, float] = field(default_factory=dict)
     """The opponent's slots: pi_-o, the sum over their histories."""
     above: dict[str, list[Sequence]] = field(default_factory=dict)
-    """The opponent's slots: the own sequences on the way there, first to last."""
+    """The opponent's slots: the opponent's sequences on the way there, first to last."""
     parents: tuple[dict[str, Sequence], ...] = field(default_factory=lambda: ({}, {}))
     """For each player: infoset inside -> the slot or sequence it hangs below."""
     payoff: dict[tuple[Sequence, Sequence], float] = field(

@@ -97,7 +97,7 @@ class Oracle:
         self.infosets: tuple[dict[str, list[str]], dict[str, list[str]]] = ({}, {})
         """For each player: infoset -> actions, in the order of a depth-first walk."""
         self.parents: tuple[dict[str, tuple[str, str] | None], ...] = ({}, {})
-        """For each player: infoset -> the previous own infoset and the action taken there."""
+        """For each player: infoset -> the player's previous infoset and action."""
         self.histories: tuple[dict[str, list[Node]], dict[str, list[Node]]] = ({}, {})
         """For each player: infoset -> its nodes."""
         self.root = self._expand(game.new_initial_state(), (None, None))

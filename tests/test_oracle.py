@@ -201,7 +201,7 @@ def test_best_response_at_an_unreached_infoset(coin: Oracle) -> None:
     profile = ({"heads": never, "tails": never}, coin.uniform()[1])
     assert coin.best_response_value(profile, 1) == 0
     assert coin.counterfactual_best_response(profile, 1) == {"guess": 0}
-    # The values of player 0 count the own choice not to play as made: it does not weigh them.
+    # Player 0's choice not to play does not weigh the values of player 0.
     assert coin.counterfactual_values(profile, 0)["tails"]["play"] == pytest.approx(1 / 6)
 
 
@@ -253,7 +253,7 @@ class TestRandomProfiles:
             infoset: sum(profile[player][infoset][a] * v for a, v in row.items())
             for infoset, row in oracle.counterfactual_values(profile, player).items()
         }
-        missed, paid = 0.0, 0.0  # how often, and for how much, the game ends before a move
+        missed, paid = 0.0, 0.0  # how often the game ends before the player moves, and what it pays
         if "guess" in oracle.infosets[player]:
             heads, tails = (profile[0][coin]["sell"] / 2 for coin in ("heads", "tails"))
             missed, paid = heads + tails, (tails - heads) / 2

@@ -232,7 +232,8 @@ def test_amounts_are_legal(
     assert bool(totals) == (mine > bet)
     assert list(totals) == sorted(set(totals))
     for total in totals:
-        assert (here.least_raise or 0) <= total <= here.all_in
+        assert here.least_raise is not None
+        assert here.least_raise <= total <= here.all_in
         assert total % chip == 0 or total == here.all_in
 
 

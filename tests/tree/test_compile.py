@@ -361,6 +361,7 @@ def test_progress_counts_histories() -> None:
     assert tree.histories is not None
     assert seen == sorted(set(seen))
     assert len(seen) > 1
+    assert max(np.diff([0, *seen])) <= 2 * 2048
     assert len(tree.histories) - 2048 < seen[-1] <= len(tree.histories)
 
 

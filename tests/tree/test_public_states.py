@@ -139,7 +139,7 @@ def test_derived_from_infosets_alone(name: str) -> None:
         side, here = quiet.players[p], h.player == p
         of_infoset = dict(zip(side.origin.tolist(), side.node.tolist(), strict=True))
         assert [of_infoset[i] for i in h.infoset[here].tolist()] == h.node[here].tolist()
-        waiting = ~here & (h.player != TERMINAL)  # where the last own sequence is known
+        waiting = ~here & (h.player != TERMINAL)  # they know their last sequence
         known: dict[int, set[int]] = defaultdict(set)
         for sequence, node in zip(h.sequence[p][waiting], h.node[waiting], strict=True):
             known[int(sequence)].add(int(node))
@@ -152,7 +152,7 @@ def test_derived_from_infosets_alone(name: str) -> None:
 
 
 UNSEEN = {("x", "l"), ("x", "r"), ("y",)}
-"""After x player 0 acts before player 1, after y not; player 1 cannot tell."""
+"""After x player 0 acts before player 1, after y player 1 acts at once and cannot tell."""
 
 
 def unseen(known: Callable[[History], str | None]) -> dict[str, int]:

@@ -30,8 +30,8 @@ from subgame.cli.progress import Meter, warm_up
 if TYPE_CHECKING:
     from subgame.tree.public_tree import PublicTree
 
-SCHEDULES = dict.fromkeys(("cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+"), 1000)
-SCHEDULES["mccfr"] = 20000
+FULL = ("cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "pdcfr+")
+SCHEDULES = {**dict.fromkeys(FULL, 1000), "mccfr": 20000}
 """Iterations of each. An iteration of MCCFR visits only a sample of the game."""
 
 

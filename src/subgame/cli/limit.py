@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -216,17 +215,20 @@ def limit_command(
                 values = sg.Rollouts(leaves.rollouts or 1000, given.seed)
             limit = Limit.made(tree, rough, where, values, meter)
         meter.update(f"Solving {rules} down to the depth limit")
-        limited = partial(sg.depth_limited, tree, rough, at=limit.subgames)
-        limited = partial(limited, weaken=leaves.weaken, penalty=leaves.penalty)
+        solved = []
         with whole_solves() if len(limit.players) > 1 else nullcontext():
-            solved = [
-                sg.solve_limited(
-                    limited(player=p, continuations=limit.offered[p], values=limit.values[p]),
-                    schedule=schedule,
-                    **vars(stop),
+            for p in limit.players:
+                limited = sg.depth_limited(
+                    tree,
+                    rough,
+                    at=limit.subgames,
+                    player=p,
+                    continuations=limit.offered[p],
+                    values=limit.values[p],
+                    weaken=leaves.weaken,
+                    penalty=leaves.penalty,
                 )
-                for p in limit.players
-            ]
+                solved.append(sg.solve_limited(limited, schedule=schedule, **vars(stop)))
         found = Found.of(limit, solved, best_below, meter, began)
     refused = not_saved(output, "depth-limited solving", found)
     failure = save_files((None if refused else output.out, found.strategy.save)) or refused

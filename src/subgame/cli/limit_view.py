@@ -143,8 +143,8 @@ def show(console: Console, found: Found, line: Line, leaves: str, out: Path | No
     console.print(Text(f"{limit.tree.game}, solved down to {where_to}", style="bold"))
     console.print(_summary(found, leaves))
     above = list(found.above())
-    left = len(above) - SHOWN, "more infosets above the limit"
-    console.print(strategy_table(above[:SHOWN], "plays now", *left))
+    left, what = len(above) - SHOWN, "more infosets above the limit"
+    console.print(strategy_table(above[:SHOWN], "plays now", left, what))
     places = " ".join(f"--at {shlex.quote(name)}" for name in limit.at)
     way = "bias" if line.options.get("--continuations", ())[1:] == ("self",) else "self"
     trained = ["--leaves"] if leaves.endswith(SAVED) else []  # a network has its own continuations

@@ -7,7 +7,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from subgame.cli.common import iterations_text, stderr
@@ -188,8 +187,10 @@ def warm_up_ranges(
         ready = sg.solve(tree, schedule, iterations=2, threads=1, storage=storage)
         stopped = {ready.stopped}
     else:
-        refine = partial(sg.refine, tree, sg.Strategy.uniform(tree), at="root", iterations=2)
-        found = refine(technique=technique, schedule=schedule)
+        rough = sg.Strategy.uniform(tree)
+        found = sg.refine(
+            tree, rough, at="root", technique=technique, schedule=schedule, iterations=2
+        )
         stopped = {part.stopped for part in found.parts}
     if "interrupted" in stopped:
         raise KeyboardInterrupt

@@ -246,13 +246,20 @@ def refine_command(
         subgames = sg.cut(rough.tree, places(rough.tree, at))
         _prepare(rough.tree, subgames, gadgets, schedule, place, meter)
         found = []
-        how = {"schedule": schedule, "device": place.device, **vars(stop)}
-        how |= {"player": player, "allow_worse": output.allow_worse}
         for gadget in gadgets:
-            told = meter.counting(f"Refining {meter.game} with {gadget.name}", "subgames")
-            found.append(
-                sg.refine(rough.tree, rough, at=subgames, technique=gadget, progress=told, **how)
+            refined = sg.refine(
+                rough.tree,
+                rough,
+                at=subgames,
+                technique=gadget,
+                player=player,
+                schedule=schedule,
+                device=place.device,
+                progress=meter.counting(f"Refining {meter.game} with {gadget.name}", "subgames"),
+                allow_worse=output.allow_worse,
+                **vars(stop),
             )
+            found.append(refined)
             if any(part.stopped == "interrupted" for part in found[-1].parts):
                 break
     if not found[0].parts:
@@ -373,4 +380,7 @@ def _save(found: Refinement, spot: Path | None, path: Path) -> None:
         "iterations": str(max(part.iterations for part in found.parts)),
     }
     strategy = replace(found.strategy, notes=notes)
-    (strategy.save if spot is None else partial(save, strategy))(path)
+    if spot is None:
+        strategy.save(path)
+    else:
+        save(strategy, path)

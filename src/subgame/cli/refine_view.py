@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -177,8 +177,12 @@ def _explain(console: Console, found: Refinement) -> None:
 
 
 # Hold'em -------------------------------------------------------------------------------------
-Hand = tuple["Part", int, float]
-"""A hand that the opponent may hold: the part at whose root, its root infoset and its margin."""
+class Hand(NamedTuple):
+    """A hand that the opponent may hold at the root of a part."""
+
+    part: Part
+    s: int
+    margin: float
 
 
 def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
@@ -195,7 +199,7 @@ def _hands(console: Console, found: Refinement, rough: Strategy) -> None:
     )
     low, high = _ends(found, WORST, 1), _ends(found, BEST, -1)
     taken = {(id(part), s) for part, s, _ in low}
-    high = [hand for hand in reversed(high) if (id(hand[0]), hand[1]) not in taken]
+    high = [hand for hand in reversed(high) if (id(hand.part), hand.s) not in taken]
     for k, (part, s, margin) in enumerate([*low, *high]):
         numbers = (part.cbv, part.gifts, part.alternatives, part.values)
         bad = "red" if margin < SLACK else ""
@@ -237,7 +241,7 @@ def _quantiles(found: Refinement) -> Table:
 def _ends(found: Refinement, count: int, sign: int) -> list[Hand]:
     """The hands with the smallest (sign -1: largest) margins; one for each pair of ranks."""
     out = [hand for part in found.parts for hand in _of_different_ranks(part, count, sign)]
-    return sorted(out, key=lambda hand: sign * hand[2])[:count]
+    return sorted(out, key=lambda hand: sign * hand.margin)[:count]
 
 
 def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
@@ -247,7 +251,7 @@ def _of_different_ranks(part: Part, count: int, sign: int) -> Iterator[Hand]:
         ranks = part.infosets[s][0::2]  # a hand is named AhKd
         if ranks not in seen:
             seen.add(ranks)
-            yield part, s, float(margins[s])
+            yield Hand(part, s, float(margins[s]))
         if len(seen) == count:
             return
 

@@ -126,8 +126,15 @@ def solve_command(
         if exact:
             result = sg.solve_lp(tree, device=place.device)
         else:
-            more = {"seed": seed, "device": place.device, **vars(stop), **vars(saving)}
-            result = sg.solve(tree, schedule, progress=meter.step, **more)
+            result = sg.solve(
+                tree,
+                schedule,
+                seed=seed,
+                device=place.device,
+                progress=meter.step,
+                **vars(stop),
+                **vars(saving),
+            )
     failure = save_files((output.out, result.strategy.save), (output.plot, output.drawing(result)))
     out = None if failure else output.out
     if output.json:

@@ -194,7 +194,11 @@ def _show(
 
     console.print(Text(f"{game}: values at a depth limit, learned from rollouts", style="bold"))
     held_out = any(not math.isnan(network.holdout_error) for network in networks)
-    errors = dict(list(zip(ERRORS, MEANING, strict=True))[: 3 + held_out])
+    errors = {
+        name: meaning
+        for name, meaning in zip(ERRORS, MEANING, strict=True)
+        if held_out or name != "holdout_error"
+    }
     numbers = ["player", "continuations", "histories", "parameters"]
     numbers += [name for name, _ in errors.values()]
     shown = table(*numbers, numbers=numbers)

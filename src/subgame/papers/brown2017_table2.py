@@ -2,7 +2,7 @@
 
 ``subgame reproduce brown2017-table2 --keep FILE`` computes the cells one by one, writes each to
 FILE and continues from there after an interruption. Where the command line's libraries are not
-installed, ``subgame.papers.KEYS["brown2017-table2"].run(keep=FILE)`` does the same.
+installed, ``subgame.papers.KEYS["brown2017-table2"].run(keep=Path(FILE))`` does the same.
 
 Notes:
 

@@ -335,7 +335,7 @@ table1, table3, table4, table5, fig7 = (partial(run, key) for key in KEYS)
 
 def main(words: list[str] | None = None) -> int:
     """Compute cells, without the command line's libraries."""
-    asked = argparse.ArgumentParser(description=__doc__)
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\nNotes:")[0])
     asked.add_argument("keys", choices=KEYS, nargs="+")
     asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
     asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")

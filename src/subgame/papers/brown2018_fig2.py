@@ -215,11 +215,21 @@ class Opened:
             told(min(solutions, count - 1))
 
         told(0)
-        known, where = (self.tree, self.blueprint), self.device
-        grow = partial(self_generated, *known, at=LIMIT, player=US, count=count, device=where)
-        grown = grow(schedule=self.plan, iterations=self.effort.generation, watch=watch)
-        limit = partial(depth_limited, *known, at=LIMIT, player=US, device=where)
-        limited = limit(continuations=grown)
+        tree, blueprint, where = self.tree, self.blueprint, self.device
+        grown = self_generated(
+            tree,
+            blueprint,
+            at=LIMIT,
+            player=US,
+            count=count,
+            schedule=self.plan,
+            iterations=self.effort.generation,
+            device=where,
+            watch=watch,
+        )
+        limited = depth_limited(
+            tree, blueprint, at=LIMIT, player=US, continuations=grown, device=where
+        )
         ours, own = self.off.ours(US, self.blueprint.probs[US]), list[Any]()
         for probs in grown.probs[: -(-count // len(self.off.sizes))]:
             own.extend(self.off.values(ours, probs, OPPONENT))

@@ -48,8 +48,15 @@ def run(quick: bool, seed: int, tell: Progress) -> Found:
         if t % 50 == 0:
             tell(f"{t:,} trunk iterations", 0.95 * t / iterations)
 
-    solve = partial(sg.cfr_d, schedule=TRUNK, subgame_schedule=SUBGAME, watch=watch)
-    solve(game, at=AT, iterations=iterations, subgame_iterations=inner)
+    sg.cfr_d(
+        game,
+        at=AT,
+        iterations=iterations,
+        subgame_iterations=inner,
+        schedule=TRUNK,
+        subgame_schedule=SUBGAME,
+        watch=watch,
+    )
     solved = time.perf_counter() - began
     tell("Measuring the memory", 0.95)
     peaks = memory(quick)
@@ -104,9 +111,10 @@ def memory(quick: bool) -> dict[str, dict[str, int]]:
 
 def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
     trunk = sg.trunk_of(game, at)
-    once = partial(sg.cfr_d, iterations=1, subgame_iterations=1, keep_subgames=False)
     return {
-        "cfr-d": _peak(lambda: once(game, at=at)),
+        "cfr-d": _peak(
+            lambda: sg.cfr_d(game, at=at, iterations=1, subgame_iterations=1, keep_subgames=False)
+        ),
         "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).regrets(0)),
         "subgame": max(
             _peak(partial(cut_at_histories, trunk, top, "one")) for top in Roots.of(trunk).tops

@@ -189,7 +189,8 @@ def _rows(lines: dict[int, dict[int, float | None]]) -> Iterator[dict[str, Any]]
         lower = f"{known[first] / known[last]:.2g} times lower"
         yield row(what, "falls to a plateau", [known[first], known[last]], lower)
         falls &= first == last or known[last] < known[first]
-    shared = [n for n in line if all(each[n] is not None for each in lines.values())]
+    counts = next(iter(lines.values()))
+    shared = [n for n in counts if all(line[n] is not None for line in lines.values())]
     yield row("every line ends lower than it starts", "yes", falls)
     if shared:
         at = shared[-1]

@@ -314,7 +314,7 @@ def compared(how: Settings, cells: Cells) -> Found:
 
 def main(words: list[str] | None = None) -> int:
     """Compute cells, without the command line's libraries."""
-    asked = argparse.ArgumentParser(description=__doc__)
+    asked = argparse.ArgumentParser(description=(__doc__ or "").partition("\nNotes:")[0])
     asked.add_argument("--out", type=Path, required=True, help="folder of the cells")
     asked.add_argument("--device", default="cuda", help="cuda, or torch for the CPU")
     asked.add_argument("--quick", action="store_true", help="a small deck and few buckets")

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +58,7 @@ FORMS: dict[str, Gadget] = {
 def run(quick: bool, seed: int, tell: Progress) -> Found:
     """Full: the two published endgames; quick: a made-up river with fewer bets."""
     spots = {"river (made up)": (_made_up(), 100)} if quick else _published()
-    weak, threads = (10, 1) if quick else (BLUEPRINT, None)  # a second one does not help quick runs
+    weak, threads = (10, 1) if quick else (BLUEPRINT, None)  # no second thread for little
     found = []
     for k, (name, (game, iterations)) in enumerate(spots.items()):
         tell(f"{name}: blueprint", k / len(spots))
@@ -104,8 +103,15 @@ def _measure(
     tree: sg.PublicTree, blueprint: sg.Strategy, gadget: Gadget, iterations: int, game: Holdem
 ) -> dict[str, Any]:
     """One technique: chips, mbb/h, margins, gap and time."""
-    refine = partial(sg.refine, tree, blueprint, at="root", schedule=SCHEDULE, allow_worse=True)
-    refined = refine(technique=gadget, iterations=iterations)
+    refined = sg.refine(
+        tree,
+        blueprint,
+        at="root",
+        technique=gadget,
+        schedule=SCHEDULE,
+        iterations=iterations,
+        allow_worse=True,
+    )
     gaps = [part.gap for part in refined.parts if part.gap is not None]
     thousandths = 1000 / game.rules.blinds[1]
     return {

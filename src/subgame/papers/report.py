@@ -80,8 +80,11 @@ def panel(
 
 
 def notes_of(module: ModuleType) -> tuple[str, ...]:
-    """The notes on an experiment: the list at the end of its module's docstring."""
-    listed = (module.__doc__ or "").split("\n* ")[1:]
+    """The notes on an experiment: the list after "Notes:" in its module's docstring.
+
+    Python leaves docstrings out with the option ``-OO``, and reports have no notes then.
+    """
+    listed = (module.__doc__ or "").partition("\nNotes:\n")[2].split("\n* ")[1:]
     return tuple(" ".join(note.split()) for note in listed)
 
 

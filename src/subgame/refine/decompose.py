@@ -30,6 +30,7 @@ from subgame.refine.kinds import kind_of
 from subgame.refine.solve_gadget import Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
+from subgame.solve.limits import check_count
 from subgame.solve.schedule import CFR, Schedule, parse
 from subgame.solve.solver import Limits, whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
@@ -284,6 +285,8 @@ def cfr_d(
     >>> len(found.values)  # ways of betting in round 1 without a fold
     5
     """
+    check_count("iterations", iterations)
+    check_count("subgame_iterations", subgame_iterations)
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
     how = CfrD(
         at, iterations, subgame_iterations, plan, inner, keep_subgames, device, progress, watch

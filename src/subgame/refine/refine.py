@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.errors import SubgameError, brief, did_you_mean
+from subgame.errors import SubgameError, UnknownNameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Trunk, Vector, vector
@@ -375,7 +375,7 @@ def blueprint(tree: PublicTree, name: str) -> Strategy:
     histories = histories_of(tree)
     known = {} if histories is None else histories.game.blueprints()
     if not known:
-        raise SubgameError(f"The game {tree.game} has no blueprints; give a strategy instead.")
+        raise UnknownNameError(f"The game {tree.game} has no blueprints; give a strategy instead.")
     if name not in known:
         raise did_you_mean(f"blueprint of {tree.game}", name, known)
     return Strategy.from_table(tree, known[name])

@@ -177,7 +177,8 @@ def cut_sequence_tree(tree: SequenceTree, at: At) -> list[SequenceSubgame]:
     if callable(at):
         return [_closed_cut(tree, at)]
     nodes = _nodes(tree, at)
-    below = np.setdiff1d(nodes, _first(tree, np.isin(np.arange(tree.num_nodes), nodes)))
+    first = nodes if len(nodes) == 1 else _first(tree, np.isin(np.arange(tree.num_nodes), nodes))
+    below = np.setdiff1d(nodes, first)
     if len(below):
         raise SubgameError(
             f"The public state '{tree.node_names[int(below[0])]}' lies below another one of the "

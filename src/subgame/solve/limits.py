@@ -104,6 +104,12 @@ def check_seed(seed: int) -> None:
         raise ArgumentError("seed", f"must be a whole number from 0 to 2^63 - 1, not {seed}.")
 
 
+def check_count(name: str, count: object) -> None:
+    """Raise an error if a count is not an integer of at least 1."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ArgumentError(name, f"must be a whole number of at least 1, not {count}.")
+
+
 def _whole(value: object) -> bool:
     return isinstance(value, Real) and _number(value) and bool(value // 1 == value)
 

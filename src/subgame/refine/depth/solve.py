@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
-from subgame.errors import ArgumentError, brief
+from subgame.errors import brief
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.limit import DepthLimited, LeafOptions, depth_limited
 from subgame.refine.depth.ranges import RangeLimit
@@ -23,6 +23,7 @@ from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.payoffs import Vector
 from subgame.refine.subgame import At, Subgame, sequence_subgames
 from subgame.solve.evaluate import best_response_strategy, exploitability
+from subgame.solve.limits import check_count
 from subgame.solve.lp import constraints, maximin
 from subgame.solve.options import StopOptions, check_options, made_of, with_options
 from subgame.solve.results import Result
@@ -120,8 +121,7 @@ def self_generated(
     >>> sg.self_generated(tree, blueprint, at="P2 to move").names[:2]
     ('blueprint', 'response 1')
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ArgumentError("count", f"must be a whole number of at least 1, not {count}.")
+    check_count("count", count)
     check_options(self_generated, leaves)
     o, device = 1 - player, leaves.get("device")
     grown, choices = Continuations.of(blueprint, o), 0

@@ -181,8 +181,8 @@ class RangeExpansion:
                 transfer(source, np.asarray(solved[q]), target, into, q)
             stage, solved = kept, (one, two)
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
-        both = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
-        found = _Part(stage, after, solved, both, carried, part.depth + 1)
+        entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
+        found = _Part(stage, after, solved, entering, carried, part.depth + 1)
         values = _left(stage, inputs, solved)
         answers = [
             self._account(part, s, (spot, k), inputs, values, run) for k, spot in enumerate(spots)
