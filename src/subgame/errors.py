@@ -169,8 +169,9 @@ def unreadable(path: str | PathLike[str], why: Exception | str, wanted: str) -> 
         IsADirectoryError: f"{path} is a folder, not a file",
         PermissionError: f"{path} cannot be read (permission denied)",
         UnicodeDecodeError: f"{path} is not UTF-8 text",
-        ValueError: "A file name cannot contain a null character",
     }
+    if type(why) is ValueError and "null" in str(why):
+        kinds[ValueError] = "A file name cannot contain a null character"
     other = f"cannot be read ({why.strerror or why})" if isinstance(why, OSError) else why
     return SubgameError(f"{kinds.get(type(why), f'{path} {other}')}; expected {wanted}.")
 

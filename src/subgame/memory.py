@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from subgame.errors import ArgumentError, MemoryLimitError, human_bytes
 
-UNITS = {"": 1, "B": 1}
-for _power, _letter in enumerate("KMGT", 1):
-    UNITS |= {f"{_letter}B": 1000**_power, f"{_letter}IB": 1024**_power}
+DECIMAL = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BINARY = {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+UNITS = {"": 1, "B": 1} | DECIMAL | BINARY
 SYSTEM = Path("/proc/meminfo")
 GROUP = Path("/sys/fs/cgroup")
 

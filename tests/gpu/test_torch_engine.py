@@ -258,7 +258,7 @@ def test_an_estimate_knows_how_large_tables_are(name: str) -> None:
 
 def test_refusals_are_sentences() -> None:
     tree = compiled("river")
-    with pytest.raises(sg.SubgameError, match="'cpu' or 'cuda'"):
+    with pytest.raises(sg.SubgameError, match="There is no device 'tpu'"):
         TorchRangeEngine(tree, "tpu")
     with pytest.raises(sg.MemoryLimitError, match="needs at least"):
         TorchRangeEngine(tree, "cpu", memory_limit=10)

@@ -202,3 +202,12 @@ def test_probabilities_take_the_memory_of_regrets(
     for probs, want, numbers in zip(found.strategy.probs, kept.strategy.probs, used, strict=True):
         np.testing.assert_array_equal(probs, want)
         assert np.shares_memory(probs, numbers.regret) == ("last" not in schedule)
+
+
+def test_a_run_that_gave_up_its_regrets_is_over() -> None:
+    run = begin(sg.compile(sg.games.load("kuhn")), "dcfr", iterations=2)[0]
+    run.advance(2)
+    run.release()
+    for attempt in (lambda: run.advance(1), run.state, run.release):
+        with pytest.raises(sg.SubgameError, match="its regrets were given up"):
+            attempt()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.contract import Array, Engine, Loop, Mode, Regrets
+from subgame.errors import SubgameError
 
 Floats = NDArray[np.float64]
 
@@ -62,12 +63,14 @@ class Cfr:
             for p, given in enumerate(reach)
         )
         self.reach: tuple[Array, Array] = (mine, yours)
+        self.released = False
 
     def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
         """Run ``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
         `check` [2] becomes what best responses to the averages win, where `can_check`.
         """
+        self.check_whole()
         engine, learner = self.engine, self.learner
         if learner is None and engine.fused:
             how = Loop(self.alternating, self.responder, begin, check)
@@ -84,8 +87,15 @@ class Cfr:
             engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
         engine.repeat(self.turn, rates, self)
 
+    def check_whole(self) -> None:
+        """Raise an error if the regrets were given up."""
+        if self.released:
+            raise SubgameError("The run is over: its regrets were given up, so it cannot go on.")
+
     def release(self) -> None:
         """Give the memory of regrets to the engine: from now on the averages are what is played."""
+        self.check_whole()
+        self.released = True
         for p, each in enumerate(self.pair):
             self.engine.recycle(p, each)
         one, two = (Regrets(each.average, each.average, None) for each in self.pair)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.devices import STORAGES, check_storage
+from subgame.engines.devices import check_storage
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, brief, unreadable
 from subgame.games.holdem.cards import Deck
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-BYTES: dict[str, float] = dict(zip(STORAGES, (4.0, 2.0, 2 + 4 / LANES), strict=True))
+BYTES = {"float32": 4.0, "bfloat16": 2.0, "int16": 2 + 4 / LANES}
 """Bytes of one regret or average, by storage."""
 
 
@@ -290,7 +290,10 @@ def equities(
 def memory_needed(
     tree: RangeTree, schedule: Schedule | str = "dcfr", storage: str = "float32"
 ) -> int:
-    """An estimate of the bytes that a solve needs: the tree, regrets and averages, the strategy."""
+    """A bound on the bytes that a solve needs: the tree, regrets and averages, the strategy.
+
+    Without a saved state, the strategy takes the memory of regrets in float32 and needs none.
+    """
     check_storage(storage)
     arrays = 3 if parse(schedule).predictive else 2
     each = BYTES[storage] * arrays + BYTES["float32"]  # a strategy is float32 in every storage

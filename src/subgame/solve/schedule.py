@@ -91,12 +91,12 @@ class Schedule:
                 raise SubgameError(f"A schedule's {field} must be true or false, not {value}.")
         if self.sampling not in get_args(Sampling):
             raise did_you_mean("sampling", str(self.sampling), get_args(Sampling))
-        for sentence, holds in self._rules().items():
+        for holds, sentence in self._rules():
             if not holds:
                 raise SubgameError(sentence)
 
-    def _rules(self) -> dict[str, bool]:
-        """What must hold for these numbers, in sentences, and whether it does."""
+    def _rules(self) -> list[tuple[bool, str]]:
+        """Whether each thing that must hold for these numbers does, and what it is."""
         last, tremble, responds = self._last[2], self.tremble, self.responder in (0, 1)
         sampled, known = self.sampling != "none", self.responder in (-1, 0, 1)
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
@@ -104,24 +104,44 @@ class Schedule:
         counts = self.discounted >= 0 and 0 <= self.skipped < INF
         small = isinstance(tremble, int | float) and 0 <= tremble <= MOST
         fades = 0 <= self.decay < 1
-        return {
-            f"A schedule's gamma must be at least 0, not {self.gamma:g}.": self.gamma >= 0,
-            f"A schedule's ramp and last_gamma must be at least 0, not {self.ramp:g} and "
-            f"{last:g}.": self.ramp >= 0 and last >= 0,
-            "A schedule with a ramp must have finite numbers at both ends.": not self.ramp
-            or finite,
-            "A schedule's discounted and skipped iterations must be at least 0, not "
-            f"{self.discounted:g} and {self.skipped:g}.": counts,
-            f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}.": fades,
-            f"A schedule's tremble must be a probability from 0 to {MOST}, not {tremble}.": small,
-            "A schedule with trembles must be without sampling and without a best "
-            "responder.": not tremble or not (sampled or responds),
-            "A schedule cannot be both predictive and sampled; choose one of the "
-            "two.": not self.predictive or not sampled,
-            f"The responder must be player 0 or 1, or -1 for none, not {self.responder}.": known,
-            "A schedule with a best responder must be alternating and without "
-            "sampling.": not responds or (self.alternating and not sampled),
-        }
+        return [
+            (self.gamma >= 0, f"A schedule's gamma must be at least 0, not {self.gamma:g}."),
+            (
+                self.ramp >= 0 and last >= 0,
+                f"A schedule's ramp and last_gamma must be at least 0, not {self.ramp:g} and "
+                f"{last:g}.",
+            ),
+            (
+                not self.ramp or finite,
+                "A schedule with a ramp must have finite numbers at both ends.",
+            ),
+            (
+                counts,
+                "A schedule's discounted and skipped iterations must be at least 0, not "
+                f"{self.discounted:g} and {self.skipped:g}.",
+            ),
+            (fades, f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."),
+            (
+                small,
+                f"A schedule's tremble must be a probability from 0 to {MOST}, not {tremble}.",
+            ),
+            (
+                not tremble or not (sampled or responds),
+                "A schedule with trembles must be without sampling and without a best responder.",
+            ),
+            (
+                not self.predictive or not sampled,
+                "A schedule cannot be both predictive and sampled; choose one of the two.",
+            ),
+            (
+                known,
+                f"The responder must be player 0 or 1, or -1 for none, not {self.responder}.",
+            ),
+            (
+                not responds or (self.alternating and not sampled),
+                "A schedule with a best responder must be alternating and without sampling.",
+            ),
+        ]
 
     def discounts(self, first: int, count: int) -> Floats:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1.

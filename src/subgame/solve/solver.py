@@ -44,14 +44,12 @@ LEVEL, SOONEST = 10, 1000
 """A run may be found stalled below this many times the least exploitability of its storage, and
 after this many iterations."""
 CERTAIN = 1e-6
-"""The share of all chips by which a check in float32 must miss the target to be trusted: forty
+"""The share of all chips by which a check in float32 must miss the target to be trusted: fifty
 times the largest error that we found."""
 QUICK = 1e-7
-"""Seconds per iteration and number of a strategy, at most: the first slice follows from it."""
+"""A high guess of the seconds per iteration and number of a strategy, for the first slice."""
 SAVE_EVERY = 30.0
 """Seconds between checkpoints."""
-KEPT = ("regret", "average", "instant")
-"""The fields of `Regrets` that a checkpoint holds."""
 
 
 @with_options(SolveOptions)
@@ -86,10 +84,10 @@ def solve(
     ('target', -0.06)
     """
     check_options(solve, options)
-    if checkpoint is not None:
-        files.check_writable(Path(checkpoint))
+    where = None if checkpoint is None else Path(checkpoint)
+    if where is not None:
+        files.check_writable(where)
     run, limits = begin(tree, schedule, seed=seed, resume=resume, **options)
-    where = Path(checkpoint) if checkpoint is not None else None
     return complete(run, limits, where, progress, keep=False)
 
 
@@ -132,7 +130,7 @@ def complete(
     """
     stopped = drive(run, limits, checkpoint, progress)
     best, run.best = run.best if stopped == "stalled" else None, None
-    if not keep:
+    if not keep and best is None:
         run.release()
     played = run.played() if best is None else best.probs
     return Result(
@@ -204,7 +202,7 @@ class Run:
         """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
         can be expected where both players tremble."""
         self.doubt = 0.0
-        """The largest error of a check in float32, in chips."""
+        """By how much a check in float32 must miss the target to be trusted, in chips."""
         if spot is not None and on is None:
             pot = float(spot.holdem.start().pot)
             self.doubt = CERTAIN * (pot + float(sum(spot.holdem.rules.stacks)))
@@ -271,9 +269,9 @@ class Run:
             self.cfr.release()
 
     def evaluated(self, played: tuple[Any, Any]) -> Exploitability:
-        """The exploitability of what is `played` now, which may have been measured already."""
+        """The exploitability of the averages; with locks, of what is `played`."""
         known = None if self.tree.has_locks else self.measured.get(self.iteration)
-        return self.evaluate(played) if known is None else known
+        return known or self.evaluate(played if self.tree.has_locks else self._weights())
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of the probabilities `played`, in the game that is solved."""
@@ -326,6 +324,7 @@ class Run:
     # Checkpoints -----------------------------------------------------------------------------
     def state(self) -> tuple[dict[str, Any], dict[str, str]]:
         """Arrays and texts from which the run continues bit for bit."""
+        self.cfr.check_whole()
         tensors = {name: np.asarray(part) for name, part in self._kept().items()}
         return tensors | {"random": self.random.view(np.int64)}, {
             "schedule": json.dumps(self.schedule.as_dict()),
@@ -340,7 +339,7 @@ class Run:
         return {
             f"{name}{p}": part
             for p, regrets in enumerate(self.cfr.pair)
-            for name, part in zip(KEPT, regrets, strict=True)
+            for name, part in regrets._asdict().items()
             if part is not None
         }
 
@@ -386,7 +385,7 @@ class Run:
             raise ValueError
         int(header["seed"])
         for p in (0, 1):
-            _ = [tensors[f"{name}{p}"] for name in KEPT[:2]]
+            _ = [tensors[f"{name}{p}"] for name in ("regret", "average")]
         return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
 
 

@@ -27,7 +27,7 @@ def watch() -> None:
 
     class Tell(event.Listener):
         def on_start(self, event: Any) -> None:
-            if event.data["dispatcher"].py_func.__module__.startswith("subgame."):
+            if str(event.data["dispatcher"].py_func.__module__).startswith("subgame."):
                 tell()
 
         def on_end(self, event: Any) -> None:

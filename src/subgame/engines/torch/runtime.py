@@ -24,9 +24,10 @@ def load_torch(what: str = "The devices cuda and torch") -> Any:
 
 
 def pick_device(name: str) -> Any:
-    """``"cuda"`` (``"cuda:1"``), or ``"cpu"``, also by the name `PLAIN`: a device that is there."""
-    kind, _, number = str(name).partition(":")
-    if name not in ("cpu", PLAIN) and (kind != "cuda" or not (number or "0").isdecimal()):
+    """The torch device ``cuda``, ``cuda:1``, ``cpu`` or `PLAIN`; an error if there is none."""
+    name = str(name)
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", PLAIN) and (kind != "cuda" or not (number or "0").isdecimal()):
         raise no_device(name)
     torch = load_torch()
     if kind == "cuda" and not torch.cuda.is_available():

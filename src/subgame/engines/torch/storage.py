@@ -82,7 +82,8 @@ class Scaled(Kept):
     kind = "int16"
 
     def __init__(self, ints: Tensor, scales: Tensor) -> None:
-        self.ints, self.scales = self.tensors = ints, scales
+        self.ints, self.scales = ints, scales
+        self.tensors = (ints, scales)
 
     @property
     def shape(self) -> Any:

@@ -106,7 +106,7 @@ class Traversals:
         return self.traverse_by(self.ops, job)
 
     def traverse_by(self, ops: Any, job: Sweep) -> Tensor:
-        """The same by some operations, all compiled."""
+        """The same with given operations, whose kernels must be compiled already."""
         p, mode, o, dtype = job.p, job.mode, 1 - job.p, job.other.dtype
         own: list[Tensor | None] = [job.own]
         other: list[Tensor] = [job.other]

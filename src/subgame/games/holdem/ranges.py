@@ -84,7 +84,9 @@ class Range:
                 f"A range of this deck has {self.deck.num_hands:,} weights, one for each hand; "
                 f"the array has the shape {weights.shape}."
             )
-        for hand in np.flatnonzero(~((weights >= 0) & (weights <= 1))).tolist():
+        wrong = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
+        if len(wrong):
+            hand = int(wrong[0])
             raise SubgameError(
                 f"The weights of a range are between 0 and 1; that of {self.deck.hand_name(hand)} "
                 f"is {weights[hand]}."

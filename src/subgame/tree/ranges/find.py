@@ -132,7 +132,7 @@ def locate(units: BoardList, cards: Sequence[int]) -> tuple[int, Ints]:
 def places(part: RangeTree, whole: RangeTree, p: int) -> Ints:
     """[q] where each of a part's sequences stands in a tree whose boards may be merged; -1: not."""
     out, side = np.full(part.stored(p), -1, dtype=np.int64), part.players[p]
-    finder = whole.players[p].finder
+    finder = Finder(whole.players[p])  # one that is not kept, because it remembers all boards
     for u, unit in enumerate(part.units):
         hands = unit.hands[p]
         for j, state in enumerate(part.streets[unit.street].states[p]):

@@ -43,8 +43,9 @@ def unmerged(tree: RangeTree) -> Unmerged:
         one, two = (np.arange(len(side.slots)) for side in tree.players)
         return Unmerged(tree, tree, None, (one, two))
     plain = compile_range_tree(tree.holdem)
+    slots = ({name: s for s, name in enumerate(side.slots)} for side in tree.players)
     one, two = (
-        np.array([side.slots.index(name) for name in other.slots])
-        for side, other in zip(tree.players, plain.players, strict=True)
+        np.array([index[name] for name in other.slots])
+        for index, other in zip(slots, plain.players, strict=True)
     )
     return Unmerged(plain, tree, (places(plain, tree, 0), places(plain, tree, 1)), (one, two))

@@ -369,7 +369,7 @@ class _Walk:
         if self.reader.spell is not None:  # every history is an infoset
             return np.arange(len(seat), dtype=np.int32)
         asked = np.zeros(1 - TERMINAL + 1, dtype=np.bool_)  # [seat], the negative ones at the end
-        asked[[who for who, ask in self.asks.items() if ask[p] is not None]] = True
+        asked[[who for who, ask in self.asks.items() if who != TERMINAL and ask[p]]] = True
         told, numbers, out = asked[seat], _ints(self.known[p]), np.full(len(seat), -1, np.int32)
         out[told] = np.where(numbers == self.numbers[p].get(None, -1), -1, numbers)
         return out
