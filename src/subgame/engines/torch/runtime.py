@@ -27,7 +27,7 @@ def pick_device(name: str) -> Any:
     """The torch device ``cuda``, ``cuda:1``, ``cpu`` or `PLAIN`; an error if there is none."""
     name = str(name)
     kind, _, number = name.partition(":")
-    if kind not in ("cpu", PLAIN) and (kind != "cuda" or not (number or "0").isdecimal()):
+    if name not in ("cpu", PLAIN) and (kind != "cuda" or not (number or "0").isdecimal()):
         raise no_device(name)
     torch = load_torch()
     if kind == "cuda" and not torch.cuda.is_available():
