@@ -248,9 +248,9 @@ class Trunk(Frozen):
         o = self.opponent
         ours = subgame.reach(1 - o, self)
         weight = subgame.weight(o, ours)
-        cbv = self.value_of(subgame)
+        cbv = self._inside(subgame, None, ours, weight)
         if alternatives is None and gadget.estimate:
-            alternatives = self.value_of(subgame, self.estimate or self.blueprint)
+            alternatives = self._inside(subgame, self.estimate or self.blueprint, ours, weight)
         base = cbv if alternatives is None else alternatives
         gifts = np.zeros(len(weight))
         if gadget.gifts != "none":
@@ -266,20 +266,26 @@ class Trunk(Frozen):
         )
         return inputs, gifts
 
-    def value_of(self, subgame: Subgame, strategy: Strategy | None = None) -> Floats:
-        """[s] what the opponent gets inside by `strategy`, or at best, against the blueprint.
+    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
+        """[s] what the opponent gets inside by playing `strategy` there against the blueprint.
 
         With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
+        ours = subgame.reach(1 - self.opponent, self)
+        return self._inside(subgame, strategy, ours, subgame.weight(self.opponent, ours))
+
+    def _inside(
+        self, subgame: Subgame, strategy: Strategy | None, ours: Floats, weight: Floats
+    ) -> Floats:
+        """[s] the same from our reach and the opponent's weights; at best without a strategy."""
         o, run = self.opponent, engine(subgame.tree, device=self.device)
-        ours = subgame.reach(1 - o, self)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         if strategy is None:
             found = run.respond(o, plan)
         else:
             found = run.values(o, subgame.restrict(strategy, o), plan)
-        out: Floats = normalise(found.roots.ravel(), subgame.weight(o, ours))
+        out: Floats = normalise(found.roots.ravel(), weight)
         return out
 
 

@@ -196,8 +196,8 @@ class Run:
         self.curve: list[Point] = []
         self.best: Strategy | None = None
         """The best strategy measured near the least exploitability of the storage."""
-        self.measured: dict[int, Exploitability] = {}
-        """By the iteration: the exploitability of the averages, where it was measured exactly."""
+        self.measured: tuple[int, Exploitability] | None = None
+        """The last iteration after which averages were measured in float64, and what was found."""
         self.least = 0.0
         """The least exploitability that the storage of a hold'em tree can hold, in chips, or that
         can be expected where both players tremble."""
@@ -270,8 +270,9 @@ class Run:
 
     def evaluated(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of the averages; with locks, of what is `played`."""
-        known = None if self.tree.has_locks else self.measured.get(self.iteration)
-        return known or self.evaluate(played if self.tree.has_locks else self._weights())
+        if self.measured is not None and self.measured[0] == self.iteration:
+            return self.measured[1]
+        return self.evaluate(played if self.tree.has_locks else self._weights())
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """The exploitability of the probabilities `played`, in the game that is solved."""
@@ -299,7 +300,8 @@ class Run:
     def measure(self, found: Exploitability | None = None) -> Exploitability:
         """Add a point to the curve: what was `found`, or what is measured now."""
         if found is None:
-            found = self.measured[self.iteration] = self.evaluate(self._weights())
+            found = self.evaluate(self._weights())
+            self.measured = None if self.tree.has_locks else (self.iteration, found)
         before = min((point.exploitability for point in self.curve), default=np.inf)
         if found < min(before, LEVEL * self.least):
             self.best = None  # frees it first
@@ -384,8 +386,7 @@ class Run:
         if iteration < 0 or not seconds >= 0 or tensors["random"].shape != (1,):
             raise ValueError
         int(header["seed"])
-        for p in (0, 1):
-            _ = [tensors[f"{name}{p}"] for name in ("regret", "average")]
+        _ = [tensors[f"{name}{p}"] for name in ("regret", "average") for p in (0, 1)]
         return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
 
 

@@ -332,14 +332,16 @@ class RangeBatch(EngineBase, Traversals):
 
         `reach` is the opponent's at the roots. At best, locked hands play as they must.
         """
-        return self._outside(p, self.traverse(self._evaluation(p, sigma, theirs, reach)))
+        job = self._evaluation(p, sigma, theirs, reach)
+        if sigma is None and p in self.held:
+            mine = self.blank(p, "float32")
+            self.held[p].put(mine.blocks)
+            job = job._replace(mode=Mode.WITHIN, mine=Regrets(mine, None, None))
+        return self._outside(p, self.traverse(job))
 
     def _evaluation(self, p: int, sigma: Numbers | None, theirs: Numbers, reach: Any) -> Sweep:
         mode = Mode.BEST if sigma is None else Mode.EVALUATE
         mine = None if sigma is None else self.blocks(p, sigma)
-        if mine is None and p in self.held:
-            mode, mine = Mode.WITHIN, self.blank(p, "float32")
-            self.held[p].put(mine.blocks)
         played = Regrets(mine, None, None), Regrets(self.blocks(1 - p, theirs), None, None)
         other = self._inside(1 - p, self._tensor(reach, self.torch.float64))
         return Sweep(p, mode, *played, self._still, self._still, None, other)
