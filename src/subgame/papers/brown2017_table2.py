@@ -69,17 +69,21 @@ NAMES = (BLUEPRINT, VALUE, TRANSLATION, *ROWS)
 
 @dataclass(frozen=True)
 class Steps:
-    """Iterations of each part; the names of cells contain them."""
+    """Iterations of each part; the names of cells contain those that they depend on."""
 
-    blueprint: int = 1200
-    value: int = 1200
+    blueprint: int = 4000
+    value: int = 2000
     subgames: int = 800
     expensive: int = 400
     quick: bool = False
 
     def key(self, name: str) -> str:
         """The name of a cell."""
-        return f"table2 | {name} | {json.dumps({'schedule': SCHEDULE, **asdict(self)})}"
+        parts = ["value"] if name == VALUE else ["blueprint"]
+        if name in ROWS:
+            parts.append("expensive" if ROWS[name][1] == "expensive" else "subgames")
+        counts = {part: getattr(self, part) for part in (*parts, "quick")}
+        return f"table2 | {name} | {json.dumps({'schedule': SCHEDULE, **counts})}"
 
     def games(self) -> tuple[Holdem, str]:
         """The smaller game, and the bets of the larger one."""
