@@ -22,8 +22,8 @@ Notes:
 * With subgames solved exactly no technique can lose less than Resolve to an off-tree action at the
   opponent's first decision (tests/refine/test_nested.py); later, what Resolve makes small is a
   bound.
-* The figures contain what the blueprint loses in the smaller game, which an exact blueprint would
-  not. docs/results/README.md says how much that is, and why the expensive rows are high.
+* The figures contain what the blueprint loses in the smaller game, which is stated.
+  docs/results/README.md says what else they contain, and why the expensive rows are high.
 """
 
 from __future__ import annotations
