@@ -93,7 +93,7 @@ class Steps:
         return nlfh(bets=known, ranks="JQKA", suits="hs"), larger
 
 
-FULL, QUICK = Steps(), Steps(100, 100, 20, 20, quick=True)
+FULL, QUICK = Steps(), Steps(100, 100, 60, 60, quick=True)
 
 
 def compute(steps: Steps, cells: Cells, tell: Progress) -> None:

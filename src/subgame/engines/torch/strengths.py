@@ -68,7 +68,7 @@ class TorchStrengths:
     def nearest(self, features: Tensor, centres: Any) -> Tensor:
         """[point] the nearest centre of each feature ``[point, d]``; exact for whole numbers."""
         torch = self.torch
-        centre = torch.as_tensor(centres, device=self.device).double()
+        centre = torch.tensor(centres, device=self.device).double()
         norm, step = (centre**2).sum(1), max(1, self.cells // len(centre))
         out = torch.empty(len(features), dtype=torch.int16, device=self.device)
         for at in range(0, len(features), step):
