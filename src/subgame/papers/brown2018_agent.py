@@ -58,7 +58,7 @@ TABLE1 = (
     Contest("nested, actions below 0.15 left out, against blueprint", ("0.15", "blueprint"), 4000),
     Contest("nested, unsafe on the river, against blueprint", ("unsafe", "blueprint"), 4000),
     Contest("nested by CFR+ against blueprint", ("cfr+", "blueprint"), 4000),
-    Contest("single against blueprint", ("single", "blueprint"), 1000),
+    Contest("single against blueprint", ("single", "blueprint"), 2000),
     Contest("limited against blueprint", ("limited", "blueprint"), 1000),
     Contest("limited against single", ("limited", "single"), 1000),
 )
