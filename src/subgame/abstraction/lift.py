@@ -17,8 +17,6 @@ from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
-
 
 def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     """The strategy of the whole game, over `tree`, that plays a strategy of an abstraction.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, normalise
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
@@ -44,7 +44,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.decompose_ranges import RangeCompact
 
-Floats = NDArray[np.float64]
 FORMAT = "subgame-compact-1"
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, normalise
+from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -29,7 +28,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.decompose import CfrD
 
-Floats = NDArray[np.float64]
 TRACE = 1e-12
 """Reach that is left where the trunk never comes, see `decompose`."""
 

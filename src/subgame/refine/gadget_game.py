@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.tree.sequence.form import Form, FormPlayer
 from subgame.tree.sequence.tree import Entries, Treeplex
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 PENALTY = 100.0
 """How much a broken Resolve condition weighs beside an estimate (2017, footnote 6)."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy, namespace, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from subgame.engines.contract import Engine, RangeEngine
     from subgame.refine.subgame import Subgame
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 Vector = Mapping[str, float] | Sequence[float] | Floats
 ROUNDING = 1e-5

@@ -14,16 +14,13 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.subgame import SequenceSubgame
 from subgame.solve.lp import constraints
-
-Floats = NDArray[np.float64]
 
 
 class Programme(NamedTuple):

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 UNEVEN = 0.01
 """How far numbers of merged hands may differ, as a share of their range: rounding."""
 

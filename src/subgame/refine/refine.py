@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError, UnknownNameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -27,7 +27,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-6
 """Differences below this share of the values are rounding: of float32, or of a linear program."""
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, normalise
+from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -27,7 +26,6 @@ from subgame.tree.parts import both, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 LP = "lp"
 
 

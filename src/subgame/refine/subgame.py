@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SEARCHED, SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, State
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 At = str | int | Iterable[str | int] | Callable[[State], bool]
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.games.base import TERMINAL
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Leaf, LeafValues
@@ -16,31 +17,28 @@ from subgame.tree.sequence.form import Form, FormPlayer
 from subgame.tree.sequence.tree import Entries, Index
 from subgame.tree.sequence.walk import Histories
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 class Offer(NamedTuple):
     """What is on offer at one leaf: which continuations, and where the choice is made."""
 
-    options: tuple[list[Indices], list[Indices]]  # [s] numbers of those that differ there
+    options: tuple[list[Ints], list[Ints]]  # [s] numbers of those that differ there
     names: tuple[list[str], list[str]]  # [s] the infoset of the choice, "" where there is none
 
 
-def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
+def descendants(tops: NDArray[np.integer], inner: Histories) -> Ints:
     """Where the histories of a subgame stand in a walk in which its tops stand at `tops`.
 
     Both walks are depth first, so that what lies below a top follows it in line.
     """
     starts = np.flatnonzero(inner.parent < 0)
     sizes = np.diff(np.append(starts, len(inner)))
-    shift: Indices = np.repeat(tops.astype(np.int64) - starts, sizes)
+    shift: Ints = np.repeat(tops.astype(np.int64) - starts, sizes)
     return np.arange(len(inner)) + shift
 
 
 def limited_form(
     base: Form,
-    place: Indices,
+    place: Ints,
     leaves: Sequence[Leaf],
     offers: Sequence[Offer],
     values: Sequence[LeafValues],
@@ -118,12 +116,12 @@ def _choices(
     offers: Sequence[Offer],
     where: Sequence[Index],
     node: Index,
-    tops: Sequence[Indices],
+    tops: Sequence[Ints],
     titles: Sequence[str],
-) -> tuple[FormPlayer, list[list[Indices]]]:
+) -> tuple[FormPlayer, list[list[Ints]]]:
     """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
     names, actions, parents, nodes = [], [], [], []
-    landed: list[list[Indices]] = []
+    landed: list[list[Ints]] = []
     size = int(side.start[-1])
     for leaf, offer, at, top in zip(leaves, offers, where, tops, strict=True):
         slots = leaf.slots[p]
@@ -153,7 +151,7 @@ def _paid(
     leaf: Leaf,
     offer: Offer,
     value: Floats,
-    landed: tuple[list[Indices], list[Indices]],
+    landed: tuple[list[Ints], list[Ints]],
     node: Index,
 ) -> Entries:
     """What every pair of choices pays at one leaf, times chance."""

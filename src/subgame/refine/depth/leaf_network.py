@@ -21,6 +21,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.errors import DAMAGED, ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
@@ -33,8 +34,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Features = Callable[[State], Sequence[float]]
 Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done."""
@@ -72,7 +71,7 @@ class LeafNetwork:
     """Whose depth-limited tree it is for: the other one chooses among continuations."""
     pair: tuple[Continuations, Continuations]
     """Both players' continuations that it was trained for."""
-    top: Indices
+    top: Ints
     """The histories at the limit that it was trained at, by number."""
     spread: float
     """Standard deviation of the values it was trained on: what its errors are to be seen beside."""

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, State
@@ -23,9 +23,6 @@ from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.parts import both
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class LeafValues(NamedTuple):
@@ -47,12 +44,12 @@ class Leaf:
         return self.subgame.tree.walked
 
     @cached_property
-    def first(self) -> Indices:
+    def first(self) -> Ints:
         """[h] where each history at the limit stands among the subgame's own."""
         return np.flatnonzero(self.histories.parent < 0)
 
     @cached_property
-    def slots(self) -> tuple[Indices, Indices]:
+    def slots(self) -> tuple[Ints, Ints]:
         """[h] each player's augmented infoset there."""
         located = self.subgame.tree.sequence_at
         return both(lambda p: located[p][self.first].astype(np.int64))

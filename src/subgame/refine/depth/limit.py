@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
@@ -39,9 +39,6 @@ from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
     from subgame.refine.depth.ranges import RangeLimit
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -295,7 +292,7 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     return tree if isinstance(game, Game) else game
 
 
-def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
+def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Ints:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
     count = len(tree.walked)
     if within is None:
@@ -309,7 +306,7 @@ def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
 
 
 def _inside(
-    tree: SequenceTree, subgames: list[SequenceSubgame], place: Indices
+    tree: SequenceTree, subgames: list[SequenceSubgame], place: Ints
 ) -> list[SequenceSubgame]:
     """The subgames, or what of them lies in the part that is solved."""
     out = []
@@ -336,7 +333,7 @@ def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:
     """At each leaf infoset, the continuations that differ there."""
     out, taken = [], (set[str](), set[str]())
     for leaf in leaves:
-        options: tuple[list[Indices], list[Indices]] = ([], [])
+        options: tuple[list[Ints], list[Ints]] = ([], [])
         names: tuple[list[str], list[str]] = ([], [])
         for p in (0, 1):
             side = leaf.subgame.tree.players[p]

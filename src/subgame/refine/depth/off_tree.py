@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, Floats, as_index, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
@@ -24,8 +24,6 @@ from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.payoffs import reliable, rows
 from subgame.tree.ranges.betting_tree import decisions, grow
 from subgame.tree.ranges.tree import RangeTree
-
-Floats = NDArray[np.float64]
 
 
 def alike(game: Holdem, real: Betting, line: Sequence[str], other: Betting) -> Betting:

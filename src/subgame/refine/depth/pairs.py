@@ -12,14 +12,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, namespace, zeros
+from subgame.engines.arrays import Array, Ints, as_index, namespace, zeros
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import Board, RangeTree
 
 Pair = tuple[Any, Any]
-Ints = NDArray[np.int64]
 
 
 class _Board(NamedTuple):

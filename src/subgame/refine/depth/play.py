@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
@@ -41,7 +40,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Chooser = Callable[[list[SequenceSubgame]], Continuations]
 """From the subgames at a limit to what the opponent may play in them."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import brief
@@ -33,7 +32,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 CLOSED = 1e-9
 """A best response that wins no more than this beyond the solution has nothing to add."""
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import (
     Array,
+    Floats,
     as_double,
     as_index,
     as_kind,
@@ -32,8 +33,6 @@ from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
-
-Floats = NDArray[np.float64]
 
 
 class Decision(NamedTuple):

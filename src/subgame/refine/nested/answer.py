@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import brief
 
-Floats = NDArray[np.float64]
 Method = Literal["inexpensive", "expensive"]
 METHODS = ("inexpensive", "expensive")
 

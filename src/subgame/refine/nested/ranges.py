@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, namespace, normalise
+from subgame.engines.arrays import Floats, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -33,7 +33,6 @@ from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import BoardList, RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
@@ -25,7 +25,6 @@ from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Index = NDArray[Any]
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
@@ -30,8 +30,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable
