@@ -51,6 +51,7 @@ class RangeSubgame(Subgame):
     whole: RangeTree
     tree: RangeTree
     spot: Spot
+    elsewhere = 0.0
 
     @classmethod
     def at(cls, whole: RangeTree, spot: Spot) -> RangeSubgame:
@@ -106,25 +107,10 @@ class RangeSubgame(Subgame):
         return out
 
     @cached_property
-    def places(self) -> tuple[Ints, Ints]:
-        """[q] where each of the subgame's sequences stands in the whole tree; -1 is padding."""
+    def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
+        if self.tree is self.whole:
+            return None, None
         return parts.both(lambda p: places(self.tree, self.whole, p))
-
-    def restrict(self, strategy: Strategy, p: int) -> Floats:
-        found: Floats = self.restrict_numbers(strategy.probs[p], p)
-        return found
-
-    def restrict_numbers(self, numbers: Any, p: int) -> Any:
-        """[q] numbers of the whole tree's sequences, inside."""
-        if self.tree is self.whole:
-            return numbers
-        return parts.restrict(numbers, self.places[p], elsewhere=0.0)
-
-    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
-        if self.tree is self.whole:
-            into[:] = sigma
-        else:
-            parts.embed(sigma, self.places[p], into)
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
         if self.tree is self.whole:
@@ -139,9 +125,6 @@ class RangeSubgame(Subgame):
         here = weight / units.chance(u)  # carried in units of the board
         received: Floats = received_gift(carried[self.hands(o)], here, gadget)
         return received
-
-    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> None:
-        return None
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         if gadget.keep_safe:
@@ -174,12 +157,12 @@ class RangeSubgame(Subgame):
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Only the first street inside: all of it may be millions of rows."""
-        side = self.tree.players[p]
+        side, where = self.tree.players[p], self.places[p]
         street, unit = self.tree.streets[0], self.tree.units[0]
         out = {}
         for j, state in enumerate(street.states[p]):
             cells = side.cells(0, j)
-            cells = cells if self.tree is self.whole else self.places[p][cells]
+            cells = cells if where is None else where[cells]
             for hand, row in zip(unit.hands[p].tolist(), strategy.probs[p][cells], strict=True):
                 weights = row.astype(np.float64)
                 total = weights.sum()

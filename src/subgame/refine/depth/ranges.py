@@ -32,6 +32,7 @@ from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
+from subgame.tree.parts import restrict
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -114,7 +115,7 @@ class RangeLimit(Frozen):
 
     def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
-        given = self.within.restrict_numbers(np.asarray(probs, np.float32), p)
+        given = restrict(np.asarray(probs, np.float32), self.within.places[p], elsewhere=0.0)
         return self.plain.spread(p, given)
 
     def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
