@@ -17,10 +17,10 @@ from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.nested.ranges import flat
-from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.refine.solve_gadget import GadgetRun, Solving
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits, complete, whole_solves
+from subgame.solve.solver import complete, whole_solves
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -61,8 +61,8 @@ class RangeCompact:
         gap: float | None = None,
     ) -> Strategy:
         """Reconstruct every subgame behind the re-solving gadget; a strategy over `tree`."""
-        limits = Limits.to_gap(iterations, None, gap)
-        how = Technique.of(technique or Resolve(), self.tree, schedule, limits)
+        solving = Solving(schedule, iterations, None, gap)
+        how = solving.technique(technique or Resolve(), self.tree)
         if not isinstance(how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
         run = cast(RangeEngine, engine(self.tree, device=self.device))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from subgame.engines.arrays import Floats
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, UnknownNameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -361,7 +362,7 @@ def _refine_one(
         cbv=inputs.cbv,
         gifts=gifts,
         alternatives=inputs.alternative,
-        values=left(subgame, inputs, played, trunk.device),
+        values=left(engine(subgame.tree, device=trunk.device), inputs, played),
         gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,

@@ -21,9 +21,9 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.nested.answer import Answer, Method
+from subgame.refine.nested.nest import Answer, Method
 from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
-from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.refine.solve_gadget import GadgetRun, Technique, left
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
 from subgame.tree.parts import both
@@ -182,9 +182,24 @@ class RangeExpansion:
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
         found = _Part(stage, after, solved, entering, carried, part.depth + 1)
-        values = _left(stage, inputs, solved)
+        values, wide, tree = left(stage, inputs, solved), inputs.weight.shape[2], self.small.tree
+        top = len(tree.streets) - len(part.streets) + s
+        most = self._most(top, wide)
+        infoset = partial(_infoset, tree.units, tree.units.first[top], o, wide)
         answers = [
-            self._account(part, s, (spot, k), inputs, values, run) for k, spot in enumerate(spots)
+            Answer(
+                public=str(spot.after),
+                action=spot.action,
+                player=p,
+                depth=found.depth,
+                infosets=OnDemand(most.size, infoset),
+                weight=(inputs.weight[k] * most).ravel(),
+                cbv=inputs.cbv[k].ravel(),
+                values=values[k].ravel(),
+                iterations=run[0],
+                stopped=run[1],
+            )
+            for k, spot in enumerate(spots)
         ]
         return found, answers, run[1]
 
@@ -193,7 +208,7 @@ class RangeExpansion:
         *before, last = self.how.gadget.stages
         for gadget in before:
             first, _ = self._behind(stage, inputs, gadget)
-            inputs = inputs.raised(_left(stage, inputs, first))
+            inputs = inputs.raised(left(stage, inputs, first))
         return self._behind(stage, inputs, last)
 
     def _behind(
@@ -229,49 +244,16 @@ class RangeExpansion:
         ]
         return as_numpy(reached[taken])
 
-    def _account(
-        self,
-        part: _Part,
-        s: int,
-        at: tuple[Spot, int],
-        inputs: GadgetInputs,
-        values: Floats,
-        run: tuple[int, str],
-    ) -> Answer:
-        """One off-tree bet, over all boards and hands."""
-        (spot, k), o, game = at, 1 - self.p, self.small.tree.holdem
-        top = len(self.small.tree.streets) - len(part.streets) + s
-        units = self.small.tree.units
-        boards = range(units.first[top], units.first[top + 1])
-        chance = np.array([units.chance(u) for u in boards])[:, None]
-        wide = inputs.weight.shape[2]
-        most = np.zeros((len(boards), wide))
-        by_hand = np.zeros(game.deck.num_hands)
-        by_hand[units[0].hands[o]] = self.small.tree.players[o].reach
-        for b, u in enumerate(boards):
-            hands = units[u].hands[o]
-            most[b, : len(hands)] = by_hand[hands]
-        return Answer(
-            public=str(spot.after),
-            action=spot.action,
-            player=self.p,
-            depth=part.depth + 1,
-            infosets=OnDemand(len(boards) * wide, partial(_infoset, units, boards[0], o, wide)),
-            weight=(inputs.weight[k] * chance * most).ravel(),
-            cbv=inputs.cbv[k].ravel(),
-            values=values[k].ravel(),
-            iterations=run[0],
-            stopped=run[1],
-        )
-
-
-def _left(stage: RangeEngine, inputs: GadgetInputs, sigma: Pair) -> Floats:
-    """[way, board, hand] what the opponent gets at best against our part of `sigma`."""
-    p = 1 - inputs.opponent
-    plan = stage.plan(p, sigma[p], flat(inputs.our_reach))
-    won = stage.respond(inputs.opponent, plan).roots.reshape(inputs.weight.shape)
-    found: Floats = normalise(won, inputs.weight)
-    return found
+    def _most(self, street: int, wide: int) -> Floats:
+        """[board, hand] the most that chance and the opponent can bring a hand to a street with."""
+        tree, o = self.small.tree, 1 - self.p
+        units, reach = tree.units, np.zeros(tree.holdem.deck.num_hands)
+        reach[units[0].hands[o]] = tree.players[o].reach
+        boards = range(units.first[street], units.first[street + 1])
+        out = np.zeros((len(boards), wide))
+        for row, u in zip(out, boards, strict=True):
+            row[: len(units[u].hands[o])] = units.chance(u) * reach[units[u].hands[o]]
+        return out
 
 
 def flat(values: Floats) -> Floats:

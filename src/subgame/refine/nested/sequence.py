@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.nested.answer import Answer, Method
+from subgame.refine.nested.nest import Answer, Method
 from subgame.refine.payoffs import Gifts, gifts_of
 from subgame.refine.solve_gadget import Solved, Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
@@ -22,7 +22,6 @@ from subgame.solve.evaluate import best_response
 from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
-from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
 Index = NDArray[Any]
@@ -85,49 +84,35 @@ class _Known:
     depth: int = 0
 
 
-@dataclass(eq=False)
 class Expansion:
     """Player `p`'s blueprint as it grows. All arrays lie over the larger tree."""
 
-    blueprint: Strategy
-    larger: PublicTree
-    p: int
-    how: Technique
-    method: Method
-    device: str | None = None
-    tree: SequenceTree = field(init=False)  # the larger
-    small: SequenceTree = field(init=False)
-    sigma: tuple[Floats, Floats] = field(init=False)  # [q]
-    plan: tuple[Floats, Floats] = field(init=False)  # [q] reach where known
-    cbv: Floats = field(init=False)  # [i] of the opponent: CBV~, normalised
-    gifts: Gifts = field(init=False)  # [q] of the opponent
-
-    def __post_init__(self) -> None:
-        self.tree = sequence_tree(self.larger)
-        self.small = sequence_tree(self.blueprint.tree)
-        for tree in (self.small, self.tree):
+    def __init__(
+        self,
+        blueprint: Strategy,
+        larger: PublicTree,
+        p: int,
+        how: Technique,
+        method: Method,
+        device: str | None = None,
+    ) -> None:
+        self.p, self.how, self.method, self.device = p, how, method, device
+        self.tree, self.blueprint = sequence_tree(larger), blueprint
+        small = sequence_tree(blueprint.tree)
+        for tree in (small, self.tree):
             if tree.histories is None or any(len(side.slots) != 1 for side in tree.players):
                 raise SubgameError(f"{tree!r} is not the tree of a whole game with its histories.")
-        one, two = self.tree.players
-        self.sigma = Strategy.uniform(self.tree).probs
-        self.plan = (np.zeros(one.num_sequences), np.zeros(two.num_sequences))
-        theirs = self.tree.players[1 - self.p]
-        self.cbv = np.zeros(len(theirs.names))
-        self.gifts = Gifts(*np.zeros((2, theirs.num_sequences)))
-
-    @property
-    def _rules(self) -> Game:
-        """The smaller game."""
-        return self.small.walked.game
-
-    @property
-    def large(self) -> Histories:
-        return self.tree.walked
+        self.large, self.rules = self.tree.walked, small.walked.game
+        theirs = self.tree.players[1 - p]
+        self.sigma = Strategy.uniform(self.tree).probs  # [q]
+        self.plan = both(lambda q: np.zeros(len(self.sigma[q])))  # [q] reach where known
+        self.cbv = np.zeros(len(theirs.names))  # [i] of the opponent: CBV~, normalised
+        self.gifts = Gifts(*np.zeros((2, theirs.num_sequences)))  # [q] of the opponent
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree action, those after answers included."""
         start = np.zeros(1, np.int32)
-        parts = [_Known(self.small, self.blueprint, (start, start))]
+        parts = [_Known(sequence_tree(self.blueprint.tree), self.blueprint, (start, start))]
         while parts:
             part = parts.pop()
             self._absorb(part)
@@ -170,28 +155,27 @@ class Expansion:
         except SubgameError as error:
             why = str(error)
         if why:
-            small = self.small.game
-            raise SubgameError(f"{small} is not a smaller version of {self.tree.game}. {why}")
+            raise SubgameError(f"{self.rules} is not a smaller version of {self.tree.game}. {why}")
         return where
 
     def _off_tree(self, part: _Known) -> list[tuple[int, str]]:
         """(public state, action) of the opponent's choices that a part leaves out."""
         o = 1 - self.p
         side, home = part.tree.players[o], self.tree.players[o]
-        out: dict[tuple[int, str], None] = {}
-        for i, name in enumerate(side.names):
-            j = home.index[name]
-            for action in home.actions[j]:
-                if action not in side.actions[i]:
-                    out[int(home.node[j]), action] = None
-        return list(out)
+        found = (
+            (int(home.node[home.index[name]]), action)
+            for name, known in zip(side.names, side.actions, strict=True)
+            for action in home.actions[home.index[name]]
+            if action not in known
+        )
+        return list(dict.fromkeys(found))
 
     def _answer(self, node: int, action: str, depth: int) -> tuple[_Known, Answer] | None:
         """Solve what follows an off-tree action; None where we never come or never act again."""
         p, o = self.p, 1 - self.p
         before, top = self._tops(node, action)
         name = self.tree.node_names[int(self.large.node[top[0]])]
-        after = self._cut(self._rules, top, name)
+        after = self._cut(self.rules, top, name)
         ours = self.plan[p][after.sequence[p]]
         weight = after.weight(o, ours)
         if not after.tree.players[p].names or not (weight > 0).any():
@@ -203,12 +187,15 @@ class Expansion:
             sigma, theirs = found.sigma, np.ones(len(infosets))
         else:
             names = [home.names[i] for i in infosets]
-            wider = Widened(self._rules, {(o, name): (action,) for name in names})
+            wider = Widened(self.rules, {(o, name): (action,) for name in names})
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
             found = self._solve(whole, self.cbv[index])
             strategy = Strategy(whole.tree, found.sigma)
-            sigma, theirs = inside(strategy, after.tree), self._reach(strategy, names, action)
+            rows = [strategy.row(o, whole.tree.players[o].index[name]) for name in names]
+            theirs = np.array([row[action] for row in rows])
+            theirs *= self.plan[o][home.plex.parent[infosets]]
+            sigma = inside(strategy, after.tree)
         reach = (ours, theirs) if p == 0 else (theirs, ours)
         sides = both(lambda q: replace(after.tree.players[q], reach=reach[q]))
         tree = replace(after.tree, players=sides, engines={})
@@ -245,15 +232,6 @@ class Expansion:
             cbv=cbv,
         )
         return solve_gadget(how, subgame, inputs, self.device)
-
-    def _reach(self, strategy: Strategy, names: Sequence[str], action: str) -> Floats:
-        """[s] the opponent's reach of an action that an expensive solve has added."""
-        o = 1 - self.p
-        home, side = self.tree.players[o], strategy.tree.players[o]
-        above = home.plex.parent[[home.index[name] for name in names]]
-        taken = [strategy.row(o, side.index[name])[action] for name in names]
-        reach: Floats = self.plan[o][above] * np.array(taken)
-        return reach
 
     def _cut(self, game: Game, top: NDArray[np.int64], name: str) -> SequenceSubgame:
         """The subgame below histories of the larger tree, continued by another game's rules."""
