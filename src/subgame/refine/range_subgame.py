@@ -16,7 +16,7 @@ import numpy as np
 
 from subgame.engines.arrays import Floats, Ints
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
@@ -64,23 +64,6 @@ class RangeSubgame(Subgame):
         """[s] the hand of each root slot."""
         return self.tree.units[0].hands[p]
 
-    @cached_property
-    def lines(self) -> list[tuple[int, Betting, int]]:
-        """(unit, betting, number of the action) of every decision on the way here."""
-        game, cards = self.whole.holdem, self.whole.units[self.spot.unit].cards
-        state, u, out = game.start(), 0, []
-        for action in self.spot.betting.history[len(state.history) :]:
-            if action == "/":
-                u = next(
-                    k
-                    for k, unit in enumerate(self.whole.units)
-                    if unit.parent == u and unit.cards == cards[: len(unit.cards)]
-                )
-            else:
-                out.append((u, state, game.actions(state).index(action)))
-                state = state.child(action)
-        return out
-
     def _start(self, p: int) -> Floats:
         """[hand] a player's reach at the start of the whole game."""
         out = np.zeros(self.whole.holdem.deck.num_hands)
@@ -88,12 +71,15 @@ class RangeSubgame(Subgame):
         return out
 
     def reach(self, p: int, trunk: Trunk) -> Floats:
-        side, number = self.whole.players[p], decisions(self.whole.streets, p)
-        out = self._start(p)
-        for u, state, action in self.lines:
-            if state.player == p:
-                cells = side.cells(u, number[state.history][1])[:, action]
-                out[self.whole.units[u].hands[p]] *= trunk.blueprint.probs[p][cells]
+        cards, find = self.whole.units[self.spot.unit].cards, self.whole.players[p].finder
+        out, state = self._start(p), self.whole.holdem.start()
+        for action in self.spot.betting.history[len(state.history) :]:
+            if action == "/":
+                continue
+            if state.player == p:  # what hands have that nobody can hold is not read
+                names, first, stride = find.cells(cards[: BOARD_CARDS[state.street]], str(state))
+                out *= trunk.blueprint.probs[p][first + stride * names.index(action)]
+            state = state.child(action)
         return out[self.hands(p)]
 
     def most(self, p: int) -> Floats:

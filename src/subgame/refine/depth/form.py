@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +16,8 @@ from subgame.tree.sequence.form import Form, FormPlayer
 from subgame.tree.sequence.tree import Entries, Index
 from subgame.tree.sequence.walk import Histories
 
-
-class Offer(NamedTuple):
-    """What is on offer at one leaf: which continuations, and where the choice is made."""
-
-    options: tuple[list[Ints], list[Ints]]  # [s] numbers of those that differ there
-    names: tuple[list[str], list[str]]  # [s] the infoset of the choice, "" where there is none
+Names = Sequence[tuple[list[str], list[str]]]
+"""[leaf][player][s] the infoset where a continuation is chosen, "" where there is no choice."""
 
 
 def descendants(tops: NDArray[np.integer], inner: Histories) -> Ints:
@@ -40,7 +35,7 @@ def limited_form(
     base: Form,
     place: Ints,
     leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
+    names: Names,
     values: Sequence[LeafValues],
     pair: Sequence[Continuations],
 ) -> Form:
@@ -62,7 +57,8 @@ def limited_form(
         kept = ~below[h.tables[p].first]
         side, old = _trunk(base.players[p], kept, renumber)
         where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
-        side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
+        chosen = [each[p] for each in names]
+        side, at = _choices(side, p, leaves, chosen, where, renumber[h.node], tops, pair[p].names)
         players.append(side)
         moved.append(old)
         landed.append(at)
@@ -75,9 +71,8 @@ def limited_form(
             base.entries.value[ends],
         )
     ]
-    for k, (leaf, offer, found) in enumerate(zip(leaves, offers, values, strict=True)):
-        at_node = renumber[h.node[tops[k]]]
-        entries.append(_paid(leaf, offer, found.value, (landed[0][k], landed[1][k]), at_node))
+    for leaf, found, top, *at in zip(leaves, values, tops, *landed, strict=True):
+        entries.append(_paid(leaf, found.value, at, renumber[h.node[top]]))
     parent = base.node_parent[nodes]
     return Form(
         f"{base.game} · depth limit",
@@ -113,7 +108,7 @@ def _choices(
     side: FormPlayer,
     p: int,
     leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
+    chosen: Sequence[list[str]],
     where: Sequence[Index],
     node: Index,
     tops: Sequence[Ints],
@@ -123,11 +118,10 @@ def _choices(
     names, actions, parents, nodes = [], [], [], []
     landed: list[list[Ints]] = []
     size = int(side.start[-1])
-    for leaf, offer, at, top in zip(leaves, offers, where, tops, strict=True):
-        slots = leaf.slots[p]
+    for leaf, given, at, top in zip(leaves, chosen, where, tops, strict=True):
         landed.append([])
-        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
-            first = int(np.argmax(slots == s))  # any history there
+        for s, (options, name) in enumerate(zip(leaf.options[p], given, strict=True)):
+            first = int(np.argmax(leaf.slots[p] == s))  # any history there
             if not name:  # nothing to choose: paid at the sequence itself
                 landed[-1].append(np.array([at[first]], dtype=np.int64))
                 continue
@@ -147,17 +141,11 @@ def _choices(
     ), landed
 
 
-def _paid(
-    leaf: Leaf,
-    offer: Offer,
-    value: Floats,
-    landed: tuple[list[Ints], list[Ints]],
-    node: Index,
-) -> Entries:
+def _paid(leaf: Leaf, value: Floats, landed: Sequence[list[Ints]], node: Index) -> Entries:
     """What every pair of choices pays at one leaf, times chance."""
     nodes, rows, cols, paid = [], [], [], []
     for j, (s, t) in enumerate(zip(*(slots.tolist() for slots in leaf.slots), strict=True)):
-        mine, yours = offer.options[0][s], offer.options[1][t]
+        mine, yours = leaf.options[0][s], leaf.options[1][t]
         rows.append(np.repeat(landed[0][s], len(yours)))
         cols.append(np.tile(landed[1][t], len(mine)))
         nodes.append(np.full(len(mine) * len(yours), node[j]))

@@ -19,6 +19,7 @@ from subgame.engines.arrays import Floats, Ints
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, State
+from subgame.refine.depth.continuations import distinct
 from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.parts import both
 from subgame.tree.sequence.walk import Histories
@@ -65,6 +66,16 @@ class Leaf:
         run = engine(self.subgame.tree)
         ones = both(lambda p: np.ones(len(self.subgame.tree.players[p].slots)))
         return both(lambda p: np.stack([run.plan(p, sigma, ones[p]) for sigma in self.sigma[p]]))
+
+    @cached_property
+    def options(self) -> tuple[list[Ints], list[Ints]]:
+        """[s] each player's continuations that differ at an augmented infoset, by number."""
+
+        def differing(p: int) -> list[Ints]:
+            side, plans = self.subgame.tree.players[p], self.plans[p]
+            return [distinct(plans[:, side.slot_of == s]) for s in range(len(side.slots))]
+
+        return both(differing)
 
     def states(self) -> list[State]:
         """[h] the game's own states there."""

@@ -18,8 +18,8 @@ from subgame.engines.arrays import Floats, Ints
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
-from subgame.refine.depth.continuations import Continuations, distinct
-from subgame.refine.depth.form import Offer, descendants, limited_form
+from subgame.refine.depth.continuations import Continuations
+from subgame.refine.depth.form import Names, descendants, limited_form
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
 from subgame.refine.gadgets import Gadget
 from subgame.refine.kinds import kind_of
@@ -51,7 +51,7 @@ class DepthLimited(SequenceTree):
     leaves: tuple[Leaf, ...]
     values: tuple[LeafValues, ...]
     """Per leaf, as the form pays them: weakened and penalised if that was asked for."""
-    offers: tuple[Offer, ...]
+    names: Names
     within: SequenceSubgame | None
 
     @property
@@ -68,7 +68,7 @@ class DepthLimited(SequenceTree):
     def choices(self) -> int:
         """How many continuations the opponent has to choose from, at all infosets together."""
         o = 1 - self.player
-        return sum(len(kept) for offer in self.offers for kept in offer.options[o])
+        return sum(len(kept) for leaf in self.leaves for kept in leaf.options[o])
 
     @property
     def standard_error(self) -> float:
@@ -131,15 +131,15 @@ class DepthLimited(SequenceTree):
                 )
             here = restrict(strategy.probs[p], places(mine, side))
             embed(here, places(mine, self.whole.players[p]), probs[p])
-            for leaf, offer in zip(self.leaves, self.offers, strict=True):
-                leaf.subgame.embed(p, self._mixture(strategy, leaf, offer, p), probs[p])
+            for leaf, names in zip(self.leaves, self.names, strict=True):
+                leaf.subgame.embed(p, self._mixture(strategy, leaf, names[p], p), probs[p])
         return Strategy(self.whole, probs, dict(strategy.notes))
 
-    def _mixture(self, strategy: Strategy, leaf: Leaf, offer: Offer, p: int) -> Floats:
+    def _mixture(self, strategy: Strategy, leaf: Leaf, names: list[str], p: int) -> Floats:
         """[q] the behaviour strategy below a leaf that has the value of the choice made."""
         inner, side = leaf.subgame.tree.players[p], strategy.tree.players[p]
         plan = np.zeros(inner.num_sequences)
-        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
+        for s, (options, name) in enumerate(zip(leaf.options[p], names, strict=True)):
             below = inner.slot_of == s
             share = strategy.probs[p][side.sequences(side.index[name])] if name else np.ones(1)
             plan[below] = share @ leaf.plans[p][options][:, below]
@@ -259,8 +259,8 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
         adjusted(leaf, limit.values(leaf), blueprint, limit.weaken, limit.penalty)
         for leaf in leaves
     )
-    offers = _offers(leaves)
-    form = limited_form(base, place, leaves, offers, paid, pair)
+    names = _names(leaves)
+    form = limited_form(base, place, leaves, names, paid, pair)
     made = assemble(form)
     return DepthLimited(
         **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
@@ -269,7 +269,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
         limit=limit,
         leaves=leaves,
         values=paid,
-        offers=offers,
+        names=names,
         within=within,
     )
 
@@ -329,21 +329,17 @@ def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     return Leaf(subgame, sigma)
 
 
-def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:
-    """At each leaf infoset, the continuations that differ there."""
+def _names(leaves: Sequence[Leaf]) -> Names:
+    """The infosets of all choices at the limit; each player's have different names."""
     out, taken = [], (set[str](), set[str]())
     for leaf in leaves:
-        options: tuple[list[Ints], list[Ints]] = ([], [])
         names: tuple[list[str], list[str]] = ([], [])
-        for p in (0, 1):
-            side = leaf.subgame.tree.players[p]
-            for s, slot in enumerate(side.slots):
-                kept = distinct(leaf.plans[p][:, side.slot_of == s])
-                name = f"{slot} · how to go on?" if len(kept) > 1 else ""
+        for p, side in enumerate(leaf.subgame.tree.players):
+            for slot, options in zip(side.slots, leaf.options[p], strict=True):
+                name = f"{slot} · how to go on?" if len(options) > 1 else ""
                 while name in taken[p]:
                     name += "'"
                 taken[p].update(filter(None, [name]))
-                options[p].append(kept)
                 names[p].append(name)
-        out.append(Offer(options, names))
-    return tuple(out)
+        out.append(names)
+    return out

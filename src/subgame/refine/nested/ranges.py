@@ -237,10 +237,10 @@ class RangeExpansion:
         """[way, board, hand] the opponent's reach of bets that an expensive solve has added."""
         o = 1 - self.p
         reached = stage.row_reach(o, sigma, flat(reach))[0]
-        first = {root: j for j, root in reversed(list(enumerate(street.first_root[o])))}
+        at = [street.parent[o].index(k) for k in range(len(spots))]  # the decisions at the roots
         taken = [
-            street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
-            for k, spot in enumerate(spots)
+            street.first[o][j] + street.actions[o][j].index(spot.action)
+            for j, spot in zip(at, spots, strict=True)
         ]
         return as_numpy(reached[taken])
 
