@@ -7,10 +7,10 @@ where the two units meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Index = NDArray[np.int32]
 Vector = Mapping[str, float] | Sequence[float] | Floats
+T = TypeVar("T")
 ROUNDING = 1e-5
 """Weights below this share of the largest are rounding: kernels compute in float32."""
 
@@ -79,19 +80,17 @@ class Gifts(NamedTuple):
         return found
 
 
-def gifts_of(
-    run: Engine, o: int, our_plan: Floats, gadget: Gadget, estimate: Strategy | None
-) -> Gifts:
-    """What opponent `o` of a sequence tree gives up by each action against our plan.
+def gifts_of(trunk: Trunk, gadget: Gadget) -> Gifts:
+    """What the opponent in a sequence tree gives up by each action against our plan.
 
     "lower": the best is taken over the action itself and those that end the game at once, whose
     value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
-    `estimate`.
+    the estimate.
     """
-    tree = sequence_tree(run.tree)
-    side = tree.players[o]
-    if estimate is not None and gadget.gifts == "estimated":
-        value = run.values(o, estimate.probs[o], our_plan).sequences
+    tree, o, run = sequence_tree(trunk.tree), trunk.opponent, trunk.engine
+    side, our_plan = tree.players[o], np.asarray(trunk.plans[1 - o])
+    if trunk.estimate is not None and gadget.gifts == "estimated":
+        value = run.values(o, trunk.estimate.probs[o], our_plan).sequences
     else:
         value = run.respond(o, our_plan).sequences
     assert value is not None
@@ -140,13 +139,12 @@ def carried_gifts(
     `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
     opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
     """
+    if gadget.gifts == "none":
+        return [np.broadcast_to(np.zeros(1), tuple(each.shape)) for each in values]
     out, tree = list[Floats](), cast(RangeTree, run.tree)
     for s, street in enumerate(streets):
-        if s > 0 and gadget.gifts != "none":
+        if s > 0:
             entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
-        if gadget.gifts == "none":
-            out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
-            continue
         carried = np.zeros(values[s].shape)
         carried[: len(street.roots), :, : entry.shape[2]] = entry
         for j, parent in enumerate(street.parent[o]):
@@ -207,6 +205,7 @@ class Trunk(Frozen):
     estimate: Strategy | None = None
     """Whose values count for gifts of kind "estimated"."""
     device: str | None = None
+    _gifts: dict[tuple[str, bool, float], Any] = field(default_factory=dict, init=False)
 
     @property
     def tree(self) -> PublicTree:
@@ -221,16 +220,12 @@ class Trunk(Frozen):
         """Both players' plans of the whole tree, as the engine has them."""
         return both(lambda p: self.engine.plan(p, self.blueprint.probs[p]))
 
-    @cached_property
-    def _gifts(self) -> dict[tuple[str, bool, float], Any]:
-        return {}
-
-    def gifts(self, gadget: Gadget, find: Any) -> Any:
+    def gifts(self, gadget: Gadget, find: Callable[[Trunk, Gadget], T]) -> T:
         """What `find` says of the whole tree's gifts, found once per kind of gift."""
         key = (gadget.gifts, gadget.split, gadget.scale)
         if key not in self._gifts:
             self._gifts[key] = find(self, gadget)
-        return self._gifts[key]
+        return cast(T, self._gifts[key])
 
     def inputs(
         self,

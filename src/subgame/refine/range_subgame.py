@@ -105,7 +105,7 @@ class RangeSubgame(Subgame):
         s, p = units[u].street, betting.player
         j = decisions(self.whole.streets, p)[betting.history][1]
         row, held = self.whole.streets[s].at[p][j][o], units[u].hands[o]
-        found: list[Floats] = trunk.gifts(gadget, _gifts)
+        found = trunk.gifts(gadget, _gifts)
         carried = np.zeros(self.whole.holdem.deck.num_hands)
         carried[held] = found[s][row, u - units.first[s], : len(held)]
         here = weight / units.chance(u)  # carried in units of the board

@@ -24,7 +24,7 @@ from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, State
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.kinds import kind_of
-from subgame.refine.payoffs import Gifts, gifts_of
+from subgame.refine.payoffs import gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.forest import depths
@@ -127,13 +127,7 @@ class SequenceSubgame(Subgame):
         return out
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
-        o = trunk.opponent
-
-        def find(trunk: Trunk, gadget: Gadget) -> Gifts:
-            ours = np.asarray(trunk.plans[1 - o])
-            return gifts_of(trunk.engine, o, ours, gadget, trunk.estimate)
-
-        found: Gifts = trunk.gifts(gadget, find)
+        o, found = trunk.opponent, trunk.gifts(gadget, gifts_of)
         return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:

@@ -282,14 +282,11 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"The blueprint must be a Strategy, not {type(blueprint).__name__}.")
     tree = blueprint.tree
-    same = (
-        str(game) == tree.game
-        if isinstance(game, Game)
-        else (game is tree or (isinstance(game, PublicTree) and game.digest == tree.digest))
-    )
-    if not same:
-        raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
-    return tree if isinstance(game, Game) else game
+    if isinstance(game, Game) and str(game) == tree.game:
+        return tree
+    if isinstance(game, PublicTree) and (game is tree or game.digest == tree.digest):
+        return game
+    raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
 
 
 def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Ints:

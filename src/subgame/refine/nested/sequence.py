@@ -15,7 +15,7 @@ from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.nested.nest import Answer, Method
-from subgame.refine.payoffs import Gifts, gifts_of
+from subgame.refine.payoffs import Gifts, Trunk, gifts_of
 from subgame.refine.solve_gadget import Solved, Technique, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
@@ -128,18 +128,17 @@ class Expansion:
     def _absorb(self, part: _Known) -> None:
         """Write a part into the blueprint, with what later subgames will ask of it."""
         tree, o, gadget = part.tree, 1 - self.p, self.how.gadget
-        run = engine(tree, device=self.device)
-        plans = [np.asarray(run.plan(q, part.strategy.probs[q])) for q in (0, 1)]
-        for q in (0, 1):
+        trunk = Trunk(part.strategy, o, device=self.device)
+        for q, plan in enumerate(map(np.asarray, trunk.plans)):
             side, home = tree.players[q], self.tree.players[q]
             where, slots = self._places(side, home), len(side.slots)
             for name in side.names:
                 self.sigma[q][home.sequences(home.index[name])] = 0.0
             embed(part.strategy.probs[q], where, self.sigma[q])
-            self.plan[q][part.slots[q]] = plans[q][:slots]
-            embed(plans[q], where, self.plan[q])
+            self.plan[q][part.slots[q]] = plan[:slots]
+            embed(plan, where, self.plan[q])
             if q == o and gadget.gifts != "none":
-                found = gifts_of(run, o, plans[1 - o], gadget, None)
+                found = gifts_of(trunk, gadget)
                 embed(found.size, where, self.gifts.size)
                 embed(found.reach, where, self.gifts.reach)
         home = self.tree.players[o]
