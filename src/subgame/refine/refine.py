@@ -250,12 +250,11 @@ def refine(
         for subgame in subgames
         if subgame.tree.players[p].names
     ]
-    how = solving.technique(gadget, tree, len(jobs))
+    how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
     trunks: dict[int, Trunk] = {}
     parts = []
     for done, (subgame, p) in enumerate(jobs):
-        if progress is not None:
-            progress(done, len(jobs))
+        tell(done, len(jobs))
         if 1 - p not in trunks:
             trunks[1 - p] = Trunk(blueprint, 1 - p, estimate, device)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
@@ -265,8 +264,7 @@ def refine(
         parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
-    if progress is not None:
-        progress(len(jobs), len(jobs))
+    tell(len(jobs), len(jobs))
     if gadget.is_safe and alternatives is None and not allow_worse:
         parts = _safe_parts(blueprint, parts, before, device)
     strategy = _combined(blueprint, parts)
@@ -320,11 +318,10 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
     """The user's vector for one subgame, from whatever shape it was given in."""
     if given is None:
         return None
+    names = {job[0].name for job in jobs}
     if np.isscalar(given) and not isinstance(given, str):
         given = np.full(len(subgame.tree.players[o].slots), given)
-        return vector(subgame, o, given, what)
-    names = {job[0].name for job in jobs}
-    if isinstance(given, Mapping) and subgame.name in given:
+    elif isinstance(given, Mapping) and subgame.name in given:
         for name in given:
             if name not in names:
                 raise did_you_mean("subgame", str(name), names)

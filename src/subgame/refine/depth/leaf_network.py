@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -28,6 +28,7 @@ from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
 from subgame.refine.depth.limit import Limit, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
+from subgame.solve.limits import check_count
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
@@ -173,9 +174,7 @@ class Training:
     def __post_init__(self) -> None:
         counts = (("epochs", self.epochs), ("batch", self.batch))
         for name, given in (*counts, *(("layers", n) for n in self.layers)):
-            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-                kind = "whole numbers" if name == "layers" else "a whole number"
-                raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
+            check_count(name, given)
         if not (np.isfinite(self.rate) and self.rate > 0):
             raise ArgumentError("rate", f"must be a number above 0, not {self.rate}.")
         if not 0 <= self.holdout < 1:
@@ -215,7 +214,8 @@ def train_leaf_network(
     watched = _watched(data or Rollouts(1000, seed), len(subgames), tell)
     limit = Limit(blueprint, subgames, player, continuations, own, values=watched)
     limited = limited_tree(sequence_tree(tree), limit)
-    length = max(len(_path(leaf, h)) for leaf in limited.leaves for h in leaf.subgame.top)
+    top = np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64)
+    length = max(len(limited.whole.walked.path(h)) for h in top.tolist())
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
     target = np.concatenate([found.value for found in limited.values])
@@ -241,7 +241,7 @@ def train_leaf_network(
         scale,
         player,
         (one, two),
-        np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64),
+        top,
         spread,
         data_error=float(np.sqrt((blur**2).mean())),
         training_error=float(np.sqrt(miss[learned].mean())),
@@ -251,13 +251,11 @@ def train_leaf_network(
 
 def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     """The same values, with a word on how many leaves are done."""
-    done = 0
+    done = count(1)
 
     def value(leaf: Leaf) -> LeafValues:
-        nonlocal done
         found = data(leaf)
-        done += 1
-        tell("Playing on from the limit", done / total)
+        tell("Playing on from the limit", next(done) / total)
         return found
 
     return value
@@ -292,18 +290,15 @@ def _fit(
         t.set_num_threads(threads)
 
 
-def _path(leaf: Leaf, h: int) -> list[str]:
-    return leaf.subgame.whole.walked.path(int(h))
-
-
 def _inputs(leaf: Leaf, features: Features | None, length: int) -> Floats:
     """[h, feature] the histories of a leaf as numbers."""
     if features is not None:
         return np.array([features(state) for state in leaf.states()], dtype=np.float64)
-    number = {label: k for k, label in enumerate(leaf.subgame.whole.walked.labels)}
+    whole = leaf.subgame.whole.walked
+    number = {label: k for k, label in enumerate(whole.labels)}
     out = np.zeros((len(leaf.first), length, len(number)))
     for j, h in enumerate(leaf.subgame.top.tolist()):
-        path = _path(leaf, h)
+        path = whole.path(h)
         if len(path) > length:
             raise SubgameError(f"The network was not trained on histories of {len(path)} steps.")
         for step, label in enumerate(path):
