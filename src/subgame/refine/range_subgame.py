@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -196,13 +197,12 @@ def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
     spots = [spot for one in (at if many else [at]) for spot in _spots(tree, one)]
     if not spots:
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
-    for k, one in enumerate(spots if many else []):
-        for other in spots[:k] + spots[k + 1 :]:
-            if _below(tree, one, other):
-                raise SubgameError(
-                    f"The public state '{_name(tree, one)}' lies below another one of the "
-                    "frontier; subgames are disjoint, so name only one of the two."
-                )
+    for one, other in permutations(spots if many else [], 2):
+        if _below(tree, one, other):
+            raise SubgameError(
+                f"The public state '{_name(tree, one)}' lies below another one of the "
+                "frontier; subgames are disjoint, so name only one of the two."
+            )
     start = Spot(0, tree.holdem.start())
     merged = tree.merged or any(len(u.symmetries) > 1 for u in tree.units)
     if merged and any(spot != start for spot in spots):

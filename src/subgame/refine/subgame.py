@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,26 +254,24 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
     histories, located = tree.walked, tree.sequence_at
     states = [histories.state(h) for h in top.tolist()]
-    slots: tuple[list[str], list[str]] = ([], [])
-    sequence: tuple[list[int], list[int]] = ([], [])
-    index: tuple[dict[object, int], dict[object, int]] = ({}, {})
+    known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    """What a player knows -> (the slot's number, a state there, the player's sequence)."""
     tops = []
     for h, state in zip(top.tolist(), states, strict=True):
         mine = []
         for p in (0, 1):
             q = int(located[p][h])
             key = (knowledge(state, p, *_acting(histories, h, p)), q)
-            if key not in index[p]:
-                index[p][key] = len(slots[p])
-                slots[p].append(_slot_name(tree, state, p, q))
-                sequence[p].append(q)
-            mine.append(index[p][key])
+            mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
         tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
+    slots = parts.both(
+        lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()]
+    )
     chance = np.zeros((len(slots[0]), len(slots[1])))
     for item in tops:
         chance[item.slots] += item.chance
     form = form_of(walk(histories.game, tops=tops), slots)
-    hangs = (np.array(sequence[0], dtype=np.int32), np.array(sequence[1], dtype=np.int32))
+    hangs = parts.both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
     return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
 
 

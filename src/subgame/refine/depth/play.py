@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -86,11 +85,8 @@ class Play:
         return biased(self.blueprint, 1 - self.player)
 
 
-class Played(NamedTuple):
-    """What is played, and (how many limits lie before it, public state) of what was solved."""
-
-    solved: tuple[tuple[int, str], ...]
-    strategy: Strategy
+Played = tuple[Strategy, tuple[tuple[int, str], ...]]
+"""What is played, and (how many limits lie before it, public state) of what was solved."""
 
 
 def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
@@ -146,12 +142,9 @@ def play_limited(
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     gadget, limits = technique_named(technique), Limits(iterations)
     play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
-    found = kind_of(tree).played(play)
-    before, after = (
-        exploitability(tree, each, device=device) for each in (blueprint, found.strategy)
-    )
-    took = time.perf_counter() - began
-    return LimitedPlay(found.strategy, player, found.solved, before, after, took)
+    found, solved = kind_of(tree).played(play)
+    before, after = (exploitability(tree, each, device=device) for each in (blueprint, found))
+    return LimitedPlay(found, player, solved, before, after, time.perf_counter() - began)
 
 
 def play_histories(tree: SequenceTree, play: Play) -> Played:
@@ -164,8 +157,9 @@ def play_histories(tree: SequenceTree, play: Play) -> Played:
         )
     schedule = LP if play.schedule is None else play.schedule
     how = Technique.of(play.gadget, tree, schedule, play.limits)
-    here = _Here(tree, play.blueprint, play, how)
-    return Played(tuple(here.run(frontiers)), here.current)
+    here = _Here(tree, play.blueprint, play, how, play.player)
+    solved = tuple(here.run(frontiers))
+    return here.current, solved
 
 
 @dataclass(eq=False)
@@ -176,10 +170,7 @@ class _Here:
     current: Strategy
     play: Play
     how: Technique
-
-    @property
-    def p(self) -> int:
-        return self.play.player
+    p: int
 
     def run(self, frontiers: list[list[SequenceSubgame]]) -> Iterator[tuple[int, str]]:
         """Solve to the first frontier, and from each to the next."""

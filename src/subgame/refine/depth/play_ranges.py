@@ -35,7 +35,7 @@ def play_ranges(tree: RangeTree, play: Play) -> Played:
     limit = Limit(play.blueprint, where, play.player, play.offered([]), device=play.device)
     how = Technique.of(play.gadget, tree, play.schedule, play.limits)
     strategy = _to_the_end(limited_ranges(tree, limit), how)
-    return Played(((0, "start"), (1, str(where))), strategy)
+    return strategy, ((0, "start"), (1, str(where)))
 
 
 def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:

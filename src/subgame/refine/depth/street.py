@@ -9,6 +9,7 @@ leaf (multi-valued states, Brown, Sandholm & Amos 2018, Sec. 4).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -65,12 +66,9 @@ class Side:
             self.rows += len(self.leaves) * choices
         self.runs: list[tuple[int, int, int]] = []
         """(first row, end, actions) of decisions in a row that have as many actions."""
-        for _, first, stop in self.decisions:
-            begin, end, width = self.runs[-1] if self.runs else (0, -1, 0)
-            if (end, width) == (first, stop - first):
-                self.runs[-1] = begin, stop, width
-            else:
-                self.runs.append((first, stop, stop - first))
+        for width, alike in groupby(self.decisions, lambda each: each.stop - each.first):
+            held = list(alike)
+            self.runs.append((held[0].first, held[-1].stop, width))
         given = sorted({ending.rows[1 - p] for ending in street.endings})
         self.lanes = given
         """The opponent's rows that end the hand."""

@@ -87,7 +87,8 @@ class RangeExpansion:
         one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
         if one != two:
             raise SubgameError("Compile both games with the same boards, hands and merge=.")
-        self.plain = [_uniform(self.large.tree, q) for q in (0, 1)]
+        tree = self.large.tree  # its strategy may be of millions of hands, and is not checked
+        self.plain = [tree.normalise(q, np.zeros(tree.stored(q), np.float32)) for q in (0, 1)]
 
     @property
     def sigma(self) -> Pair:
@@ -175,10 +176,9 @@ class RangeExpansion:
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
             kept = part.run.stage(after)
             source, target = cast(RangeTree, stage.tree), cast(RangeTree, kept.tree)
-            one, two = (np.zeros(target.stored(q), np.float32) for q in (0, 1))
-            for q, into in enumerate((one, two)):
-                transfer(source, np.asarray(solved[q]), target, into, q)
-            stage, solved = kept, (one, two)
+            blank = [np.zeros(target.stored(q), np.float32) for q in (0, 1)]
+            given = both(lambda q: np.asarray(solved[q]))
+            stage, solved = kept, both(lambda q: transfer(source, given[q], target, blank[q], q))
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
         found = _Part(stage, after, solved, entering, carried, part.depth + 1)
@@ -259,15 +259,6 @@ class RangeExpansion:
 def flat(values: Floats) -> Floats:
     """[way * boards + board, hand] from [way, board, hand]."""
     return values.reshape(-1, values.shape[2])
-
-
-def _uniform(tree: RangeTree, p: int) -> NDArray[np.float32]:
-    """[q] every action equally likely; a strategy of millions of hands need not be checked."""
-    out, side = np.zeros(tree.stored(p), np.float32), tree.players[p]
-    for s, street in enumerate(tree.streets):
-        for j, actions in enumerate(street.actions[p]):
-            side.street_block(out, s)[:, side.street_actions(s, j)] = 1 / len(actions)
-    return out
 
 
 def transfer(
