@@ -44,10 +44,12 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
     reached = inputs.our_reach > 0
     unit = np.where(reached, inputs.our_reach, inputs.our_reach[reached].min(initial=1.0))
-    ours = _us(form.players[1 - o], reached.astype(np.float64))
     their_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
-    payoff = form.entries.value * unit[_root_slots(form.players[1 - o])[our_sequence]]
-    constant = len(form.players[1 - o].slots)  # our extra slot, always reached
+    side = form.players[1 - o]
+    payoff = form.entries.value * unit[_root_slots(side)[our_sequence]]
+    constant = len(side.slots)  # our extra slot, always reached
+    parent, slots = _shift(side.parent, constant), [*side.slots, "always"]
+    ours = replace(side, slots=slots, reach=np.append(reached, 1.0), parent=parent)
     our_sequence = _shift(our_sequence, constant)
     slot_of = _root_slots(form.players[o])[their_sequence]
     paid = [  # (public state, their sequence, our sequence, player 0's payoff)
@@ -142,17 +144,6 @@ def _opponent(player: FormPlayer, gadget: Gadget, real: NDArray[np.bool_]) -> An
         ),
     )
     return side, moved, landing
-
-
-def _us(player: FormPlayer, reach: Floats) -> FormPlayer:
-    """Our side: reach fixed by the trunk, and one more slot that is always reached."""
-    slots = len(player.slots)
-    return replace(
-        player,
-        slots=[*player.slots, "always"],
-        reach=np.append(reach, 1.0),
-        parent=_shift(player.parent, slots),
-    )
 
 
 def _shift(sequence: Index, slots: int) -> Index:

@@ -298,12 +298,11 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
         out = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         out = np.full(len(slots), np.nan)
-    else:
-        if out.shape != (len(slots),):
-            raise SubgameError(
-                f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
-                f"{out.size} numbers were given as {what}."
-            )
+    if out.shape != (len(slots),):
+        raise SubgameError(
+            f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
+            f"{out.size} numbers were given as {what}."
+        )
     if not np.all(np.isfinite(out)):
         raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
     return out

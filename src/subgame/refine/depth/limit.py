@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
-from subgame.engines.arrays import Floats, Ints
+from subgame.engines.arrays import Floats, Ints, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.form import Names, descendants, limited_form
-from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
+from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, exact
 from subgame.refine.gadgets import Gadget
 from subgame.refine.kinds import kind_of
 from subgame.refine.payoffs import Trunk, Vector, vector
@@ -207,6 +207,45 @@ class Limit:
             out[given.player] = given
         return out
 
+    def paid(self, leaf: Leaf) -> LeafValues:
+        """The values at a leaf, with continuations weakened and penalised (2018, Sec. 4)."""
+        found = self.values(leaf)
+        shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
+        if found.value.shape != shape or not np.all(np.isfinite(found.value)):
+            raise SubgameError(
+                f"The values at '{leaf.subgame.name}' are not {shape[0]} x {shape[1]} x {shape[2]} "
+                "numbers, one per history and pair of continuations."
+            )
+        penalty = self.penalty
+        fee = np.array([penalty(each) for each in leaf.states()] if callable(penalty) else penalty)
+        if not (np.all(np.isfinite(fee)) and fee.min() >= 0):
+            raise SubgameError(f"A penalty must be a number of at least 0, not {fee.min()}.")
+        less = np.zeros(shape)  # what player 0's payoff is changed by
+        for p in (0, 1):
+            sign = 1.0 if p == 0 else -1.0
+            values = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
+            down = self._excess(leaf, values, p) if self.weaken else np.zeros_like(values)
+            down[:, 1:] += fee.reshape(-1, 1)
+            less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
+        return LeafValues(found.value + less, found.error)
+
+    def _excess(self, leaf: Leaf, values: Floats, p: int) -> Floats:
+        """[h, k] by how much continuation k beats the blueprint at the infoset of `p` at history h.
+
+        v(I) is the mean of v(h) by what `p` believes when the other one plays the blueprint
+        (Sec. 3); where that never brings `p`, by chance alone.
+        """
+        slot, size = leaf.slots[p], len(leaf.subgame.tree.players[p].slots)
+        plan = engine(leaf.subgame.whole).plan(1 - p, self.blueprint.probs[1 - p])
+        belief = leaf.chance * plan[leaf.subgame.sequence[1 - p]][leaf.slots[1 - p]]
+        never = np.bincount(slot, belief, size)[slot] <= 0
+        belief = np.where(never, leaf.chance, belief)
+        value = np.zeros((size, values.shape[1]))
+        np.add.at(value, slot, values * belief[:, None])
+        value = normalise(value, np.bincount(slot, belief, size)[:, None])
+        excess: Floats = np.maximum(value - value[:, :1], 0.0)[slot]
+        return excess
+
 
 @with_options(LeafOptions)
 def depth_limited(
@@ -247,7 +286,7 @@ def depth_limited(
 
 def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     """What `depth_limited` gives for a sequence tree."""
-    within, blueprint = limit.within, limit.blueprint
+    within = limit.within
     if within is not None and not isinstance(within, SequenceSubgame):
         raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     pair = limit.pair
@@ -255,10 +294,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     place = _places(tree, within)
     subgames = _inside(tree, sequence_subgames(tree, limit.at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
-    paid = tuple(
-        adjusted(leaf, limit.values(leaf), blueprint, limit.weaken, limit.penalty)
-        for leaf in leaves
-    )
+    paid = tuple(limit.paid(leaf) for leaf in leaves)
     names = _names(leaves)
     form = limited_form(base, place, leaves, names, paid, pair)
     made = assemble(form)
