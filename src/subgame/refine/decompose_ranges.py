@@ -107,7 +107,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
         for p in (0, 1):
             kept[p] = kept[p] * keep + values[p]
             risen = as_numpy(run.rise(p, values[p], 1))[:, 0, : reach[p].shape[1]]
-            leaves.values[p] = street.array(risen)
+            leaves.values[p] = street.array(risen) * street.deals
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
             street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)

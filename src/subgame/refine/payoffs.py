@@ -173,7 +173,7 @@ def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: in
 
 def reliable(weight: Array) -> Array:
     """Weights without those that are rounding: sums over nearly all hands cancel out."""
-    return weight * (weight > ROUNDING * namespace(weight).amax(weight, 2, keepdims=True))
+    return weight * (weight > ROUNDING * namespace(weight).amax(weight, -1, keepdims=True))
 
 
 def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:

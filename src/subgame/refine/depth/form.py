@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -52,13 +52,14 @@ def limited_form(
     nodes = np.unique(h.node[~cut])
     renumber = np.full(len(base.node_names), -1, dtype=np.int32)
     renumber[nodes] = np.arange(len(nodes))
+    at_node = [renumber[h.node[top]] for top in tops]  # [leaf][h]
     players, moved, landed = [], [], []
     for p in (0, 1):
-        kept = ~below[h.tables[p].first]
-        side, old = _trunk(base.players[p], kept, renumber)
+        side, old = _trunk(base.players[p], ~below[h.tables[p].first], renumber)
         where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
         chosen = [each[p] for each in names]
-        side, at = _choices(side, p, leaves, chosen, where, renumber[h.node], tops, pair[p].names)
+        at_limit = zip(leaves, chosen, where, at_node, strict=True)
+        side, at = _choices(side, p, at_limit, pair[p].names)
         players.append(side)
         moved.append(old)
         landed.append(at)
@@ -71,8 +72,8 @@ def limited_form(
             base.entries.value[ends],
         )
     ]
-    for leaf, found, top, *at in zip(leaves, values, tops, *landed, strict=True):
-        entries.append(_paid(leaf, found.value, at, renumber[h.node[top]]))
+    for leaf, found, node, *at in zip(leaves, values, at_node, *landed, strict=True):
+        entries.append(_paid(leaf, found.value, at, node))
     parent = base.node_parent[nodes]
     return Form(
         f"{base.game} · depth limit",
@@ -107,18 +108,18 @@ def _trunk(
 def _choices(
     side: FormPlayer,
     p: int,
-    leaves: Sequence[Leaf],
-    chosen: Sequence[list[str]],
-    where: Sequence[Index],
-    node: Index,
-    tops: Sequence[Ints],
+    at_limit: Iterable[tuple[Leaf, list[str], Index, Index]],
     titles: Sequence[str],
 ) -> tuple[FormPlayer, list[list[Ints]]]:
-    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
+    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to.
+
+    `at_limit` are leaves, with [s] the names of the choices, and [h] the player's sequences and the
+    public states there.
+    """
     names, actions, parents, nodes = [], [], [], []
     landed: list[list[Ints]] = []
     size = int(side.start[-1])
-    for leaf, given, at, top in zip(leaves, chosen, where, tops, strict=True):
+    for leaf, given, at, node in at_limit:
         landed.append([])
         for s, (options, name) in enumerate(zip(leaf.options[p], given, strict=True)):
             first = int(np.argmax(leaf.slots[p] == s))  # any history there
@@ -128,7 +129,7 @@ def _choices(
             names.append(name)
             actions.append(tuple(titles[k] for k in options.tolist()))
             parents.append(int(at[first]))
-            nodes.append(int(node[top[first]]))
+            nodes.append(int(node[first]))
             landed[-1].append(np.arange(size, size + len(options)))
             size += len(options)
     return replace(

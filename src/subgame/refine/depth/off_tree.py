@@ -139,8 +139,8 @@ def allowances(
     at_best = street.leaf_values(ours)
     below = as_numpy(namespace(at_best).amax(at_best, 0))
     leaf = ours[street.at_leaves[1 - o]]
-    weight = _reliable(street, o, leaf)
-    entry = _reliable(street, o, our_reach)
+    weight = reliable(as_numpy(street.opposing(o, leaf)))
+    entry = reliable(as_numpy(street.opposing(o, our_reach)))
     missing = alternative * entry - value[: street.sides[o].roots]
     gift = np.zeros_like(value)
     gift[: street.sides[o].roots] = normalise(missing, weight.sum(0, keepdims=True))
@@ -148,12 +148,7 @@ def allowances(
     for j, parent in enumerate(betting.parent[o]):
         here, row = rows(betting, o, j), betting.at[o][j][1 - o]
         size = value[here].max(0) - value[here]
-        gift[here] = gift[parent] + normalise(size, _reliable(street, o, ours[row][None]))
+        reach = reliable(as_numpy(street.opposing(o, ours[row][None])))
+        gift[here] = gift[parent] + normalise(size, reach)
     leaves = street.sides[o].leaves
     return Allowances(as_numpy(leaf), weight, normalise(below, weight) + gift[leaves])
-
-
-def _reliable(street: StreetEngine, o: int, reach: Array) -> Floats:
-    """[k, hand] pi_{-i} of the opponent's hands, without what is rounding."""
-    found: Floats = reliable(as_numpy(street.opposing(o, reach))[:, None])[:, 0]
-    return found

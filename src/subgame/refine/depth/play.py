@@ -216,11 +216,10 @@ class _Here:
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]
             theirs = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
-            slots = len(leaf.subgame.tree.players[o].slots)
-            total, paid = np.zeros(slots), np.zeros((slots, theirs.shape[1]))
-            np.add.at(total, leaf.slots[o], weight)
-            np.add.at(paid, leaf.slots[o], weight[:, None] * theirs)
-            yield leaf.subgame, normalise(paid.max(1), total)
+            slot, size = leaf.slots[o], len(leaf.subgame.tree.players[o].slots)
+            paid = np.zeros((size, theirs.shape[1]))
+            np.add.at(paid, slot, weight[:, None] * theirs)
+            yield leaf.subgame, normalise(paid.max(1), np.bincount(slot, weight, size))
 
     def _to_the_end(self, subgame: SequenceSubgame, alternative: Floats) -> None:
         """Solve a subgame whole."""

@@ -85,10 +85,11 @@ class Leaves(Protocol):
     def __len__(self) -> int:
         """How many continuations there are."""
 
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
+    def won(self, p: int, reach: Array) -> Array:
+        """[leaf, k, hand] what player `p` wins there, in chips.
+
+        `reach` is the other player's, [leaf, k, hand], or [leaf, 1, hand] for all continuations.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,28 +106,12 @@ class LeafTable:
         """With the first few continuations alone."""
         return LeafTable(self.values[:count], self.opponent)
 
-    def won(self, ours: Array, deals: float) -> Array:
-        """[k, leaf, h] what each continuation wins the opponent, from our reach [leaf, j]."""
-        return (self.values @ as_kind(ours, self.values)[None, :, :, None])[..., 0] / deals
-
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """See `Leaves.pay`."""
-        count, leaves, table = len(self), len(side.leaves), self.values
+    def won(self, p: int, reach: Array) -> Array:
+        """See `Leaves.won`."""
+        given = as_kind(reach, self.values).swapaxes(0, 1)
         if p == self.opponent:
-            won = self.won(theirs[other.leaves], deals)
-            for k in range(count):
-                for l, row in enumerate(side.leaves):
-                    value[side.actions + l * count + k if count > 1 else row] += won[k, l]
-            return
-        chosen = theirs[other.leaves][:, None]
-        if count > 1:
-            chosen = theirs[other.actions :].reshape(leaves, count, -1)
-        for k in range(count):
-            lost = (as_kind(chosen[:, k, None, :], table) @ table[k])[:, 0] / deals
-            for l, row in enumerate(side.leaves):
-                value[row] -= lost[l]
+            return (self.values @ given[..., None])[..., 0].swapaxes(0, 1)
+        return -(given[:, :, None] @ self.values)[:, :, 0].swapaxes(0, 1)
 
 
 class GivenLeaves:
@@ -136,17 +121,14 @@ class GivenLeaves:
 
     def __init__(self) -> None:
         self.values: list[Array] = [None, None]
-        """[player][leaf, hand] in the units of the engine."""
+        """[player][leaf, hand] in chips."""
 
     def __len__(self) -> int:
         return 1
 
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """See `Leaves.pay`."""
-        for l, row in enumerate(side.leaves):
-            value[row] += self.values[p][l]
+    def won(self, p: int, reach: Array) -> Array:
+        """See `Leaves.won`."""
+        return self.values[p][:, None]
 
 
 class StreetEngine(EngineBase):
@@ -263,8 +245,9 @@ class StreetEngine(EngineBase):
 
     def leaf_values(self, our_reach: Array) -> Array:
         """[k, leaf, hand] what each continuation pays the opponent, from our reach of our rows."""
-        table = cast(LeafTable, self.leaves)
-        return table.won(our_reach[self.at_leaves[1 - table.opponent]], self.deals)
+        o = self.leaves.opponent
+        won = self.leaves.won(o, our_reach[self.at_leaves[1 - o]][:, None])
+        return won.swapaxes(0, 1) / self.deals
 
     def opposing(self, p: int, reach: Array) -> Array:
         """[k, hand] pi_{-p}, from the opponent's reach [k, hand]; see `RangeEngine.opposing`."""
@@ -278,7 +261,16 @@ class StreetEngine(EngineBase):
             met = self.opposing(p, theirs[self.at_ends[p]])
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
-        self.leaves.pay(p, side, other, theirs, value, self.deals)
+        reach, count = theirs[self.at_leaves[1 - p]][:, None], len(self.leaves)
+        chooses = p == self.leaves.opponent
+        if count > 1 and not chooses:
+            reach = theirs[other.actions :].reshape(len(side.leaves), count, -1)
+        won = as_double(self.leaves.won(p, reach) / self.deals)
+        if count > 1 and chooses:
+            value[side.actions :] += won.reshape(-1, won.shape[2])
+            return value
+        for row, paid in zip(side.leaves, won.sum(1), strict=True):
+            value[row] += paid
         return value
 
     def over(self, tree: RangeTree, p: int, sigma: Array, below: NDArray[Any]) -> NDArray[Any]:
