@@ -224,8 +224,8 @@ class CfrD:
     subgame_schedule: Schedule
     keep_subgames: bool
     device: str | None
-    progress: Callable[[int, int], None] | None
-    watch: Callable[[int, Callable[[], Compact]], None] | None
+    progress: Callable[[int, int], None]
+    watch: Callable[[int, Callable[[], Compact]], None]
 
     def notes(self, iterations: int, began: float) -> dict[str, Any]:
         """How a result was made after so many iterations."""
@@ -273,9 +273,8 @@ def cfr_d(
     check_count("iterations", iterations)
     check_count("subgame_iterations", subgame_iterations)
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
-    how = CfrD(
-        at, iterations, subgame_iterations, plan, inner, keep_subgames, device, progress, watch
-    )
+    tell, show = progress or (lambda t, of: None), watch or (lambda t, result: None)
+    how = CfrD(at, iterations, subgame_iterations, plan, inner, keep_subgames, device, tell, show)
     return cfr_d_histories(game, how) if isinstance(game, Game) else kind_of(game).decomposed(how)
 
 
@@ -315,8 +314,6 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
         before = run.snapshot(pair[0])  # both players learn against what was played
         for p, theirs in enumerate((pair[1], before)):
             run.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], at_root, paid[p])
-        if how.watch is not None:
-            how.watch(t, partial(result, t))
-        if how.progress is not None:
-            how.progress(t, how.iterations)
+        how.watch(t, partial(result, t))
+        how.progress(t, how.iterations)
     return result(how.iterations)

@@ -23,7 +23,6 @@ from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
@@ -87,7 +86,7 @@ def gifts_of(trunk: Trunk, gadget: Gadget) -> Gifts:
     value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
     the estimate.
     """
-    tree, o, run = sequence_tree(trunk.tree), trunk.opponent, trunk.engine
+    tree, o, run = sequence_tree(trunk.blueprint.tree), trunk.opponent, trunk.engine
     side, our_plan = tree.players[o], np.asarray(trunk.plans[1 - o])
     if trunk.estimate is not None and gadget.gifts == "estimated":
         value = run.values(o, trunk.estimate.probs[o], our_plan).sequences
@@ -207,13 +206,9 @@ class Trunk(Frozen):
     device: str | None = None
     _gifts: dict[tuple[str, bool, float], Any] = field(default_factory=dict, init=False)
 
-    @property
-    def tree(self) -> PublicTree:
-        return self.blueprint.tree
-
     @cached_property
     def engine(self) -> Engine:
-        return engine(self.tree, device=self.device)
+        return engine(self.blueprint.tree, device=self.device)
 
     @cached_property
     def plans(self) -> tuple[Any, Any]:

@@ -166,7 +166,7 @@ def _gifts(trunk: Trunk, gadget: Gadget) -> list[Floats]:
     estimate = trunk.estimate if gadget.gifts == "estimated" else None
     follow = None if estimate is None else estimate.probs[o]
     values = run.row_values(o, ours, reach, follow)
-    streets = cast(RangeTree, trunk.tree).streets
+    streets = cast(RangeTree, run.tree).streets
     rows = run.row_reach(1 - o, ours, reach)
     return carried_gifts(run, streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
 

@@ -238,9 +238,8 @@ class GadgetRun(Run):
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the gadget's average entry."""
-        run, learner, o = self.engine, self.cfr.learner, self.inputs.opponent
-        us = 1 - o
-        ours = np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
+        run, learner, us = self.engine, self.cfr.learner, 1 - self.inputs.opponent
+        o, ours = 1 - us, np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
         won = run.respond(o, run.plan(us, played[us], ours)).roots
         if isinstance(learner, Choice):
             most, entry, outside = learner.certify(won)

@@ -55,19 +55,9 @@ class DepthLimited(SequenceTree):
     within: SequenceSubgame | None
 
     @property
-    def blueprint(self) -> Strategy:
-        """What is played below the limit."""
-        return self.limit.blueprint
-
-    @property
-    def player(self) -> int:
-        """Who we are: the other one chooses among continuations at the limit."""
-        return self.limit.player
-
-    @property
     def choices(self) -> int:
         """How many continuations the opponent has to choose from, at all infosets together."""
-        o = 1 - self.player
+        o = 1 - self.limit.player
         return sum(len(kept) for leaf in self.leaves for kept in leaf.options[o])
 
     @property
@@ -105,10 +95,10 @@ class DepthLimited(SequenceTree):
             return found, self.complete(found.strategy)
         if gadget is None:
             raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
-        o, given = 1 - self.player, None
+        o, given = 1 - self.limit.player, None
         if alternatives is not None:
             given = vector(self.within, o, alternatives, "alternative payoff")
-        inputs, _ = Trunk(self.blueprint, o, device=device).inputs(self.within, gadget, given)
+        inputs, _ = Trunk(self.limit.blueprint, o, device=device).inputs(self.within, gadget, given)
         part = replace(self.within, form=self.form, tree=self)
         solved = solve_gadget(Technique.of(gadget, self, schedule, limits), part, inputs, device)
         strategy = Strategy(self, solved.sigma, solved.result.strategy.notes)
@@ -120,7 +110,7 @@ class DepthLimited(SequenceTree):
         Below the limit each player plays the mixture of continuations that the player chose; for us
         that is the blueprint, unless we chose too. Elsewhere both play the blueprint.
         """
-        probs = both(lambda p: self.blueprint.probs[p].copy())
+        probs = both(lambda p: self.limit.blueprint.probs[p].copy())
         for p in (0, 1):
             mine, side = self.players[p], strategy.tree.players[p]
             missing = next((name for name in mine.names if name not in side.index), None)
@@ -146,7 +136,7 @@ class DepthLimited(SequenceTree):
         sigma: Floats = engine(leaf.subgame.tree).behaviour(p, plan)
         never = plan[inner.plex.parent] <= 0  # infosets that the choice does not come to
         slots = len(inner.slots)
-        usual = leaf.subgame.restrict(self.blueprint, p)[slots:]
+        usual = leaf.subgame.restrict(self.limit.blueprint, p)[slots:]
         sigma[slots:] = np.where(never[inner.infoset_of[slots:]], usual, sigma[slots:])
         return sigma
 

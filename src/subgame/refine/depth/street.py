@@ -31,7 +31,6 @@ from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
 
@@ -141,7 +140,7 @@ class StreetEngine(EngineBase):
     def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
         if any(ending.showdown for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
-        self.run, self.street, self.leaves = run, street, leaves
+        self.run, self.tree, self.street, self.leaves = run, run.tree, street, leaves
         self.sides = tuple(
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )
@@ -153,10 +152,6 @@ class StreetEngine(EngineBase):
             [as_index(getattr(side, name), self.none[0]) for side in self.sides]
             for name in ("leaves", "lanes")
         )
-
-    @property
-    def tree(self) -> PublicTree:
-        return self.run.tree
 
     # Learning --------------------------------------------------------------------------------
     def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:
@@ -281,11 +276,9 @@ class StreetEngine(EngineBase):
         out = np.zeros(tree.stored(p), np.float32)
         out[len(out) - len(below) :] = below
         rows, side, past = as_numpy(sigma), tree.players[p], self.sides[p].roots
-        for j, (first, names) in enumerate(
-            zip(self.street.first[p], self.street.actions[p], strict=True)
-        ):
-            here = rows[first - past : first - past + len(names)]
-            out[side.street_cells(0, j)] = here.T
+        for j, names in enumerate(self.street.actions[p]):
+            first = self.street.first[p][j] - past
+            out[side.street_cells(0, j)] = rows[first : first + len(names)].T
         return out
 
     # Strategies and evaluation -----------------------------------------------------------------

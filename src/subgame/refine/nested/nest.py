@@ -144,14 +144,13 @@ def nest(
     gadget, solving = technique_named(technique), made_of(Solving, options)
     check_nested(gadget, method)
     how, device = solving.technique(gadget, tree), solving.device
-    answers: list[Answer] = []
+    answers, tell = list[Answer](), progress or (lambda done: None)
     expansion, grown = kind_of(tree).expansion, {}
     for p in (0, 1) if player is None else (player,):
         grown[p] = expansion(blueprint, tree, p, how, method, device)
         for answer in grown[p].run():
             answers.append(answer)
-            if progress is not None:
-                progress(len(answers))
+            tell(len(answers))
     probs = [(grown[p] if p in grown else grown[1 - p]).sigma[p] for p in (0, 1)]
     notes = {**blueprint.notes, "nested": f"{gadget.name}, {method}"}
     strategy = Strategy(tree, (probs[0], probs[1]), notes)

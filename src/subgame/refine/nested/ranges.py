@@ -273,10 +273,9 @@ def transfer(
     top = len(target.streets) - len(source.streets)
     for s, street in enumerate(source.streets):
         there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
-        known = [
-            (j, there[b.history]) for j, b in enumerate(street.states[p]) if b.history in there
-        ]
-        for j, k in known:
+        for j, state in enumerate(street.states[p]):
+            if (k := there.get(state.history)) is None:
+                continue
             given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
             names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
             made[:, cut] = 0

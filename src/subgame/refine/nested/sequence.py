@@ -9,14 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Floats, normalise
+from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
 from subgame.refine.nested.nest import Answer, Method
 from subgame.refine.payoffs import Gifts, Trunk, gifts_of
-from subgame.refine.solve_gadget import Solved, Technique, inside, solve_gadget
+from subgame.refine.solve_gadget import Technique, inside, left, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
 from subgame.tree.parts import both, embed, places
@@ -175,53 +175,51 @@ class Expansion:
         before, top = self._tops(node, action)
         name = self.tree.node_names[int(self.large.node[top[0]])]
         after = self._cut(self.rules, top, name)
-        ours = self.plan[p][after.sequence[p]]
-        weight = after.weight(o, ours)
-        if not after.tree.players[p].names or not (weight > 0).any():
-            return None
         home = self.tree.players[o]
         infosets = home.infoset_of[after.sequence[o]]
+        inputs = self._inputs(after, self.cbv[infosets])
+        if not after.tree.players[p].names or not (inputs.weight > 0).any():
+            return None
         if self.method == "inexpensive":
-            found = self._solve(after, self.cbv[infosets])
+            found = solve_gadget(self.how, after, inputs, self.device)
             sigma, theirs = found.sigma, np.ones(len(infosets))
         else:
             names = [home.names[i] for i in infosets]
             wider = Widened(self.rules, {(o, name): (action,) for name in names})
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
-            found = self._solve(whole, self.cbv[index])
+            wider_inputs = self._inputs(whole, self.cbv[index])
+            found = solve_gadget(self.how, whole, wider_inputs, self.device)
             strategy = Strategy(whole.tree, found.sigma)
             rows = [strategy.row(o, whole.tree.players[o].index[name]) for name in names]
             theirs = np.array([row[action] for row in rows])
             theirs *= self.plan[o][home.plex.parent[infosets]]
             sigma = inside(strategy, after.tree)
-        reach = (ours, theirs) if p == 0 else (theirs, ours)
+        reach = (inputs.our_reach, theirs) if p == 0 else (theirs, inputs.our_reach)
         sides = both(lambda q: replace(after.tree.players[q], reach=reach[q]))
         tree = replace(after.tree, players=sides, engines={})
         part = _Known(tree, Strategy(tree, sigma), after.sequence, depth)
-        run = engine(tree, device=self.device)
-        values = run.respond(o, run.plan(p, sigma[p])).roots.ravel()
         return part, Answer(
             public=name,
             action=action,
             player=p,
             depth=depth,
             infosets=tuple(home.names[i] for i in infosets),
-            weight=weight,
-            cbv=self.cbv[infosets],
-            values=normalise(values, weight),
+            weight=inputs.weight,
+            cbv=inputs.cbv,
+            values=left(engine(tree, device=self.device), inputs, sigma),
             iterations=found.result.iterations,
             stopped=found.result.stopped,
         )
 
-    def _solve(self, subgame: SequenceSubgame, cbv: Floats) -> Solved:
-        """Solve what follows behind the gadget; the alternative payoff is CBV~ plus gifts."""
+    def _inputs(self, subgame: SequenceSubgame, cbv: Floats) -> GadgetInputs:
+        """What the gadget is told; the alternative payoff is CBV~ plus gifts."""
         o, how = 1 - self.p, self.how
         ours = self.plan[self.p][subgame.sequence[self.p]]
         theirs = self.plan[o][subgame.sequence[o]]
         weight = subgame.weight(o, ours)
         given = self.gifts.to(self.tree.players[o], subgame.sequence[o], weight, how.gadget)
-        inputs = GadgetInputs(
+        return GadgetInputs(
             opponent=o,
             our_reach=ours,
             # Where the blueprint never comes, every root infoset is taken to be as likely.
@@ -230,7 +228,6 @@ class Expansion:
             alternative=cbv + given,
             cbv=cbv,
         )
-        return solve_gadget(how, subgame, inputs, self.device)
 
     def _cut(self, game: Game, top: NDArray[np.int64], name: str) -> SequenceSubgame:
         """The subgame below histories of the larger tree, continued by another game's rules."""
