@@ -335,8 +335,8 @@ def save_leaf_networks(
                 "functions; train it without them."
             )
         mark = f"network{network.player}"
-        weights = network.net.state_dict()
-        tensors |= {f"{mark}.{name}": each.numpy() for name, each in weights.items()}
+        for name, weights in network.net.state_dict().items():
+            tensors[f"{mark}.{name}"] = weights.numpy()
         tensors[f"{mark}.top"] = network.top
         for p, known in enumerate(network.pair):
             tensors[f"{mark}.probs{p}"] = np.ascontiguousarray(known.probs)
@@ -356,11 +356,9 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     header, tensors = read_tensors(path, SAVED)
     check_made_for(path, header, tree, FORMAT)
     t = torch()
-    own = {*describe(tree, FORMAT), "network0", "network1"}
-    notes = {key: value for key, value in header.items() if key not in own}
     there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        found = {player: _read(t, tree, player, header, tensors, notes) for player in there}
+        found = {player: _read(t, tree, player, header, tensors) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
     if not found:
@@ -369,12 +367,7 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
 
 
 def _read(
-    t: Any,
-    tree: PublicTree,
-    player: int,
-    header: Mapping[str, str],
-    tensors: Mapping[str, NDArray[Any]],
-    notes: Mapping[str, str],
+    t: Any, tree: PublicTree, player: int, header: Mapping[str, str], tensors: Mapping[str, Any]
 ) -> LeafNetwork:
     """One network of a file; raises if something is missing or has another shape."""
     mark = f"network{player}"
@@ -398,6 +391,8 @@ def _read(
     net.load_state_dict(weights)
     if len(pair[0]) * len(pair[1]) != layers[-1].shape[0]:
         raise ValueError
+    own = {*describe(tree, FORMAT), "network0", "network1"}
+    notes = {key: value for key, value in header.items() if key not in own}
     errors = {name: float("nan" if said[name] is None else said[name]) for name in ERRORS}
     length, scale, both = int(said["length"]), float(said["scale"]), (pair[0], pair[1])
     return LeafNetwork(net, None, None, length, scale, player, both, top, notes=notes, **errors)

@@ -68,9 +68,8 @@ class DepthLimited(SequenceTree):
     def grown(self, continuations: Continuations) -> DepthLimited:
         """The same limit with other continuations."""
         subgames = [leaf.subgame for leaf in self.leaves]
-        return limited_tree(
-            self.whole, replace(self.limit, at=subgames, continuations=continuations)
-        )
+        limit = replace(self.limit, at=subgames, continuations=continuations)
+        return limited_tree(self.whole, limit)
 
     def solved(
         self,
@@ -276,9 +275,7 @@ def depth_limited(
 
 def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     """What `depth_limited` gives for a sequence tree."""
-    within = limit.within
-    if within is not None and not isinstance(within, SequenceSubgame):
-        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
+    within = None if limit.within is None else sequence_subgames(tree, [limit.within])[0]
     pair = limit.pair
     base = form_of(tree.walked) if within is None else within.form
     place = _places(tree, within)
@@ -320,8 +317,6 @@ def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Ints:
     count = len(tree.walked)
     if within is None:
         return np.arange(count)
-    if within.whole is not tree and within.whole.digest != tree.digest:
-        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     out = np.full(count, -1)
     inner = within.tree.walked
     out[descendants(within.top, inner)] = np.arange(len(inner))
