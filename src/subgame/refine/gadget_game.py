@@ -64,10 +64,9 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     paid.append((top, entered, top + np.int32(constant), won if o == 0 else -won))
     node, their, our, value = (np.concatenate(column) for column in zip(*paid, strict=True))
     entries = Entries(node, *((their, our) if o == 0 else (our, their)), value)
-    name, nodes = f"{form.game} · {gadget.name}", (form.node_names, form.node_parent)
-    return Form(
-        name, (theirs, ours) if o == 0 else (ours, theirs), entries, *nodes, form.node_chance
-    )
+    players = (theirs, ours) if o == 0 else (ours, theirs)
+    name = f"{form.game} · {gadget.name}"
+    return replace(form, game=name, players=players, entries=entries, histories=None, located=None)
 
 
 def ways_in(gadget: Gadget, inputs: GadgetInputs) -> Ways:

@@ -75,8 +75,7 @@ class Gifts(NamedTuple):
             total += np.where(inner, carried_gift(self.size[q], self.reach[q], gadget), 0.0)
             above = side.plex.parent[side.infoset_of[np.where(inner, q, len(side.slots))]]
             q = np.where(inner, above, q)
-        found: Floats = received_gift(total, weight, gadget)
-        return found
+        return as_numpy(received_gift(total, weight, gadget))
 
 
 def gifts_of(trunk: Trunk, gadget: Gadget) -> Gifts:
@@ -237,9 +236,9 @@ class Trunk(Frozen):
         o = self.opponent
         ours = subgame.reach(1 - o, self)
         weight = subgame.weight(o, ours)
-        cbv = self._inside(subgame, None, ours, weight)
+        cbv = self.value_of(subgame)
         if alternatives is None and gadget.estimate:
-            alternatives = self._inside(subgame, self.estimate or self.blueprint, ours, weight)
+            alternatives = self.value_of(subgame, self.estimate or self.blueprint)
         base = cbv if alternatives is None else alternatives
         gifts = np.zeros(len(weight))
         if gadget.gifts != "none":
@@ -255,27 +254,20 @@ class Trunk(Frozen):
         )
         return inputs, gifts
 
-    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
-        """[s] what the opponent gets inside by playing `strategy` there against the blueprint.
+    def value_of(self, subgame: Subgame, strategy: Strategy | None = None) -> Floats:
+        """[s] what the opponent gets inside against the blueprint: by a strategy, or at best.
 
         With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
-        ours = subgame.reach(1 - self.opponent, self)
-        return self._inside(subgame, strategy, ours, subgame.weight(self.opponent, ours))
-
-    def _inside(
-        self, subgame: Subgame, strategy: Strategy | None, ours: Floats, weight: Floats
-    ) -> Floats:
-        """[s] the same from our reach and the opponent's weights; at best without a strategy."""
         o, run = self.opponent, engine(subgame.tree, device=self.device)
+        ours = subgame.reach(1 - o, self)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         if strategy is None:
             found = run.respond(o, plan)
         else:
             found = run.values(o, subgame.restrict(strategy, o), plan)
-        out: Floats = normalise(found.roots.ravel(), weight)
-        return out
+        return as_numpy(normalise(found.roots.ravel(), subgame.weight(o, ours)))
 
 
 def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:

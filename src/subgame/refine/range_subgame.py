@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from subgame.engines.arrays import Floats, Ints
+from subgame.engines.arrays import Floats, Ints, as_numpy
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
@@ -90,8 +90,7 @@ class RangeSubgame(Subgame):
         deck = self.whole.holdem.deck
         reach = np.zeros(deck.num_hands)
         reach[self.hands(1 - p)] = opponent_reach
-        out: Floats = deck.facing(reach)[self.hands(p)] / self.tree.deals
-        return out
+        return deck.facing(reach)[self.hands(p)] / self.tree.deals
 
     @cached_property
     def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
@@ -110,8 +109,7 @@ class RangeSubgame(Subgame):
         carried = np.zeros(self.whole.holdem.deck.num_hands)
         carried[held] = found[s][row, u - units.first[s], : len(held)]
         here = weight / units.chance(u)  # carried in units of the board
-        received: Floats = received_gift(carried[self.hands(o)], here, gadget)
-        return received
+        return as_numpy(received_gift(carried[self.hands(o)], here, gadget))
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         if gadget.keep_safe:
@@ -151,9 +149,7 @@ class RangeSubgame(Subgame):
             cells = side.cells(0, j)
             cells = cells if where is None else where[cells]
             for hand, row in zip(unit.hands[p].tolist(), strategy.probs[p][cells], strict=True):
-                weights = row.astype(np.float64)
-                total = weights.sum()
-                shares = weights / total if total > 0 else np.full(len(row), 1 / len(row))
+                shares = row.astype(np.float64) / row.sum(dtype=np.float64)  # not 1 in float32
                 name = self.whole.holdem.infoset_name(hand, unit.cards, state)
                 out[name] = dict(zip(street.actions[p][j], shares.tolist(), strict=True))
         return out

@@ -27,8 +27,7 @@ def descendants(tops: NDArray[np.integer], inner: Histories) -> Ints:
     """
     starts = np.flatnonzero(inner.parent < 0)
     sizes = np.diff(np.append(starts, len(inner)))
-    shift: Ints = np.repeat(tops.astype(np.int64) - starts, sizes)
-    return np.arange(len(inner)) + shift
+    return np.arange(len(inner)) + np.repeat(tops.astype(np.int64) - starts, sizes)
 
 
 def limited_form(

@@ -135,11 +135,10 @@ class Rollouts:
         rng = np.random.default_rng([self.seed, int(leaf.subgame.top[0])])
         shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
         value, error = np.empty(shape), np.empty(shape)
-        for k in range(shape[1]):
-            for m in range(shape[2]):
-                won = self._play(leaf, k, m, rng)
-                value[:, k, m] = won.mean(axis=1)
-                error[:, k, m] = won.std(axis=1, ddof=1) / np.sqrt(self.count)
+        for k, m in np.ndindex(shape[1:]):
+            won = self._play(leaf, k, m, rng)
+            value[:, k, m] = won.mean(axis=1)
+            error[:, k, m] = won.std(axis=1, ddof=1) / np.sqrt(self.count)
         return LeafValues(value, error)
 
     def _play(self, leaf: Leaf, k: int, m: int, rng: np.random.Generator) -> Floats:

@@ -165,10 +165,9 @@ class PairTables:
 
     def _places(self, among: Ints, hands: Ints) -> Ints:
         """Where hands stand in a list of them; -1 where they do not."""
-        place = np.full(self.whole.holdem.deck.num_hands, -1)
+        place = np.full(self.whole.holdem.deck.num_hands, -1, dtype=np.int64)
         place[among] = np.arange(len(among))
-        found: Ints = place[hands]
-        return found
+        return place[hands]
 
 
 def _single(array: Array) -> Array:

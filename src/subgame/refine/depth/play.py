@@ -100,9 +100,7 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     h = tree.walked
     count = np.zeros(len(h), dtype=np.int64)
     found: dict[int, dict[str, None]] = {}
-    for at, above in enumerate(h.parent.tolist()):
-        if above < 0:
-            continue
+    for at, above in enumerate(h.parent[1:].tolist(), 1):
         acted = h.player[above] == player
         count[at] = count[above] + acted
         if acted and h.player[at] != TERMINAL:

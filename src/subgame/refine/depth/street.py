@@ -68,10 +68,9 @@ class Side:
         for width, alike in groupby(self.decisions, lambda each: each.stop - each.first):
             held = list(alike)
             self.runs.append((held[0].first, held[-1].stop, width))
-        given = sorted({ending.rows[1 - p] for ending in street.endings})
-        self.lanes = given
+        lanes = self.lanes = sorted({ending.rows[1 - p] for ending in street.endings})
         """The opponent's rows that end the hand."""
-        self.endings = [(e.rows[p], given.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
+        self.endings = [(e.rows[p], lanes.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
 
 
 class Leaves(Protocol):

@@ -225,8 +225,7 @@ class RangeExpansion:
         ours, weight = inputs.our_reach / size, inputs.weight / size
         scaled = replace(inputs, our_reach=ours, opponent_reach=theirs, weight=weight)
         scaled = scaled.mapped(flat, flat)
-        schedule = cast(Schedule, self.how.schedule)
-        run = GadgetRun(stage.tree, schedule, gadget, scaled, on=stage)
+        run = GadgetRun(stage.tree, cast(Schedule, self.how.schedule), gadget, scaled, on=stage)
         # A batch is large, so nothing is measured that nobody asked for.
         stopped = drive(run, self.how.limits, measured=self.how.limits.target is not None)
         return run.played(), (run.iteration, stopped)
