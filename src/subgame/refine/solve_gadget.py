@@ -163,9 +163,8 @@ def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str 
     subgame.check_inputs(gadget, inputs)
     if not gadget.is_finite and solver.sampling != "none":
         raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
-    finite = gadget.is_finite and not gadget.refined
-    if finite and (tree := subgame.gadget_game(gadget, inputs)) is not None:
-        return Run(tree, solver, device=device)
+    if gadget.is_finite and not gadget.refined and (game := subgame.gadget_game(gadget, inputs)):
+        return Run(game, solver, device=device)
     return GadgetRun(subgame.tree, solver, gadget, inputs, device)
 
 

@@ -28,7 +28,6 @@ from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, Rollouts
 from subgame.refine.depth.limit import Limit, limited_tree
 from subgame.refine.subgame import At, Subgame, sequence_subgames
-from subgame.solve.limits import check_count
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
 from subgame.tree.public_tree import PublicTree
@@ -174,7 +173,9 @@ class Training:
     def __post_init__(self) -> None:
         counts = (("epochs", self.epochs), ("batch", self.batch))
         for name, given in (*counts, *(("layers", n) for n in self.layers)):
-            check_count(name, given)
+            if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+                kind = "whole numbers" if name == "layers" else "a whole number"
+                raise ArgumentError(name, f"must be {kind} of at least 1, not {given}.")
         if not (np.isfinite(self.rate) and self.rate > 0):
             raise ArgumentError("rate", f"must be a number above 0, not {self.rate}.")
         if not 0 <= self.holdout < 1:
@@ -207,11 +208,10 @@ def train_leaf_network(
     """
     check_options(train_leaf_network, options)
     training = made_of(Training, options)
-    seed = training.seed
     t = torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
-    watched = _watched(data or Rollouts(1000, seed), len(subgames), tell)
+    watched = _watched(data or Rollouts(1000, training.seed), len(subgames), tell)
     limit = Limit(blueprint, subgames, player, continuations, own, values=watched)
     limited = limited_tree(sequence_tree(tree), limit)
     top = np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64)
@@ -223,10 +223,10 @@ def train_leaf_network(
     blur = np.concatenate([found.error for found in limited.values])
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
-    kept = np.random.default_rng(seed).permutation(len(inputs))
+    kept = np.random.default_rng(training.seed).permutation(len(inputs))
     tested, learned = np.split(kept, [int(training.holdout * len(inputs))])
     with t.random.fork_rng(devices=[]):
-        t.manual_seed(seed)
+        t.manual_seed(training.seed)
         net = _perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
         _fit(t, net, inputs[learned], target[learned] / scale, training, tell)
     with t.no_grad():

@@ -341,10 +341,8 @@ def _inside(
 
 def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
-    sigma = both(lambda p: pair[p].probs[:, subgame.places[p]])
-    for p, inner in enumerate(sigma):
-        inner[:, : len(subgame.tree.players[p].slots)] = 1.0
-    return Leaf(subgame, sigma)
+    places, probs = subgame.places, [each.probs for each in pair]
+    return Leaf(subgame, both(lambda p: np.stack([restrict(x, places[p]) for x in probs[p]])))
 
 
 def _names(leaves: Sequence[Leaf]) -> Names:

@@ -147,10 +147,8 @@ class StreetEngine(EngineBase):
         widths = [len(side.slots) for side in run.tree.players]
         self.none = both(lambda p: as_double(run.array(np.zeros((1, widths[p])))))
         """[1, hand] zeros in float64, of the engine's library and on its device."""
-        self.at_leaves, self.at_ends = (
-            [as_index(getattr(side, name), self.none[0]) for side in self.sides]
-            for name in ("leaves", "lanes")
-        )
+        self.at_leaves = [as_index(side.leaves, self.none[0]) for side in self.sides]
+        self.at_ends = [as_index(side.lanes, self.none[0]) for side in self.sides]
 
     # Learning --------------------------------------------------------------------------------
     def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:

@@ -106,10 +106,10 @@ class RangeExpansion:
         while waiting:
             part = waiting.pop()
             self._absorb(part)
-            for found, answers, stopped in self._answer(part):
+            for found, answers in self._answer(part):
                 waiting.append(found)
                 yield from answers
-                if stopped == "interrupted":
+                if answers[-1].stopped == "interrupted":
                     return
 
     def _absorb(self, part: _Part) -> None:
@@ -129,7 +129,7 @@ class RangeExpansion:
             if action not in street.actions[o][j]
         ]
 
-    def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer], str]]:
+    def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer]]]:
         """Solve what follows every off-tree bet of a part, street by street."""
         groups = {s: found for s, each in enumerate(part.streets) if (found := self._spots(each))}
         if not groups:
@@ -162,7 +162,7 @@ class RangeExpansion:
     # Answers -----------------------------------------------------------------------------------
     def _solve(
         self, part: _Part, s: int, spots: list[Spot], inputs: GadgetInputs, carried: Floats
-    ) -> tuple[_Part, list[Answer], str]:
+    ) -> tuple[_Part, list[Answer]]:
         """Behind a gadget, the rest of the game after some off-tree bets of street `s`."""
         p, o, game = self.p, 1 - self.p, self.small.tree.holdem
         after = streets = grow(game, [spot.after for spot in spots])
@@ -201,7 +201,7 @@ class RangeExpansion:
             )
             for k, spot in enumerate(spots)
         ]
-        return found, answers, run[1]
+        return found, answers
 
     def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, tuple[int, str]]:
         """Both players' strategies behind the gadget; how many iterations, and why it stopped."""

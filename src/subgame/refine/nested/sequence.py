@@ -117,8 +117,7 @@ class Expansion:
             part = parts.pop()
             self._absorb(part)
             for node, action in self._off_tree(part):
-                found = self._answer(node, action, part.depth + 1)
-                if found is None:
+                if (found := self._answer(node, action, part.depth + 1)) is None:
                     continue
                 parts.append(found[0])
                 yield found[1]
