@@ -16,8 +16,7 @@ import subgame as sg
 from subgame.games.holdem.cards import Deck
 from subgame.refine.depth.continuations import biased
 from subgame.refine.gadgets import TECHNIQUES, Gadget
-from subgame.refine.nested.answer import Method
-from subgame.refine.nested.nest import Nested
+from subgame.refine.nested.nest import Method, Nested
 from subgame.refine.refine import Refinement
 
 DECK = Deck("9TJQKA", "hs")

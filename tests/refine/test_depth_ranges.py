@@ -246,8 +246,8 @@ class Fixed(LeafTable):
 
     given: Any  # [leaf, hand]
 
-    def won(self, ours: Any, deals: float) -> Any:
-        return self.given[None]
+    def won(self, p: int, reach: Any) -> Any:
+        return self.given[:, None]
 
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])
@@ -272,7 +272,7 @@ def test_leaves_at_their_allowances_give_the_alternative(cap: int, device: str) 
     for alternative in (200.0, -200.0) if cap == 1 else (200.0,):
         level = np.full((1, hands), alternative)
         allowed = allowances(street, ours, entry, level)
-        given = street.array(allowed.alternative * allowed.weight)
+        given = street.array(allowed.alternative * allowed.weight) * tree.deals
         again = StreetEngine(run, off.streets[0], Fixed(table.values[:1], OPPONENT, given))
         found = allowances(again, ours, entry, level)
         # Nothing is left to share out then, and nothing was given up.

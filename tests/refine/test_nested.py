@@ -15,8 +15,7 @@ import subgame as sg
 from subgame.games.base import Game, State
 from subgame.papers.no_limit_leduc_sizes import against_size
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.nested.answer import Answer
-from subgame.refine.nested.nest import Nested, nest
+from subgame.refine.nested.nest import Answer, Nested, nest
 from subgame.refine.nested.sequence import Widened
 from subgame.refine.nested.translation import translate
 from subgame.refine.solve_gadget import Solved, Technique, solve_gadget

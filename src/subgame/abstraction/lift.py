@@ -17,8 +17,6 @@ from subgame.tree.sequence.tree import histories_of, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
-
 
 def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     """The strategy of the whole game, over `tree`, that plays a strategy of an abstraction.
@@ -40,14 +38,10 @@ def lift(strategy: Strategy, tree: PublicTree) -> Strategy:
     for p in (0, 1):
         part, whole = coarse.players[p], tree.players[p]
         within = _within(tree, coarse, fine, rough, p)
-        place = np.argsort(part.origin)  # game's number -> tree's
-        owner = whole.infoset_of[len(whole.slots) :]
-        action = (np.arange(len(whole.slots), whole.num_sequences) - whole.first[owner]) // (
-            whole.stride[owner]
-        )
-        there = place[within[whole.origin[owner]]]
+        there = np.argsort(part.origin)[within][whole.origin]  # [i] the tree's number of each
         out = np.ones(whole.num_sequences)
-        out[len(whole.slots) :] = strategy.probs[p][part.first[there] + part.stride[there] * action]
+        for i, j in enumerate(there.tolist()):
+            out[whole.sequences(i)] = strategy.probs[p][part.sequences(j)]
         probs.append(out)
     return Strategy(tree, (probs[0], probs[1]), {**strategy.notes, "abstraction": coarse.game})
 

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Array = Any
 """An array of NumPy or a tensor of PyTorch."""
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 TINY = 1e-30
 """Sums of positive regrets below this are rounding."""
 
@@ -47,7 +49,7 @@ def as_index(numbers: Any, like: Array) -> Array:
     return importlib.import_module("torch").as_tensor(found, device=like.device)
 
 
-def as_numpy(array: Array) -> NDArray[np.float64]:
+def as_numpy(array: Array) -> Floats:
     """An array of either library as a NumPy array of float64."""
     found = array if isinstance(array, np.ndarray) else array.detach().cpu().numpy()
     return found.astype(np.float64)

@@ -24,7 +24,7 @@ import subgame as sg
 from subgame.engines.factory import engine
 from subgame.papers.burch2014 import AT
 from subgame.papers.report import Found, Progress, panel, row, series
-from subgame.refine.decompose import Roots
+from subgame.refine.decompose import roots_below
 from subgame.refine.subgame import cut_at_histories
 
 TRUNK, SUBGAME = "dcfr(gamma=5)", "pcfr+"
@@ -117,7 +117,7 @@ def _peaks(game: sg.Game, at: Any) -> dict[str, int]:
         ),
         "trunk": _peak(lambda: engine(sg.trunk_of(game, at)).regrets(0)),
         "subgame": max(
-            _peak(partial(cut_at_histories, trunk, top, "one")) for top in Roots.of(trunk).tops
+            _peak(partial(cut_at_histories, trunk, top, "one")) for _, top in roots_below(trunk)
         ),
         "whole": _peak(lambda: sg.solve(sg.compile(game), iterations=1)),
     }

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from subgame.blueprints.recipe import Recipe
 from subgame.blueprints.stored import StoredBlueprint
 from subgame.blueprints.training import Trainer
+from subgame.engines.factory import engine
 from subgame.errors import ArgumentError, read_text, unreadable
 from subgame.games.base import CHANCE
 from subgame.games.holdem.game import BOARD_CARDS, HoldemState
@@ -139,14 +140,15 @@ def refined(how: Settings, k: int) -> dict[str, Any]:
     weight = reliable(subgame.weight(o, ours)[None, None])[0, 0]
     both = [expanded(blueprint, subgame, p) for p in (0, 1)]
     inputs = GadgetInputs(o, ours, theirs, weight, weight, weight)
-    cbv = left(subgame, inputs, both)
+    run = engine(subgame.tree)
+    cbv = left(run, inputs, both)
     inputs = replace(inputs, alternative=cbv, cbv=cbv)
     found: dict[str, Any] = {}
     for name, (gadget, *_) in TECHNIQUES.items():
         began = time.process_time()
         plan = Technique.of(gadget, subgame.tree, how.schedule, Limits(how.iterations))
         solved = solve_gadget(plan, subgame, inputs)
-        margins = (cbv - left(subgame, inputs, solved.sigma))[weight > 0]
+        margins = (cbv - left(run, inputs, solved.sigma))[weight > 0]
         gap = 2 * solved.result.exploitability.mean
         mass = {"choose": 1.0, "leave": weight.sum()}.get(gadget.entry, (weight * theirs).sum())
         found[name] = {

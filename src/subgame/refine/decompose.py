@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, Ints, normalise
 from subgame.engines.contract import Mode, SequenceEngine
 from subgame.engines.factory import engine
 from subgame.errors import DAMAGED, SubgameError, brief, did_you_mean
@@ -27,14 +26,14 @@ from subgame.games.base import Game, State
 from subgame.refine.decompose_ranges import fresh_values
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.kinds import kind_of
-from subgame.refine.solve_gadget import Technique, inside, solve_gadget
+from subgame.refine.solve_gadget import Solving, inside, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import exploitability
 from subgame.solve.limits import check_count
 from subgame.solve.schedule import CFR, Schedule, parse
-from subgame.solve.solver import Limits, whole_solves
+from subgame.solve.solver import whole_solves
 from subgame.tree.files import check_made_for, describe, read_tensors, write_tensors
-from subgame.tree.parts import embed, places
+from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.form import assemble, form_of
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
@@ -44,7 +43,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.decompose_ranges import RangeCompact
 
-Floats = NDArray[np.float64]
 FORMAT = "subgame-compact-1"
 
 
@@ -61,21 +59,12 @@ def trunk_of(game: Game, at: str | Callable[[State], bool]) -> SequenceTree:
     return tree
 
 
-class Roots(NamedTuple):
-    """Where subgames hang below a trunk: history numbers at the top of each, by public state."""
-
-    names: list[str]
-    tops: list[NDArray[np.int64]]
-
-    @classmethod
-    def of(cls, trunk: SequenceTree) -> Roots:
-        h = trunk.walked
-        ends = np.flatnonzero(h.player == FRONTIER)
-        nodes = np.unique(h.node[ends])
-        return cls(
-            [trunk.node_names[n] for n in nodes.tolist()],
-            [ends[h.node[ends] == n] for n in nodes.tolist()],
-        )
+def roots_below(trunk: SequenceTree) -> list[tuple[str, Ints]]:
+    """Where subgames hang below a trunk: public states, and the histories at the top of each."""
+    h = trunk.walked
+    ends = np.flatnonzero(h.player == FRONTIER)
+    nodes = np.unique(h.node[ends]).tolist()
+    return [(trunk.node_names[n], ends[h.node[ends] == n]) for n in nodes]
 
 
 class Reconstruction(NamedTuple):
@@ -110,8 +99,7 @@ class Compact:
 
     def subgames(self) -> Iterator[SequenceSubgame]:
         """Each subgame in turn, compiled anew and dropped when the next one is asked for."""
-        roots = Roots.of(self.trunk)
-        for name, top in zip(roots.names, roots.tops, strict=True):
+        for name, top in roots_below(self.trunk):
             yield cut_at_histories(self.trunk, top, name)
 
     def inputs(self, k: int, subgame: SequenceSubgame, opponent: int) -> GadgetInputs:
@@ -138,19 +126,19 @@ class Compact:
         gap: float | None = None,
     ) -> Reconstruction:
         """Re-solve one subgame for both players from the trunk and the root values."""
-        roots = Roots.of(self.trunk)
+        names, tops = zip(*roots_below(self.trunk), strict=True)
         name = subgame if isinstance(subgame, str) else subgame.name
-        if name not in roots.names:
-            raise did_you_mean("subgame", name, roots.names)
-        k = roots.names.index(name)
+        if name not in names:
+            raise did_you_mean("subgame", name, names)
+        k = names.index(name)
         if isinstance(subgame, str):
-            subgame = cut_at_histories(self.trunk, roots.tops[k], name)
-        limits = Limits.to_gap(iterations, seconds, gap)
-        how = Technique.of(technique or Resolve(), subgame.tree, schedule, limits)
+            subgame = cut_at_histories(self.trunk, tops[k], name)
+        solving = Solving(schedule, iterations, seconds, gap)
+        how = solving.technique(technique or Resolve(), subgame.tree)
         sigma, gaps = [np.ones(side.num_sequences) for side in subgame.tree.players], [0.0, 0.0]
-        for p in (0, 1):
+        for p, side in enumerate(subgame.tree.players):
             inputs = self.inputs(k, subgame, 1 - p)
-            if subgame.tree.players[p].names:
+            if side.names:
                 found = solve_gadget(how, subgame, inputs)
                 sigma[p], gaps[p] = found.sigma[p], float(found.result.exploitability)
         return Reconstruction(subgame, (sigma[0], sigma[1]), (gaps[0], gaps[1]))
@@ -158,11 +146,9 @@ class Compact:
     @whole_solves()
     def whole(self, tree: PublicTree, **options: Any) -> Strategy:
         """Reconstruct every subgame and lay the result over the whole game's tree."""
-        probs = (np.ones(tree.players[0].num_sequences), np.ones(tree.players[1].num_sequences))
-        known: list[tuple[PublicTree, tuple[Floats, Floats]]]
-        known = [(self.trunk, self.strategy.probs)]
-        known += [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
-        for part, sigma in known:
+        probs = both(lambda p: np.ones(tree.players[p].num_sequences))
+        found = [(sub.tree, self.reconstruct(sub, **options).sigma) for sub in self.subgames()]
+        for part, sigma in [(self.trunk, self.strategy.probs), *found]:
             for p in (0, 1):
                 embed(sigma[p], places(part.players[p], tree.players[p]), probs[p])
         return Strategy(tree, probs)
@@ -199,7 +185,7 @@ class Compact:
         except DAMAGED as error:
             why = f" {error}" if isinstance(error, SubgameError) else ""
             raise SubgameError(f"{path} is damaged.{why}") from None
-        subgames = len(Roots.of(trunk).names)
+        subgames = len(roots_below(trunk))
         sound = all(v.ndim == 1 and np.isfinite(v).all() for pair in values for v in pair)
         if len(values) != subgames or not sound:
             raise SubgameError(
@@ -220,8 +206,7 @@ def compact(tree: PublicTree, strategy: Strategy, *, at: str | Callable[[State],
     plans = [run.plan(p, out.strategy.probs[p]) for p in (0, 1)]
     for subgame in out.subgames():
         local, sigma = engine(subgame.tree), inside(strategy, subgame.tree)
-        reach = [plans[p][subgame.sequence[p]] for p in (0, 1)]
-        below = [local.plan(p, sigma[p], reach[p]) for p in (0, 1)]
+        below = [local.plan(p, sigma[p], plans[p][subgame.sequence[p]]) for p in (0, 1)]
         one, two = (local.respond(o, below[1 - o]).roots.ravel() for o in (0, 1))
         values.append((one, two))
     notes = {"exploitability": float(exploitability(tree, strategy))}
@@ -239,8 +224,8 @@ class CfrD:
     subgame_schedule: Schedule
     keep_subgames: bool
     device: str | None
-    progress: Callable[[int, int], None] | None
-    watch: Callable[[int, Callable[[], Compact]], None] | None
+    progress: Callable[[int, int], None]
+    watch: Callable[[int, Callable[[], Compact]], None]
 
     def notes(self, iterations: int, began: float) -> dict[str, Any]:
         """How a result was made after so many iterations."""
@@ -288,34 +273,33 @@ def cfr_d(
     check_count("iterations", iterations)
     check_count("subgame_iterations", subgame_iterations)
     plan, inner = (CFR() if each is None else parse(each) for each in (schedule, subgame_schedule))
-    how = CfrD(
-        at, iterations, subgame_iterations, plan, inner, keep_subgames, device, progress, watch
-    )
+    tell, show = progress or (lambda t, of: None), watch or (lambda t, result: None)
+    how = CfrD(at, iterations, subgame_iterations, plan, inner, keep_subgames, device, tell, show)
     return cfr_d_histories(game, how) if isinstance(game, Game) else kind_of(game).decomposed(how)
 
 
 def cfr_d_histories(game: Game, how: CfrD) -> Compact:
     """CFR-D on the histories of a game, one subgame at a time."""
     trunk, plan, keep_subgames = trunk_of(game, how.at), how.schedule, how.keep_subgames
-    roots, run = Roots.of(trunk), cast(SequenceEngine, engine(trunk))
-    pair = (run.regrets(0, predictive=plan.predictive), run.regrets(1, predictive=plan.predictive))
-    kept: list[list[Any]] = [[0.0, 0.0] for _ in roots.names]
+    roots, run = roots_below(trunk), cast(SequenceEngine, engine(trunk))
+    pair = both(lambda p: run.regrets(p, predictive=plan.predictive))
+    kept: list[list[Any]] = [[0.0, 0.0] for _ in roots]
     store: dict[int, SequenceSubgame] = {}
     total = 0.0  # what the kept sums must be divided by
     at_root = (run.roots(0), run.roots(1))
     began = time.perf_counter()
 
     def result(t: int) -> Compact:
-        probs = [run.behaviour(p, regrets.average) for p, regrets in enumerate(pair)]
+        probs = both(lambda p: run.behaviour(p, pair[p].average))
         values = tuple((a / total, b / total) for a, b in kept)
-        return Compact(trunk, Strategy(trunk, (probs[0], probs[1])), values, how.notes(t, began))
+        return Compact(trunk, Strategy(trunk, probs), values, how.notes(t, began))
 
     for t in range(1, how.iterations + 1):
         rates = run.rates(plan.discounts(t, 2), t)
         total = total * float(rates[0, 2]) + 1
         plans = [run.plan(p, run.current(p, pair[p], rates[0])) for p in (0, 1)]
         paid = [np.zeros(side.num_sequences) for side in trunk.players]
-        for k, (name, top) in enumerate(zip(roots.names, roots.tops, strict=True)):
+        for k, (name, top) in enumerate(roots):
             subgame = store.get(k) or cut_at_histories(trunk, top, name)
             if keep_subgames:
                 store[k] = subgame
@@ -330,8 +314,6 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
         before = run.snapshot(pair[0])  # both players learn against what was played
         for p, theirs in enumerate((pair[1], before)):
             run.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], at_root, paid[p])
-        if how.watch is not None:
-            how.watch(t, partial(result, t))
-        if how.progress is not None:
-            how.progress(t, how.iterations)
+        how.watch(t, partial(result, t))
+        how.progress(t, how.iterations)
     return result(how.iterations)

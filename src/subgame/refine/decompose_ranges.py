@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, normalise
+from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine, Mode, RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -18,10 +17,10 @@ from subgame.refine.depth.ranges import check_limit
 from subgame.refine.depth.street import GivenLeaves, StreetEngine
 from subgame.refine.gadgets import Gadget, GadgetInputs, Resolve
 from subgame.refine.nested.ranges import flat
-from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.refine.solve_gadget import GadgetRun, Solving
 from subgame.solve.cfr import Cfr
 from subgame.solve.schedule import Schedule
-from subgame.solve.solver import Limits, complete, whole_solves
+from subgame.solve.solver import complete, whole_solves
 from subgame.tree.ranges.merging import unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -29,7 +28,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.decompose import CfrD
 
-Floats = NDArray[np.float64]
 TRACE = 1e-12
 """Reach that is left where the trunk never comes, see `decompose`."""
 
@@ -63,8 +61,8 @@ class RangeCompact:
         gap: float | None = None,
     ) -> Strategy:
         """Reconstruct every subgame behind the re-solving gadget; a strategy over `tree`."""
-        limits = Limits.to_gap(iterations, None, gap)
-        how = Technique.of(technique or Resolve(), self.tree, schedule, limits)
+        solving = Solving(schedule, iterations, None, gap)
+        how = solving.technique(technique or Resolve(), self.tree)
         if not isinstance(how.schedule, Schedule):
             raise SubgameError("There is no linear program for hold'em trees; use a CFR schedule.")
         run = cast(RangeEngine, engine(self.tree, device=self.device))
@@ -109,12 +107,11 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
         for p in (0, 1):
             kept[p] = kept[p] * keep + values[p]
             risen = as_numpy(run.rise(p, values[p], 1))[:, 0, : reach[p].shape[1]]
-            leaves.values[p] = street.array(risen)
+            leaves.values[p] = street.array(risen) * street.deals
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
             street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
-        if how.progress is not None:
-            how.progress(t, how.iterations)
+        how.progress(t, how.iterations)
     trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]
     first, second = (np.asarray(each / total) for each in kept)
     return RangeCompact(

@@ -6,100 +6,84 @@ and the linear program work on it as on any other tree. Its NashConv is a certif
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, normalise
 from subgame.refine.gadgets import Gadget, GadgetInputs
+from subgame.tree.parts import both
 from subgame.tree.sequence.form import Form, FormPlayer
-from subgame.tree.sequence.tree import Entries, Treeplex
+from subgame.tree.sequence.tree import Entries, Index, Treeplex
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int32]
 PENALTY = 100.0
 """How much a broken Resolve condition weighs beside an estimate (2017, footnote 6)."""
 MARKS = ("", " · insist")
 """What the names of the opponent's second copy of the subgame end in."""
 
 
-@dataclass(frozen=True)
-class Entrance:
-    """A sequence that leads to root slot `slot` of the opponent's copy `copy` of the subgame."""
+class Ways(NamedTuple):
+    """How the opponent enters. Axes: c = copy of the subgame, s = root infoset."""
 
-    slot: int
-    copy: int
-    scale: float
-    toll: float  # paid to enter, after scaling
+    scale: Floats  # [c, s] what values are multiplied by behind the way; 0 where there is no way
+    toll: Floats  # [c, s] paid to enter, after scaling
 
 
 def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
-    """The subgame's form with the gadget on top of it."""
+    """The subgame's form with a gadget that is a finite game on top of it."""
     o = inputs.opponent
-    if gadget.entry in ("blueprint", "random", "custom"):
-        given = inputs.opponent_reach
-        reach = {o: given if gadget.entry == "blueprint" else np.ones(len(given))}
-        reach[1 - o] = inputs.our_reach
-        one, two = (replace(side, reach=reach[p]) for p, side in enumerate(form.players))
-        return replace(form, players=(one, two), histories=None, located=None)
-    ways = entrances(gadget, inputs)
-    theirs, root, enter = _opponent(form.players[o], gadget, ways, len(inputs.weight))
+    if gadget.entry == "blueprint":
+        reach = {o: inputs.opponent_reach, 1 - o: inputs.our_reach}
+        players = both(lambda p: replace(form.players[p], reach=reach[p]))
+        return replace(form, players=players, histories=None, located=None)
+    ways = ways_in(gadget, inputs)
+    theirs, moved, enter = _opponent(form.players[o], gadget, ways.scale > 0)
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
     # seldom come. It scales our regrets below a slot alike; where we never come any scale will do.
     reached = inputs.our_reach > 0
     unit = np.where(reached, inputs.our_reach, inputs.our_reach[reached].min(initial=1.0))
-    ours = _us(form.players[1 - o], reached.astype(np.float64))
-    sign = 1.0 if o == 0 else -1.0  # entries are player 0's payoffs
     their_sequence, our_sequence = (form.entries.row, form.entries.col)[:: 1 if o == 0 else -1]
-    payoff = form.entries.value * unit[_root_slots(form.players[1 - o])[our_sequence]]
-    our_sequence = _shift(our_sequence, len(form.players[1 - o].slots), 1)
-    constant = len(form.players[1 - o].slots)  # our extra slot, always reached
+    side = form.players[1 - o]
+    payoff = form.entries.value * unit[_root_slots(side)[our_sequence]]
+    constant = len(side.slots)  # our extra slot, always reached
+    parent, slots = _shift(side.parent, constant), [*side.slots, "always"]
+    ours = replace(side, slots=slots, reach=np.append(reached, 1.0), parent=parent)
+    our_sequence = _shift(our_sequence, constant)
     slot_of = _root_slots(form.players[o])[their_sequence]
-    paid = []  # (public state, their sequence, our sequence, player 0's payoff)
-    for copy in range(1 + gadget.keep_safe):
-        scale = np.zeros(len(inputs.weight))
-        for way in ways:
-            if way.copy == copy:
-                scale[way.slot] = way.scale
-        theirs_here = root(their_sequence, copy)
-        paid.append((form.entries.node, theirs_here, our_sequence, payoff * scale[slot_of]))
-    tolls = [(q, -way.toll) for q, way in zip(enter, ways, strict=True)]
-    if gadget.entry == "leave":
-        first = len(theirs.slots)
-        tolls += [
-            (first + 2 * s + 1, inputs.alternative[s] * inputs.weight[s])
-            for s in range(len(inputs.weight))
-        ]
-    entered = np.array([q for q, _ in tolls], dtype=np.int32)
-    top = np.zeros(len(tolls), dtype=np.int32)  # the gadget stands in the root public state
-    payment = sign * np.array([toll for _, toll in tolls])
-    paid.append((top, entered, np.full(len(tolls), constant, dtype=np.int32), payment))
+    paid = [  # (public state, their sequence, our sequence, player 0's payoff)
+        (form.entries.node, moved(their_sequence, copy), our_sequence, payoff * scale[slot_of])
+        for copy, scale in enumerate(ways.scale)
+    ]
+    entered, won = enter[ways.scale > 0], -ways.toll[ways.scale > 0]
+    if gadget.entry == "leave":  # the sequence after that of entering
+        entered = np.append(entered, enter[0] + 1)
+        won = np.append(won, inputs.alternative * inputs.weight)
+    top = np.zeros(len(won), np.int32)  # the gadget stands in the root public state
+    paid.append((top, entered, top + np.int32(constant), won if o == 0 else -won))
     node, their, our, value = (np.concatenate(column) for column in zip(*paid, strict=True))
     entries = Entries(node, *((their, our) if o == 0 else (our, their)), value)
     players = (theirs, ours) if o == 0 else (ours, theirs)
-    name, nodes = f"{form.game} · {gadget.name}", (form.node_names, form.node_parent)
-    return Form(name, players, entries, *nodes, form.node_chance)
+    name = f"{form.game} · {gadget.name}"
+    return replace(form, game=name, players=players, entries=entries, histories=None, located=None)
 
 
-def entrances(gadget: Gadget, inputs: GadgetInputs) -> list[Entrance]:
-    """The ways in, in the order of the opponent's actions.
+def ways_in(gadget: Gadget, inputs: GadgetInputs) -> Ways:
+    """The ways in, for every copy of the subgame that the opponent has.
 
     Behind "leave" ways values count as they are (weighted by pi_{-i}, as Burch et al.); behind
     "choose" ways they are normalised, for margins of different root infosets are compared.
     With `keep_safe` there is a second way to every root infoset, and beside all that the gadget
     pays, the opponent wins there PENALTY times what exceeds the CBV: an exact penalty function.
     """
-    if gadget.entry == "leave":
-        units = dict.fromkeys(range(len(inputs.weight)), 1.0)
-        out = [Entrance(s, 0, 1.0, 0.0) for s in units]
-    else:
-        units = {s: 1 / w for s, w in enumerate(inputs.weight.tolist()) if w > 0}
-        out = [Entrance(s, 0, unit, inputs.alternative[s]) for s, unit in units.items()]
-    if gadget.keep_safe:
-        lost = PENALTY * inputs.cbv * inputs.weight
-        out += [Entrance(s, 1, PENALTY * unit, lost[s] * unit) for s, unit in units.items()]
-    return out
+    unit, toll = np.ones(len(inputs.weight)), np.zeros(len(inputs.weight))
+    if gadget.entry == "choose":
+        unit, toll = normalise(unit, inputs.weight), inputs.alternative
+    if not gadget.keep_safe:
+        return Ways(unit[None], toll[None])
+    lost = PENALTY * inputs.cbv * inputs.weight
+    return Ways(np.stack([unit, PENALTY * unit]), np.stack([toll, lost * unit]))
 
 
 def least_entry(gadget: Gadget, opponent: Treeplex) -> float:
@@ -110,42 +94,41 @@ def least_entry(gadget: Gadget, opponent: Treeplex) -> float:
     return gadget.refined and 2 * gadget.refined / len(opponent.actions[0])
 
 
-def _opponent(player: FormPlayer, gadget: Gadget, ways: list[Entrance], slots: int) -> Any:
-    """The opponent's side: the gadget's infosets, then one copy of the subgame per kind of way.
+def _opponent(player: FormPlayer, gadget: Gadget, real: NDArray[np.bool_]) -> Any:
+    """The opponent's side: the gadget's infosets, then a copy of the subgame per kind of way.
 
-    Returns the side, a function from old sequences and a copy to new ones, and the ways'
+    `real` [c, s] says where there are ways.
+
+    Returns the side, a function from old sequences and a copy to new ones, and [c, s] the ways'
     sequences.
     """
+    slots, every = len(player.slots), np.arange(len(player.slots))
     if gadget.entry == "leave":
         names = [f"{name} · enter?" for name in player.slots]
         actions: list[tuple[str, ...]] = [("enter", "leave")] * slots
-        slot_names, parents = list(player.slots), list(range(slots))
+        slot_names, parents, enter = list(player.slots), list(range(slots)), [2 * every]
     else:
         names, slot_names, parents = ["which root infoset?"], ["start"], [0]
-        actions = [tuple(f"{player.slots[d.slot]} #{k}" for k, d in enumerate(ways) if not d.copy)]
+        some = [player.slots[s] for s in np.flatnonzero(real[0]).tolist()]
+        actions = [tuple(f"{name} #{k}" for k, name in enumerate(some))]
+        enter = [real[0].cumsum() - 1]
     if gadget.keep_safe:
         parents += range(len(slot_names), len(slot_names) + slots)
         slot_names += [name + MARKS[1] for name in player.slots]
         names += [f"{name}{MARKS[1]}?" for name in player.slots]
+        enter.append(sum(map(len, actions)) + 2 * every)
         actions += [("insist", "pass")] * slots
-    first = len(slot_names)
-    plain = len(actions[0]) if gadget.entry == "choose" else 2 * slots
-    enter = []
-    for k, way in enumerate(ways):
-        at = k if gadget.entry == "choose" else 2 * way.slot
-        enter.append(first + (plain + 2 * way.slot if way.copy else at))
-    size = first + sum(len(a) for a in actions)
-    inner = sum(len(a) for a in player.actions)
-    landing = np.full((2, slots), enter[0])  # where no way leads nothing is paid: anywhere will do
-    for q, way in zip(enter, ways, strict=True):
-        landing[way.copy, way.slot] = q
+    first, inner = len(slot_names), sum(map(len, player.actions))
+    size = first + sum(map(len, actions))
+    # Where no way leads nothing is paid: anywhere will do.
+    landing = (first + np.where(real, np.stack(enter), 0)).astype(np.int32)
 
     def moved(sequence: Index, copy: int) -> Index:
-        old = np.asarray(sequence)
-        at_slot = landing[copy][np.minimum(old, slots - 1)]
-        return np.where(old < slots, at_slot, old - slots + size + copy * inner).astype(np.int32)
+        at_slot = landing[copy][np.minimum(sequence, slots - 1)]
+        below = sequence - slots + size + copy * inner
+        return np.where(sequence < slots, at_slot, below)
 
-    copies = range(1 + gadget.keep_safe)
+    copies = range(len(real))
     side = FormPlayer(
         slots=slot_names,
         reach=np.ones(first),
@@ -159,22 +142,12 @@ def _opponent(player: FormPlayer, gadget: Gadget, ways: list[Entrance], slots: i
             [np.full(len(names), -1, np.int32), *(player.origin for _ in copies)]
         ),
     )
-    return side, moved, enter
+    return side, moved, landing
 
 
-def _us(player: FormPlayer, reach: Floats) -> FormPlayer:
-    """Our side: reach fixed by the trunk, and one more slot that is always reached."""
-    slots = len(player.slots)
-    return replace(
-        player,
-        slots=[*player.slots, "always"],
-        reach=np.append(reach, 1.0),
-        parent=_shift(player.parent, slots, 1),
-    )
-
-
-def _shift(sequence: Index, slots: int, by: int) -> Index:
-    return np.where(sequence < slots, sequence, sequence + by).astype(np.int32)
+def _shift(sequence: Index, slots: int) -> Index:
+    """Sequences after one more root slot."""
+    return np.where(sequence < slots, sequence, sequence + 1).astype(np.int32)
 
 
 def _root_slots(player: FormPlayer) -> NDArray[np.int64]:

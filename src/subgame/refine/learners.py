@@ -14,11 +14,11 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.arrays import (
     TINY,
     Array,
+    Floats,
     as_kind,
     as_numpy,
     namespace,
@@ -29,7 +29,6 @@ from subgame.engines.arrays import (
 if TYPE_CHECKING:
     from subgame.refine.gadgets import GadgetInputs
 
-Floats = NDArray[np.float64]
 TREMBLE = 1e-6
 """The share of root infosets below which none is said to enter."""
 PROBITS = (

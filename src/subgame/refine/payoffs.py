@@ -7,15 +7,15 @@ where the two units meet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, Floats, as_numpy, namespace, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, did_you_mean
 from subgame.frozen import Frozen
@@ -23,7 +23,6 @@ from subgame.games.base import TERMINAL
 from subgame.refine.gadgets import Gadget, GadgetInputs
 from subgame.solve.evaluate import counterfactual_reach
 from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
     from subgame.engines.contract import Engine, RangeEngine
     from subgame.refine.subgame import Subgame
 
-Floats = NDArray[np.float64]
 Index = NDArray[np.int32]
 Vector = Mapping[str, float] | Sequence[float] | Floats
+T = TypeVar("T")
 ROUNDING = 1e-5
 """Weights below this share of the largest are rounding: kernels compute in float32."""
 
@@ -76,23 +75,20 @@ class Gifts(NamedTuple):
             total += np.where(inner, carried_gift(self.size[q], self.reach[q], gadget), 0.0)
             above = side.plex.parent[side.infoset_of[np.where(inner, q, len(side.slots))]]
             q = np.where(inner, above, q)
-        found: Floats = received_gift(total, weight, gadget)
-        return found
+        return as_numpy(received_gift(total, weight, gadget))
 
 
-def gifts_of(
-    run: Engine, o: int, our_plan: Floats, gadget: Gadget, estimate: Strategy | None
-) -> Gifts:
-    """What opponent `o` of a sequence tree gives up by each action against our plan.
+def gifts_of(trunk: Trunk, gadget: Gadget) -> Gifts:
+    """What the opponent in a sequence tree gives up by each action against our plan.
 
     "lower": the best is taken over the action itself and those that end the game at once, whose
     value no refinement can change (2017, Sec. 5). "estimated": over all actions, by the values of
-    `estimate`.
+    the estimate.
     """
-    tree = sequence_tree(run.tree)
-    side = tree.players[o]
-    if estimate is not None and gadget.gifts == "estimated":
-        value = run.values(o, estimate.probs[o], our_plan).sequences
+    tree, o, run = sequence_tree(trunk.blueprint.tree), trunk.opponent, trunk.engine
+    side, our_plan = tree.players[o], np.asarray(trunk.plans[1 - o])
+    if trunk.estimate is not None and gadget.gifts == "estimated":
+        value = run.values(o, trunk.estimate.probs[o], our_plan).sequences
     else:
         value = run.respond(o, our_plan).sequences
     assert value is not None
@@ -141,13 +137,12 @@ def carried_gifts(
     `streets` are the first streets of the engine's tree. `ours` and `values` are our reach and the
     opponent's values of all rows; `entry` [way, board, hand] is carried to the roots.
     """
+    if gadget.gifts == "none":
+        return [np.broadcast_to(np.zeros(1), tuple(each.shape)) for each in values]
     out, tree = list[Floats](), cast(RangeTree, run.tree)
     for s, street in enumerate(streets):
-        if s > 0 and gadget.gifts != "none":
+        if s > 0:
             entry = as_numpy(entered_gifts(run, gadget, o, entry, s))
-        if gadget.gifts == "none":
-            out.append(np.broadcast_to(np.zeros(1), tuple(values[s].shape)))
-            continue
         carried = np.zeros(values[s].shape)
         carried[: len(street.roots), :, : entry.shape[2]] = entry
         for j, parent in enumerate(street.parent[o]):
@@ -176,7 +171,7 @@ def entered_gifts(run: RangeEngine, gadget: Gadget, o: int, entry: Floats, s: in
 
 def reliable(weight: Array) -> Array:
     """Weights without those that are rounding: sums over nearly all hands cancel out."""
-    return weight * (weight > ROUNDING * namespace(weight).amax(weight, 2, keepdims=True))
+    return weight * (weight > ROUNDING * namespace(weight).amax(weight, -1, keepdims=True))
 
 
 def _best(tree: RangeTree, gadget: Gadget, street: Street, o: int, j: int, value: Floats) -> Floats:
@@ -208,30 +203,23 @@ class Trunk(Frozen):
     estimate: Strategy | None = None
     """Whose values count for gifts of kind "estimated"."""
     device: str | None = None
-
-    @property
-    def tree(self) -> PublicTree:
-        return self.blueprint.tree
+    _gifts: dict[tuple[str, bool, float], Any] = field(default_factory=dict, init=False)
 
     @cached_property
     def engine(self) -> Engine:
-        return engine(self.tree, device=self.device)
+        return engine(self.blueprint.tree, device=self.device)
 
     @cached_property
     def plans(self) -> tuple[Any, Any]:
         """Both players' plans of the whole tree, as the engine has them."""
         return both(lambda p: self.engine.plan(p, self.blueprint.probs[p]))
 
-    @cached_property
-    def _gifts(self) -> dict[tuple[str, bool, float], Any]:
-        return {}
-
-    def gifts(self, gadget: Gadget, find: Any) -> Any:
+    def gifts(self, gadget: Gadget, find: Callable[[Trunk, Gadget], T]) -> T:
         """What `find` says of the whole tree's gifts, found once per kind of gift."""
         key = (gadget.gifts, gadget.split, gadget.scale)
         if key not in self._gifts:
             self._gifts[key] = find(self, gadget)
-        return self._gifts[key]
+        return cast(T, self._gifts[key])
 
     def inputs(
         self,
@@ -248,9 +236,9 @@ class Trunk(Frozen):
         o = self.opponent
         ours = subgame.reach(1 - o, self)
         weight = subgame.weight(o, ours)
-        cbv = self._inside(subgame, None, ours, weight)
+        cbv = self.value_of(subgame)
         if alternatives is None and gadget.estimate:
-            alternatives = self._inside(subgame, self.estimate or self.blueprint, ours, weight)
+            alternatives = self.value_of(subgame, self.estimate or self.blueprint)
         base = cbv if alternatives is None else alternatives
         gifts = np.zeros(len(weight))
         if gadget.gifts != "none":
@@ -266,27 +254,20 @@ class Trunk(Frozen):
         )
         return inputs, gifts
 
-    def value_of(self, subgame: Subgame, strategy: Strategy) -> Floats:
-        """[s] what the opponent gets inside by playing `strategy` there against the blueprint.
+    def value_of(self, subgame: Subgame, strategy: Strategy | None = None) -> Floats:
+        """[s] what the opponent gets inside against the blueprint: by a strategy, or at best.
 
         With a best response found inside an abstraction this is the estimate CBV~ of 2017, App. C;
         with the last iterate of the CFR run that made the blueprint, what its experiments used.
         """
-        ours = subgame.reach(1 - self.opponent, self)
-        return self._inside(subgame, strategy, ours, subgame.weight(self.opponent, ours))
-
-    def _inside(
-        self, subgame: Subgame, strategy: Strategy | None, ours: Floats, weight: Floats
-    ) -> Floats:
-        """[s] the same from our reach and the opponent's weights; at best without a strategy."""
         o, run = self.opponent, engine(subgame.tree, device=self.device)
+        ours = subgame.reach(1 - o, self)
         plan = run.plan(1 - o, subgame.restrict(self.blueprint, 1 - o), ours)
         if strategy is None:
             found = run.respond(o, plan)
         else:
             found = run.values(o, subgame.restrict(strategy, o), plan)
-        out: Floats = normalise(found.roots.ravel(), weight)
-        return out
+        return as_numpy(normalise(found.roots.ravel(), subgame.weight(o, ours)))
 
 
 def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
@@ -304,12 +285,11 @@ def vector(subgame: Subgame, o: int, given: Vector, what: str) -> Floats:
         out = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         out = np.full(len(slots), np.nan)
-    else:
-        if out.shape != (len(slots),):
-            raise SubgameError(
-                f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
-                f"{out.size} numbers were given as {what}."
-            )
+    if out.shape != (len(slots),):
+        raise SubgameError(
+            f"'{subgame.name}' has {len(slots)} root infosets of player {o}; "
+            f"{out.size} numbers were given as {what}."
+        )
     if not np.all(np.isfinite(out)):
         raise SubgameError(f"The {what} of a root infoset must be a number, not {given}.")
     return out

@@ -14,16 +14,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.refine.gadgets import GadgetInputs
+from subgame.refine.solve_gadget import left
 from subgame.refine.subgame import SequenceSubgame
-from subgame.solve.lp import constraints
-
-Floats = NDArray[np.float64]
+from subgame.solve.lp import constraints, maximin
 
 
 class Programme(NamedTuple):
@@ -38,9 +36,10 @@ def program(
     kind: Literal["lp1", "lp2", "lp3"], subgame: SequenceSubgame, inputs: GadgetInputs
 ) -> Programme:
     """Solve LP1, LP2 or LP3 through HiGHS. Gifts are part of the inputs' alternative payoffs."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, csr_array, diags_array, hstack, vstack
+    from scipy.sparse import block_array, csr_array, diags_array, eye_array, hstack
 
+    if kind not in ("lp1", "lp2", "lp3"):
+        raise SubgameError(f"The program must be lp1, lp2 or lp3, not '{kind}'.")
     o = inputs.opponent
     us, them = subgame.tree.players[1 - o], subgame.tree.players[o]
     parts = constraints(subgame.tree, 1 - o, np.ones(len(us.slots)))
@@ -52,37 +51,19 @@ def program(
         @ parts.payoff
         @ diags_array(inputs.our_reach[us.slot_of])
     )
-    size, bounds, slots = us.num_sequences, parts.bound.shape[1], len(them.slots)
-    # Variables: our plan x, our payoff u = -v per infoset and root infoset of theirs, the margin m.
-    objective = np.zeros(size + bounds + 1)
-    reached = np.flatnonzero(inputs.weight > 0)
-    rows, right = None, np.zeros(0)
-    if kind == "lp1":
-        objective[size : size + slots] = -inputs.opponent_reach * unit
-    elif kind in ("lp2", "lp3"):  # -u(I) + m <= CBV(I), with m = 0 in LP2
-        objective[-1] = -1.0 if kind == "lp3" else 0.0
-        count = len(reached)
-        entry = np.concatenate([-np.ones(count), np.full(count, kind == "lp3")])
-        row = np.tile(np.arange(count), 2)
-        col = np.concatenate([size + reached, np.full(count, size + bounds)])
-        rows = coo_array((entry, (row, col)), shape=(count, size + bounds + 1))
-        right = inputs.alternative[reached]
-    else:
-        raise SubgameError(f"The program must be lp1, lp2 or lp3, not '{kind}'.")
-    replies = hstack([-payoff, parts.bound, csr_array((them.num_sequences, 1))])
-    found = linprog(
-        objective,
-        A_ub=replies if rows is None else vstack([replies, rows]),
-        b_ub=np.concatenate([np.zeros(them.num_sequences), right]),
-        A_eq=hstack([parts.plan, csr_array((parts.plan.shape[0], bounds + 1))]),
-        b_eq=parts.start,
-        bounds=[(0, None)] * size + [(None, None)] * (bounds + 1),
-        method="highs",
-    )
-    if found.status != 0:
-        raise SubgameError(f"{kind.upper()} of '{subgame.name}' was not solved: {found.message}")
+    size, bounds, objective = us.num_sequences, parts.bound, inputs.opponent_reach * unit
+    least, most, plan = np.zeros(size), np.full(size, np.inf), parts.plan
+    if kind != "lp1":  # m - u(I) <= CBV(I) with u = -v; m is the last bound, 0 of it in LP2
+        reached = np.flatnonzero(inputs.weight > 0)
+        one = np.full((len(reached), 1), kind == "lp3")
+        bounds = block_array([[bounds, None], [-eye_array(bounds.shape[1]).tocsr()[reached], one]])
+        payoff = block_array([[payoff, None], [None, inputs.alternative[reached, None]]])
+        plan = hstack([plan, csr_array((plan.shape[0], 1))])  # the right side is times one
+        least, most = np.append(least, 1.0), np.append(most, 1.0)
+        objective = np.append(np.zeros(bounds.shape[1] - 1), float(kind == "lp3"))
+    made = parts._replace(plan=plan, payoff=payoff, bound=bounds)
+    found = maximin(f"'{subgame.name}' ({kind.upper()})", made, objective, (least, most))
     run = engine(subgame.tree)
     sigma = run.behaviour(1 - o, np.maximum(found.x[:size], 0))
-    plan = run.plan(1 - o, sigma, inputs.our_reach)
-    values = normalise(run.respond(o, plan).roots.ravel(), inputs.weight)
+    values = left(run, inputs, (sigma, sigma))
     return Programme(sigma, float(found.fun) * (-1 if kind == "lp3" else 1), values)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints, as_numpy
 from subgame.errors import SubgameError, did_you_mean
-from subgame.games.holdem.game import Holdem
+from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import hand_permutations
 from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 UNEVEN = 0.01
 """How far numbers of merged hands may differ, as a share of their range: rounding."""
 
@@ -53,6 +52,7 @@ class RangeSubgame(Subgame):
     whole: RangeTree
     tree: RangeTree
     spot: Spot
+    elsewhere = 0.0
 
     @classmethod
     def at(cls, whole: RangeTree, spot: Spot) -> RangeSubgame:
@@ -65,23 +65,6 @@ class RangeSubgame(Subgame):
         """[s] the hand of each root slot."""
         return self.tree.units[0].hands[p]
 
-    @cached_property
-    def lines(self) -> list[tuple[int, Betting, int]]:
-        """(unit, betting, number of the action) of every decision on the way here."""
-        game, cards = self.whole.holdem, self.whole.units[self.spot.unit].cards
-        state, u, out = game.start(), 0, []
-        for action in self.spot.betting.history[len(state.history) :]:
-            if action == "/":
-                u = next(
-                    k
-                    for k, unit in enumerate(self.whole.units)
-                    if unit.parent == u and unit.cards == cards[: len(unit.cards)]
-                )
-            else:
-                out.append((u, state, game.actions(state).index(action)))
-                state = state.child(action)
-        return out
-
     def _start(self, p: int) -> Floats:
         """[hand] a player's reach at the start of the whole game."""
         out = np.zeros(self.whole.holdem.deck.num_hands)
@@ -89,12 +72,15 @@ class RangeSubgame(Subgame):
         return out
 
     def reach(self, p: int, trunk: Trunk) -> Floats:
-        side, number = self.whole.players[p], decisions(self.whole.streets, p)
-        out = self._start(p)
-        for u, state, action in self.lines:
-            if state.player == p:
-                cells = side.cells(u, number[state.history][1])[:, action]
-                out[self.whole.units[u].hands[p]] *= trunk.blueprint.probs[p][cells]
+        cards, find = self.whole.units[self.spot.unit].cards, self.whole.players[p].finder
+        out, state = self._start(p), self.whole.holdem.start()
+        for action in self.spot.betting.history[len(state.history) :]:
+            if action == "/":
+                continue
+            if state.player == p:  # what hands have that nobody can hold is not read
+                names, first, stride = find.cells(cards[: BOARD_CARDS[state.street]], str(state))
+                out *= trunk.blueprint.probs[p][first + stride * names.index(action)]
+            state = state.child(action)
         return out[self.hands(p)]
 
     def most(self, p: int) -> Floats:
@@ -104,29 +90,13 @@ class RangeSubgame(Subgame):
         deck = self.whole.holdem.deck
         reach = np.zeros(deck.num_hands)
         reach[self.hands(1 - p)] = opponent_reach
-        out: Floats = deck.facing(reach)[self.hands(p)] / self.tree.deals
-        return out
+        return deck.facing(reach)[self.hands(p)] / self.tree.deals
 
     @cached_property
-    def places(self) -> tuple[Ints, Ints]:
-        """[q] where each of the subgame's sequences stands in the whole tree; -1 is padding."""
+    def places(self) -> tuple[Ints, Ints] | tuple[None, None]:
+        if self.tree is self.whole:
+            return None, None
         return parts.both(lambda p: places(self.tree, self.whole, p))
-
-    def restrict(self, strategy: Strategy, p: int) -> Floats:
-        found: Floats = self.restrict_numbers(strategy.probs[p], p)
-        return found
-
-    def restrict_numbers(self, numbers: Any, p: int) -> Any:
-        """[q] numbers of the whole tree's sequences, inside."""
-        if self.tree is self.whole:
-            return numbers
-        return parts.restrict(numbers, self.places[p], elsewhere=0.0)
-
-    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
-        if self.tree is self.whole:
-            into[:] = sigma
-        else:
-            parts.embed(sigma, self.places[p], into)
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
         if self.tree is self.whole:
@@ -135,15 +105,11 @@ class RangeSubgame(Subgame):
         s, p = units[u].street, betting.player
         j = decisions(self.whole.streets, p)[betting.history][1]
         row, held = self.whole.streets[s].at[p][j][o], units[u].hands[o]
-        found: list[Floats] = trunk.gifts(gadget, _gifts)
+        found = trunk.gifts(gadget, _gifts)
         carried = np.zeros(self.whole.holdem.deck.num_hands)
         carried[held] = found[s][row, u - units.first[s], : len(held)]
         here = weight / units.chance(u)  # carried in units of the board
-        received: Floats = received_gift(carried[self.hands(o)], here, gadget)
-        return received
-
-    def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> None:
-        return None
+        return as_numpy(received_gift(carried[self.hands(o)], here, gadget))
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         if gadget.keep_safe:
@@ -176,16 +142,14 @@ class RangeSubgame(Subgame):
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Only the first street inside: all of it may be millions of rows."""
-        side = self.tree.players[p]
+        side, where = self.tree.players[p], self.places[p]
         street, unit = self.tree.streets[0], self.tree.units[0]
         out = {}
         for j, state in enumerate(street.states[p]):
             cells = side.cells(0, j)
-            cells = cells if self.tree is self.whole else self.places[p][cells]
+            cells = cells if where is None else where[cells]
             for hand, row in zip(unit.hands[p].tolist(), strategy.probs[p][cells], strict=True):
-                weights = row.astype(np.float64)
-                total = weights.sum()
-                shares = weights / total if total > 0 else np.full(len(row), 1 / len(row))
+                shares = row.astype(np.float64) / row.sum(dtype=np.float64)  # not 1 in float32
                 name = self.whole.holdem.infoset_name(hand, unit.cards, state)
                 out[name] = dict(zip(street.actions[p][j], shares.tolist(), strict=True))
         return out
@@ -198,7 +162,7 @@ def _gifts(trunk: Trunk, gadget: Gadget) -> list[Floats]:
     estimate = trunk.estimate if gadget.gifts == "estimated" else None
     follow = None if estimate is None else estimate.probs[o]
     values = run.row_values(o, ours, reach, follow)
-    streets = cast(RangeTree, trunk.tree).streets
+    streets = cast(RangeTree, run.tree).streets
     rows = run.row_reach(1 - o, ours, reach)
     return carried_gifts(run, streets, gadget, o, rows, values, np.zeros((1, 1, 1)))
 
@@ -229,13 +193,12 @@ def cut_range_tree(tree: RangeTree, at: Any) -> list[RangeSubgame]:
     spots = [spot for one in (at if many else [at]) for spot in _spots(tree, one)]
     if not spots:
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
-    for k, one in enumerate(spots if many else []):
-        for other in spots[:k] + spots[k + 1 :]:
-            if _below(tree, one, other):
-                raise SubgameError(
-                    f"The public state '{_name(tree, one)}' lies below another one of the "
-                    "frontier; subgames are disjoint, so name only one of the two."
-                )
+    for one, other in permutations(spots if many else [], 2):
+        if _below(tree, one, other):
+            raise SubgameError(
+                f"The public state '{_name(tree, one)}' lies below another one of the "
+                "frontier; subgames are disjoint, so name only one of the two."
+            )
     start = Spot(0, tree.holdem.start())
     merged = tree.merged or any(len(u.symmetries) > 1 for u in tree.units)
     if merged and any(spot != start for spot in spots):

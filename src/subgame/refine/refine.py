@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
+from subgame.engines.factory import engine
 from subgame.errors import SubgameError, UnknownNameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
@@ -27,7 +28,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-6
 """Differences below this share of the values are rounding: of float32, or of a linear program."""
 
@@ -250,12 +250,11 @@ def refine(
         for subgame in subgames
         if subgame.tree.players[p].names
     ]
-    how = solving.technique(gadget, tree, len(jobs))
+    how, tell = solving.technique(gadget, tree, len(jobs)), progress or (lambda done, of: None)
     trunks: dict[int, Trunk] = {}
     parts = []
     for done, (subgame, p) in enumerate(jobs):
-        if progress is not None:
-            progress(done, len(jobs))
+        tell(done, len(jobs))
         if 1 - p not in trunks:
             trunks[1 - p] = Trunk(blueprint, 1 - p, estimate, device)
         payoff = _pick(alternatives, subgame, "alternative payoff", 1 - p, jobs)
@@ -265,8 +264,7 @@ def refine(
         parts.append(_refine_one(trunks[1 - p], subgame, how, payoff, spread))
         if parts[-1].stopped == "interrupted":  # Ctrl-C: what is left keeps the blueprint
             break
-    if progress is not None:
-        progress(len(jobs), len(jobs))
+    tell(len(jobs), len(jobs))
     if gadget.is_safe and alternatives is None and not allow_worse:
         parts = _safe_parts(blueprint, parts, before, device)
     strategy = _combined(blueprint, parts)
@@ -320,11 +318,10 @@ def _pick(given: Any, subgame: Subgame, what: str, o: int, jobs: list[Any]) -> F
     """The user's vector for one subgame, from whatever shape it was given in."""
     if given is None:
         return None
+    names = {job[0].name for job in jobs}
     if np.isscalar(given) and not isinstance(given, str):
         given = np.full(len(subgame.tree.players[o].slots), given)
-        return vector(subgame, o, given, what)
-    names = {job[0].name for job in jobs}
-    if isinstance(given, Mapping) and subgame.name in given:
+    elif isinstance(given, Mapping) and subgame.name in given:
         for name in given:
             if name not in names:
                 raise did_you_mean("subgame", str(name), names)
@@ -362,7 +359,7 @@ def _refine_one(
         cbv=inputs.cbv,
         gifts=gifts,
         alternatives=inputs.alternative,
-        values=left(subgame, inputs, played, trunk.device),
+        values=left(engine(subgame.tree, device=trunk.device), inputs, played),
         gap=2 * float(result.exploitability) if result and how.gadget.is_finite else None,
         iterations=result.iterations if result else 0,
         seconds=result.seconds if result else 0.0,

@@ -42,8 +42,7 @@ def as_text(refinement: Refinement, limit: int) -> str:
         table.add_column(name, justify="left" if name in ("subgame", "infoset") else "right")
     rows = refinement.rows()
     for row in rows[:limit]:
-        cells = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
-        table.add_row(*cells)
+        table.add_row(*(f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()))
     console = Console(width=120, file=None, record=False, color_system=None)
     with console.capture() as text:
         console.print(table)
@@ -123,13 +122,13 @@ def draw(refinement: Refinement, ax: Axes | None = None) -> Axes:
     margins = [row["margin"] for row in rows]
     colours = ["#2563eb" if margin >= -1e-9 else "#dc2626" for margin in margins]
     ax.axhline(0, color="black", linewidth=0.8)
+    each = 1 if few else 100 / len(rows)  # too many for names: in order, as a share of all
+    places = [each * (i + 0.5) for i in range(len(rows))]
+    ax.bar(places, margins, width=0.8 if few else each, color=colours)
     if few:
-        ax.bar(range(len(rows)), margins, color=colours)
         names = [" / ".join(str(row["infoset"]).split("\n")) for row in rows]
-        ax.set_xticks(range(len(rows)), names, rotation=60, ha="right", rotation_mode="anchor")
-    else:  # too many for names: in order, as a share of all
-        each = 100 / len(rows)
-        ax.bar([each * (i + 0.5) for i in range(len(rows))], margins, width=each, color=colours)
+        ax.set_xticks(places, names, rotation=60, ha="right", rotation_mode="anchor")
+    else:
         ax.set_xlim(0, 100)
     many = f"% of {len(rows):,} root infosets, from the smallest margin to the largest"
     ax.set(

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, normalise
+from subgame.engines.arrays import Floats, as_numpy, normalise
 from subgame.engines.contract import Engine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -27,7 +26,6 @@ from subgame.tree.parts import both, places, restrict
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 LP = "lp"
 
 
@@ -121,9 +119,9 @@ def solve_gadget(
     """
     how, inputs = _last_stage(how, subgame, inputs, device)
     if isinstance(how.schedule, str):
-        subgame.check_inputs(how.gadget, inputs)
-        return _by_program(how.gadget, subgame, inputs, device)
-    found = complete(_run_of(how, subgame, inputs, device), how.limits)
+        found = _by_program(how.gadget, subgame, inputs, device)
+    else:
+        found = complete(_run_of(how, subgame, inputs, device), how.limits)
     return Solved(found, inside(found.strategy, subgame.tree))
 
 
@@ -154,7 +152,7 @@ def _last_stage(
     *before, last = how.gadget.stages
     for stage in before:
         first = solve_gadget(replace(how, gadget=stage), subgame, inputs, device)
-        inputs = inputs.raised(left(subgame, inputs, first.sigma, device))
+        inputs = inputs.raised(left(engine(subgame.tree, device=device), inputs, first.sigma))
     return replace(how, gadget=last), inputs
 
 
@@ -165,25 +163,26 @@ def _run_of(how: Technique, subgame: Subgame, inputs: GadgetInputs, device: str 
     subgame.check_inputs(gadget, inputs)
     if not gadget.is_finite and solver.sampling != "none":
         raise SubgameError(f"{gadget.name} needs a schedule that does not sample.")
-    finite = gadget.is_finite and not gadget.refined
-    if finite and (tree := subgame.gadget_game(gadget, inputs)) is not None:
-        return Run(tree, solver, device=device)
+    if gadget.is_finite and not gadget.refined and (game := subgame.gadget_game(gadget, inputs)):
+        return Run(game, solver, device=device)
     return GadgetRun(subgame.tree, solver, gadget, inputs, device)
 
 
-def left(
-    subgame: Subgame, inputs: GadgetInputs, sigma: Sequence[Any], device: str | None = None
-) -> Floats:
-    """[s] what the opponent gets at best from each root infoset against our part of `sigma`."""
-    run, us = engine(subgame.tree, device=device), 1 - inputs.opponent
-    won = run.respond(inputs.opponent, run.plan(us, sigma[us], inputs.our_reach)).roots
-    found: Floats = normalise(won.ravel(), inputs.weight)
+def left(run: Engine, inputs: GadgetInputs, sigma: Sequence[Any]) -> Floats:
+    """What the opponent gets at best from each root infoset against our part of `sigma`.
+
+    It has the axes of the inputs.
+    """
+    us, ours = 1 - inputs.opponent, inputs.our_reach.reshape(run.tree.num_roots, -1)
+    won = run.respond(inputs.opponent, run.plan(us, sigma[us], ours)).roots
+    found: Floats = normalise(won.reshape(inputs.weight.shape), inputs.weight)
     return found
 
 
 def _by_program(
     gadget: Gadget, subgame: Subgame, inputs: GadgetInputs, device: str | None
-) -> Solved:
+) -> Result:
+    subgame.check_inputs(gadget, inputs)
     if not gadget.is_finite:
         raise SubgameError(
             f"{gadget.name} is not a finite game, so there is no linear program for it. Solve it "
@@ -196,8 +195,7 @@ def _by_program(
             "schedule, or compile a small deck with explicit=True."
         )
     least = least_entry(gadget, tree.players[o])
-    found = solve_lp(tree, tremble=(o, least) if least else None, device=device)
-    return Solved(found, inside(found.strategy, subgame.tree))
+    return solve_lp(tree, tremble=(o, least) if least else None, device=device)
 
 
 def inside(strategy: Strategy, tree: PublicTree) -> tuple[Floats, Floats]:
@@ -239,9 +237,8 @@ class GadgetRun(Run):
 
     def evaluate(self, played: tuple[Any, Any]) -> Exploitability:
         """NashConv / 2 of the gadget game, with the gadget's average entry."""
-        run, learner, o = self.engine, self.cfr.learner, self.inputs.opponent
-        us = 1 - o
-        ours = np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
+        run, learner, us = self.engine, self.cfr.learner, 1 - self.inputs.opponent
+        o, ours = 1 - us, np.asarray(self.inputs.our_reach).reshape(run.tree.num_roots, -1)
         won = run.respond(o, run.plan(us, played[us], ours)).roots
         if isinstance(learner, Choice):
             most, entry, outside = learner.certify(won)

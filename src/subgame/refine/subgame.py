@@ -13,22 +13,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SEARCHED, SubgameError, did_you_mean
 from subgame.frozen import Frozen
 from subgame.games.base import CHANCE, State
 from subgame.refine.gadget_game import gadget_form
 from subgame.refine.kinds import kind_of
-from subgame.refine.payoffs import Gifts, gifts_of
+from subgame.refine.payoffs import gifts_of
 from subgame.tree import parts
 from subgame.tree.public_tree import PublicTree
+from subgame.tree.sequence.forest import depths
 from subgame.tree.sequence.form import Form, assemble, form_of
 from subgame.tree.sequence.public_states import knowledge
-from subgame.tree.sequence.tree import SequenceTree
+from subgame.tree.sequence.tree import Index, SequenceTree
 from subgame.tree.sequence.walk import Histories, Top, walk
 from subgame.tree.strategy import Strategy
 
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from subgame.refine.gadgets import Gadget, GadgetInputs
     from subgame.refine.payoffs import Trunk
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.int32]
 At = str | int | Iterable[str | int] | Callable[[State], bool]
 
 
@@ -49,13 +49,24 @@ class Subgame(Frozen, ABC):
     name: str
     tree: PublicTree
 
+    elsewhere: ClassVar[float] = 1.0
+    """What a strategy has at the subgame's root infosets, or in padding."""
+
+    @property
     @abstractmethod
+    def places(self) -> tuple[parts.Index | None, parts.Index | None]:
+        """[q] where each of the subgame's sequences stands in the whole tree, -1 where it has none.
+
+        None if the subgame is the whole tree.
+        """
+
     def restrict(self, strategy: Strategy, p: int) -> Floats:
         """[q] player `p`'s part of a strategy of the whole game, inside."""
+        return parts.restrict(strategy.probs[p], self.places[p], self.elsewhere)
 
-    @abstractmethod
     def embed(self, p: int, sigma: Floats, into: Floats) -> None:
         """Write player `p`'s strategy for the subgame into an array of the whole game."""
+        parts.embed(sigma, self.places[p], into)
 
     @abstractmethod
     def reach(self, p: int, trunk: Trunk) -> Floats:
@@ -77,11 +88,10 @@ class Subgame(Frozen, ABC):
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
         """Infoset -> action -> probability: what a strategy of the whole game plays inside."""
 
-    @abstractmethod
     def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree | None:
         """The tree of a finite gadget on top of the subgame; None where nothing can be on top."""
+        return None
 
-    @abstractmethod
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
         """Refuse a gadget, or numbers for it, that this tree cannot have."""
 
@@ -103,14 +113,7 @@ class SequenceSubgame(Subgame):
 
     @cached_property
     def places(self) -> tuple[parts.Index, parts.Index]:
-        """[q] where each of the subgame's sequences stands in the whole tree; -1 at its roots."""
         return parts.both(lambda p: parts.places(self.tree.players[p], self.whole.players[p]))
-
-    def restrict(self, strategy: Strategy, p: int) -> Floats:
-        return parts.restrict(strategy.probs[p], self.places[p])
-
-    def embed(self, p: int, sigma: Floats, into: Floats) -> None:
-        parts.embed(sigma, self.places[p], into)
 
     def reach(self, p: int, trunk: Trunk) -> Floats:
         out: Floats = np.asarray(trunk.plans[p])[self.sequence[p]]
@@ -124,13 +127,7 @@ class SequenceSubgame(Subgame):
         return out
 
     def gifts(self, trunk: Trunk, gadget: Gadget, weight: Floats) -> Floats:
-        o = trunk.opponent
-
-        def find(trunk: Trunk, gadget: Gadget) -> Gifts:
-            ours = np.asarray(trunk.plans[1 - o])
-            return gifts_of(trunk.engine, o, ours, gadget, trunk.estimate)
-
-        found: Gifts = trunk.gifts(gadget, find)
+        o, found = trunk.opponent, trunk.gifts(gadget, gifts_of)
         return found.to(self.whole.players[o], self.sequence[o], weight, gadget)
 
     def shown(self, strategy: Strategy, p: int) -> dict[str, dict[str, float]]:
@@ -142,9 +139,6 @@ class SequenceSubgame(Subgame):
 
     def gadget_game(self, gadget: Gadget, inputs: GadgetInputs) -> SequenceTree:
         return assemble(gadget_form(gadget, self.form, inputs))
-
-    def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
-        pass
 
 
 def cut(tree: PublicTree, at: At) -> list[Subgame]:
@@ -216,9 +210,11 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     depth = re.fullmatch(r"depth (\d+)", at)
     frontiers = tree.walked.game.frontiers()
     if depth:
-        nodes = np.flatnonzero(_depths(tree) == int(depth[1]))
+        nodes = np.flatnonzero(depths(tree.node_parent) == int(depth[1]))
     elif at in frontiers:
-        nodes = _first(tree, [frontiers[at](_state(tree, n)) for n in range(tree.num_nodes)])
+        h, here = tree.walked, frontiers[at]
+        firsts = [int(np.argmax(h.node == n)) for n in range(tree.num_nodes)]
+        nodes = _first(tree, [here(h.state(first)) for first in firsts])
     elif at in ("before chance", "after chance"):
         nodes = _chance_nodes(tree, before=at.startswith("before"))
     else:
@@ -228,18 +224,6 @@ def _nodes(tree: SequenceTree, at: str | int | Iterable[str | int]) -> NDArray[n
     if not len(nodes):
         raise SubgameError(f"No public state of {tree.game} is at the frontier '{at}'.")
     return nodes
-
-
-def _state(tree: SequenceTree, node: int) -> State:
-    histories = tree.walked
-    return histories.state(int(np.argmax(histories.node == node)))
-
-
-def _depths(tree: SequenceTree) -> NDArray[np.int64]:
-    depth = np.zeros(tree.num_nodes, dtype=np.int64)
-    for n in range(1, tree.num_nodes):  # parents first
-        depth[n] = depth[tree.node_parent[n]] + 1
-    return depth
 
 
 def _first(tree: SequenceTree, wanted: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -270,26 +254,24 @@ def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> S
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
     histories, located = tree.walked, tree.sequence_at
     states = [histories.state(h) for h in top.tolist()]
-    slots: tuple[list[str], list[str]] = ([], [])
-    sequence: tuple[list[int], list[int]] = ([], [])
-    index: tuple[dict[object, int], dict[object, int]] = ({}, {})
+    known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    """What a player knows -> (the slot's number, a state there, the player's sequence)."""
     tops = []
     for h, state in zip(top.tolist(), states, strict=True):
         mine = []
         for p in (0, 1):
             q = int(located[p][h])
             key = (knowledge(state, p, *_acting(histories, h, p)), q)
-            if key not in index[p]:
-                index[p][key] = len(slots[p])
-                slots[p].append(_slot_name(tree, state, p, q))
-                sequence[p].append(q)
-            mine.append(index[p][key])
+            mine.append(known[p].setdefault(key, (len(known[p]), state, q))[0])
         tops.append(Top(state, float(histories.chance[h]), (mine[0], mine[1])))
+    slots = parts.both(
+        lambda p: [_slot_name(tree, state, p, q) for _, state, q in known[p].values()]
+    )
     chance = np.zeros((len(slots[0]), len(slots[1])))
     for item in tops:
         chance[item.slots] += item.chance
     form = form_of(walk(histories.game, tops=tops), slots)
-    hangs = (np.array(sequence[0], dtype=np.int32), np.array(sequence[1], dtype=np.int32))
+    hangs = parts.both(lambda p: np.array([q for *_, q in known[p].values()], dtype=np.int32))
     return SequenceSubgame(tree, name, assemble(form), form, top.astype(np.int32), hangs, chance)
 
 

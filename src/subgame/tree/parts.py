@@ -46,13 +46,20 @@ def places(part: Side, whole: Side) -> Index:
     return out
 
 
-def restrict(sigma: Numbers, where: Index, elsewhere: float = 1.0) -> Numbers:
-    """[q] the part's strategy: that of the whole tree at `where`; `elsewhere` where that is -1."""
+def restrict(sigma: Numbers, where: Index | None, elsewhere: float = 1.0) -> Numbers:
+    """[q] the part's strategy: that of the whole tree at `where`; `elsewhere` where that is -1.
+
+    Without `where` the part is the whole tree, as in `embed`.
+    """
+    if where is None:
+        return sigma
     out: Numbers = np.where(where >= 0, sigma[where], np.asarray(elsewhere, sigma.dtype))
     return out
 
 
-def embed(sigma: Numbers, where: Index, into: Numbers) -> None:
+def embed(sigma: Numbers, where: Index | None, into: Numbers) -> None:
     """Write a part's strategy into one of the whole tree; `where` has the part's sequences."""
-    real = where >= 0
-    into[where[real]] = sigma[real]
+    if where is None:
+        into[:] = sigma
+    else:
+        into[where[where >= 0]] = sigma[where >= 0]

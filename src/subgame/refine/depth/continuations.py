@@ -17,13 +17,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError, brief
 from subgame.refine.subgame import At, SequenceSubgame, Subgame, sequence_subgames
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Pure = tuple[tuple[int, int], ...]
 """A reduced pure strategy: (infoset, action) wherever it comes to."""
 SAME = 12

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.games.base import TERMINAL
 from subgame.refine.depth.continuations import Continuations
 from subgame.refine.depth.leaves import Leaf, LeafValues
@@ -16,33 +16,25 @@ from subgame.tree.sequence.form import Form, FormPlayer
 from subgame.tree.sequence.tree import Entries, Index
 from subgame.tree.sequence.walk import Histories
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Names = Sequence[tuple[list[str], list[str]]]
+"""[leaf][player][s] the infoset where a continuation is chosen, "" where there is no choice."""
 
 
-class Offer(NamedTuple):
-    """What is on offer at one leaf: which continuations, and where the choice is made."""
-
-    options: tuple[list[Indices], list[Indices]]  # [s] numbers of those that differ there
-    names: tuple[list[str], list[str]]  # [s] the infoset of the choice, "" where there is none
-
-
-def descendants(tops: NDArray[np.integer], inner: Histories) -> Indices:
+def descendants(tops: NDArray[np.integer], inner: Histories) -> Ints:
     """Where the histories of a subgame stand in a walk in which its tops stand at `tops`.
 
     Both walks are depth first, so that what lies below a top follows it in line.
     """
     starts = np.flatnonzero(inner.parent < 0)
     sizes = np.diff(np.append(starts, len(inner)))
-    shift: Indices = np.repeat(tops.astype(np.int64) - starts, sizes)
-    return np.arange(len(inner)) + shift
+    return np.arange(len(inner)) + np.repeat(tops.astype(np.int64) - starts, sizes)
 
 
 def limited_form(
     base: Form,
-    place: Indices,
+    place: Ints,
     leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
+    names: Names,
     values: Sequence[LeafValues],
     pair: Sequence[Continuations],
 ) -> Form:
@@ -59,12 +51,14 @@ def limited_form(
     nodes = np.unique(h.node[~cut])
     renumber = np.full(len(base.node_names), -1, dtype=np.int32)
     renumber[nodes] = np.arange(len(nodes))
+    at_node = [renumber[h.node[top]] for top in tops]  # [leaf][h]
     players, moved, landed = [], [], []
     for p in (0, 1):
-        kept = ~below[h.tables[p].first]
-        side, old = _trunk(base.players[p], kept, renumber)
+        side, old = _trunk(base.players[p], ~below[h.tables[p].first], renumber)
         where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
-        side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
+        chosen = [each[p] for each in names]
+        at_limit = zip(leaves, chosen, where, at_node, strict=True)
+        side, at = _choices(side, p, at_limit, pair[p].names)
         players.append(side)
         moved.append(old)
         landed.append(at)
@@ -77,9 +71,8 @@ def limited_form(
             base.entries.value[ends],
         )
     ]
-    for k, (leaf, offer, found) in enumerate(zip(leaves, offers, values, strict=True)):
-        at_node = renumber[h.node[tops[k]]]
-        entries.append(_paid(leaf, offer, found.value, (landed[0][k], landed[1][k]), at_node))
+    for leaf, found, node, *at in zip(leaves, values, at_node, *landed, strict=True):
+        entries.append(_paid(leaf, found.value, at, node))
     parent = base.node_parent[nodes]
     return Form(
         f"{base.game} · depth limit",
@@ -114,29 +107,28 @@ def _trunk(
 def _choices(
     side: FormPlayer,
     p: int,
-    leaves: Sequence[Leaf],
-    offers: Sequence[Offer],
-    where: Sequence[Index],
-    node: Index,
-    tops: Sequence[Indices],
+    at_limit: Iterable[tuple[Leaf, list[str], Index, Index]],
     titles: Sequence[str],
-) -> tuple[FormPlayer, list[list[Indices]]]:
-    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to."""
+) -> tuple[FormPlayer, list[list[Ints]]]:
+    """A player's side with the choices at the limit, and [leaf][s] the sequences they lead to.
+
+    `at_limit` are leaves, with [s] the names of the choices, and [h] the player's sequences and the
+    public states there.
+    """
     names, actions, parents, nodes = [], [], [], []
-    landed: list[list[Indices]] = []
+    landed: list[list[Ints]] = []
     size = int(side.start[-1])
-    for leaf, offer, at, top in zip(leaves, offers, where, tops, strict=True):
-        slots = leaf.slots[p]
+    for leaf, given, at, node in at_limit:
         landed.append([])
-        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
-            first = int(np.argmax(slots == s))  # any history there
+        for s, (options, name) in enumerate(zip(leaf.options[p], given, strict=True)):
+            first = int(np.argmax(leaf.slots[p] == s))  # any history there
             if not name:  # nothing to choose: paid at the sequence itself
                 landed[-1].append(np.array([at[first]], dtype=np.int64))
                 continue
             names.append(name)
             actions.append(tuple(titles[k] for k in options.tolist()))
             parents.append(int(at[first]))
-            nodes.append(int(node[top[first]]))
+            nodes.append(int(node[first]))
             landed[-1].append(np.arange(size, size + len(options)))
             size += len(options)
     return replace(
@@ -149,17 +141,11 @@ def _choices(
     ), landed
 
 
-def _paid(
-    leaf: Leaf,
-    offer: Offer,
-    value: Floats,
-    landed: tuple[list[Indices], list[Indices]],
-    node: Index,
-) -> Entries:
+def _paid(leaf: Leaf, value: Floats, landed: Sequence[list[Ints]], node: Index) -> Entries:
     """What every pair of choices pays at one leaf, times chance."""
     nodes, rows, cols, paid = [], [], [], []
     for j, (s, t) in enumerate(zip(*(slots.tolist() for slots in leaf.slots), strict=True)):
-        mine, yours = offer.options[0][s], offer.options[1][t]
+        mine, yours = leaf.options[0][s], leaf.options[1][t]
         rows.append(np.repeat(landed[0][s], len(yours)))
         cols.append(np.tile(landed[1][t], len(mine)))
         nodes.append(np.full(len(mine) * len(yours), node[j]))

@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.errors import DAMAGED, ArgumentError, SubgameError, brief
 from subgame.games.base import State
 from subgame.refine.depth.continuations import Continuations
@@ -33,8 +34,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 Features = Callable[[State], Sequence[float]]
 Progress = Callable[[str, float], None]
 """Told what is being done and which share of it is done."""
@@ -72,7 +71,7 @@ class LeafNetwork:
     """Whose depth-limited tree it is for: the other one chooses among continuations."""
     pair: tuple[Continuations, Continuations]
     """Both players' continuations that it was trained for."""
-    top: Indices
+    top: Ints
     """The histories at the limit that it was trained at, by number."""
     spread: float
     """Standard deviation of the values it was trained on: what its errors are to be seen beside."""
@@ -209,14 +208,14 @@ def train_leaf_network(
     """
     check_options(train_leaf_network, options)
     training = made_of(Training, options)
-    seed = training.seed
     t = torch()
     tell = progress or (lambda what, share: None)
     subgames = sequence_subgames(tree, at)
-    watched = _watched(data or Rollouts(1000, seed), len(subgames), tell)
+    watched = _watched(data or Rollouts(1000, training.seed), len(subgames), tell)
     limit = Limit(blueprint, subgames, player, continuations, own, values=watched)
     limited = limited_tree(sequence_tree(tree), limit)
-    length = max(len(_path(leaf, h)) for leaf in limited.leaves for h in leaf.subgame.top)
+    top = np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64)
+    length = max(len(limited.whole.walked.path(h)) for h in top.tolist())
     inputs = np.concatenate([_inputs(leaf, features, length) for leaf in limited.leaves])
     share = np.concatenate([_pots(leaf, pot) for leaf in limited.leaves])
     target = np.concatenate([found.value for found in limited.values])
@@ -224,10 +223,10 @@ def train_leaf_network(
     blur = np.concatenate([found.error for found in limited.values])
     target = target.reshape(len(target), -1) / share[:, None]
     scale = float(np.abs(target).max(initial=0.0)) or 1.0
-    kept = np.random.default_rng(seed).permutation(len(inputs))
+    kept = np.random.default_rng(training.seed).permutation(len(inputs))
     tested, learned = np.split(kept, [int(training.holdout * len(inputs))])
     with t.random.fork_rng(devices=[]):
-        t.manual_seed(seed)
+        t.manual_seed(training.seed)
         net = _perceptron(t, (inputs.shape[1], *training.layers, target.shape[1]))
         _fit(t, net, inputs[learned], target[learned] / scale, training, tell)
     with t.no_grad():
@@ -242,7 +241,7 @@ def train_leaf_network(
         scale,
         player,
         (one, two),
-        np.concatenate([leaf.subgame.top for leaf in limited.leaves]).astype(np.int64),
+        top,
         spread,
         data_error=float(np.sqrt((blur**2).mean())),
         training_error=float(np.sqrt(miss[learned].mean())),
@@ -252,13 +251,11 @@ def train_leaf_network(
 
 def _watched(data: Evaluator, total: int, tell: Progress) -> Evaluator:
     """The same values, with a word on how many leaves are done."""
-    done = 0
+    done = count(1)
 
     def value(leaf: Leaf) -> LeafValues:
-        nonlocal done
         found = data(leaf)
-        done += 1
-        tell("Playing on from the limit", done / total)
+        tell("Playing on from the limit", next(done) / total)
         return found
 
     return value
@@ -293,18 +290,15 @@ def _fit(
         t.set_num_threads(threads)
 
 
-def _path(leaf: Leaf, h: int) -> list[str]:
-    return leaf.subgame.whole.walked.path(int(h))
-
-
 def _inputs(leaf: Leaf, features: Features | None, length: int) -> Floats:
     """[h, feature] the histories of a leaf as numbers."""
     if features is not None:
         return np.array([features(state) for state in leaf.states()], dtype=np.float64)
-    number = {label: k for k, label in enumerate(leaf.subgame.whole.walked.labels)}
+    whole = leaf.subgame.whole.walked
+    number = {label: k for k, label in enumerate(whole.labels)}
     out = np.zeros((len(leaf.first), length, len(number)))
     for j, h in enumerate(leaf.subgame.top.tolist()):
-        path = _path(leaf, h)
+        path = whole.path(h)
         if len(path) > length:
             raise SubgameError(f"The network was not trained on histories of {len(path)} steps.")
         for step, label in enumerate(path):
@@ -341,8 +335,8 @@ def save_leaf_networks(
                 "functions; train it without them."
             )
         mark = f"network{network.player}"
-        weights = network.net.state_dict()
-        tensors |= {f"{mark}.{name}": each.numpy() for name, each in weights.items()}
+        for name, weights in network.net.state_dict().items():
+            tensors[f"{mark}.{name}"] = weights.numpy()
         tensors[f"{mark}.top"] = network.top
         for p, known in enumerate(network.pair):
             tensors[f"{mark}.probs{p}"] = np.ascontiguousarray(known.probs)
@@ -362,11 +356,9 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
     header, tensors = read_tensors(path, SAVED)
     check_made_for(path, header, tree, FORMAT)
     t = torch()
-    own = {*describe(tree, FORMAT), "network0", "network1"}
-    notes = {key: value for key, value in header.items() if key not in own}
     there = [player for player in (0, 1) if f"network{player}" in header]
     try:
-        found = {player: _read(t, tree, player, header, tensors, notes) for player in there}
+        found = {player: _read(t, tree, player, header, tensors) for player in there}
     except (*DAMAGED, RuntimeError):
         raise SubgameError(f"{path} is a damaged leaf network.") from None
     if not found:
@@ -375,12 +367,7 @@ def load_leaf_networks(path: str | Path, tree: PublicTree) -> dict[int, LeafNetw
 
 
 def _read(
-    t: Any,
-    tree: PublicTree,
-    player: int,
-    header: Mapping[str, str],
-    tensors: Mapping[str, NDArray[Any]],
-    notes: Mapping[str, str],
+    t: Any, tree: PublicTree, player: int, header: Mapping[str, str], tensors: Mapping[str, Any]
 ) -> LeafNetwork:
     """One network of a file; raises if something is missing or has another shape."""
     mark = f"network{player}"
@@ -404,6 +391,8 @@ def _read(
     net.load_state_dict(weights)
     if len(pair[0]) * len(pair[1]) != layers[-1].shape[0]:
         raise ValueError
+    own = {*describe(tree, FORMAT), "network0", "network1"}
+    notes = {key: value for key, value in header.items() if key not in own}
     errors = {name: float("nan" if said[name] is None else said[name]) for name in ERRORS}
     length, scale, both = int(said["length"]), float(said["scale"]), (pair[0], pair[1])
     return LeafNetwork(net, None, None, length, scale, player, both, top, notes=notes, **errors)

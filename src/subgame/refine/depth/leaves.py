@@ -14,18 +14,15 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, State
+from subgame.refine.depth.continuations import distinct
 from subgame.refine.subgame import SequenceSubgame
 from subgame.tree.parts import both
 from subgame.tree.sequence.walk import Histories
-from subgame.tree.strategy import Strategy
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class LeafValues(NamedTuple):
@@ -47,12 +44,12 @@ class Leaf:
         return self.subgame.tree.walked
 
     @cached_property
-    def first(self) -> Indices:
+    def first(self) -> Ints:
         """[h] where each history at the limit stands among the subgame's own."""
         return np.flatnonzero(self.histories.parent < 0)
 
     @cached_property
-    def slots(self) -> tuple[Indices, Indices]:
+    def slots(self) -> tuple[Ints, Ints]:
         """[h] each player's augmented infoset there."""
         located = self.subgame.tree.sequence_at
         return both(lambda p: located[p][self.first].astype(np.int64))
@@ -68,6 +65,16 @@ class Leaf:
         run = engine(self.subgame.tree)
         ones = both(lambda p: np.ones(len(self.subgame.tree.players[p].slots)))
         return both(lambda p: np.stack([run.plan(p, sigma, ones[p]) for sigma in self.sigma[p]]))
+
+    @cached_property
+    def options(self) -> tuple[list[Ints], list[Ints]]:
+        """[s] each player's continuations that differ at an augmented infoset, by number."""
+
+        def differing(p: int) -> list[Ints]:
+            side, plans = self.subgame.tree.players[p], self.plans[p]
+            return [distinct(plans[:, side.slot_of == s]) for s in range(len(side.slots))]
+
+        return both(differing)
 
     def states(self) -> list[State]:
         """[h] the game's own states there."""
@@ -128,11 +135,10 @@ class Rollouts:
         rng = np.random.default_rng([self.seed, int(leaf.subgame.top[0])])
         shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
         value, error = np.empty(shape), np.empty(shape)
-        for k in range(shape[1]):
-            for m in range(shape[2]):
-                won = self._play(leaf, k, m, rng)
-                value[:, k, m] = won.mean(axis=1)
-                error[:, k, m] = won.std(axis=1, ddof=1) / np.sqrt(self.count)
+        for k, m in np.ndindex(shape[1:]):
+            won = self._play(leaf, k, m, rng)
+            value[:, k, m] = won.mean(axis=1)
+            error[:, k, m] = won.std(axis=1, ddof=1) / np.sqrt(self.count)
         return LeafValues(value, error)
 
     def _play(self, leaf: Leaf, k: int, m: int, rng: np.random.Generator) -> Floats:
@@ -172,55 +178,3 @@ def _step(leaf: Leaf, k: int, m: int) -> Floats:
         moved = inner[mover == p]
         out[moved] = leaf.sigma[p][which][located[p][moved]]
     return out
-
-
-# Continuations that beat the blueprint --------------------------------------------------------
-
-
-def adjusted(
-    leaf: Leaf,
-    found: LeafValues,
-    blueprint: Strategy,
-    weaken: bool,
-    penalty: float | Callable[[State], float],
-) -> LeafValues:
-    """The values with continuations weakened and penalised (2018, Sec. 4)."""
-    shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
-    if found.value.shape != shape or not np.all(np.isfinite(found.value)):
-        raise SubgameError(
-            f"The values at '{leaf.subgame.name}' are not {shape[0]} x {shape[1]} x {shape[2]} "
-            "numbers, one per history and pair of continuations."
-        )
-    less = np.zeros(shape)  # what player 0's payoff is changed by
-    for p in (0, 1):
-        sign = 1.0 if p == 0 else -1.0
-        values = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
-        down = _excess(leaf, values, blueprint, p) if weaken else np.zeros_like(values)
-        if penalty:
-            states = leaf.states()
-            fee = [penalty(state) if callable(penalty) else penalty for state in states]
-            if not (np.all(np.isfinite(fee)) and min(fee) >= 0):
-                raise SubgameError(f"A penalty must be a number of at least 0, not {min(fee)}.")
-            down[:, 1:] += np.array(fee)[:, None]
-        less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
-    return LeafValues(found.value + less, found.error)
-
-
-def _excess(leaf: Leaf, values: Floats, blueprint: Strategy, p: int) -> Floats:
-    """[h, k] by how much continuation k beats the blueprint at the infoset of `p` at history h.
-
-    v(I) is the mean of v(h) by what `p` believes when the other one plays the blueprint (Sec. 3);
-    where that never brings `p`, by chance alone.
-    """
-    whole, slot = leaf.subgame.whole, leaf.slots[p]
-    plan = engine(whole).plan(1 - p, blueprint.probs[1 - p])
-    size = len(leaf.subgame.tree.players[p].slots)
-    belief = leaf.chance * plan[leaf.subgame.sequence[1 - p]][leaf.slots[1 - p]]
-    total = np.bincount(slot, belief, size)
-    belief = np.where(total[slot] > 0, belief, leaf.chance)
-    total = np.bincount(slot, belief, size)
-    value = np.zeros((size, values.shape[1]))
-    np.add.at(value, slot, values * belief[:, None])
-    value /= np.where(total > 0, total, 1.0)[:, None]
-    excess: Floats = np.maximum(value - value[:, :1], 0.0)[slot]
-    return excess

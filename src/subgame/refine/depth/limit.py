@@ -13,14 +13,14 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats, Ints, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
-from subgame.refine.depth.continuations import Continuations, distinct
-from subgame.refine.depth.form import Offer, descendants, limited_form
-from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, adjusted, exact
+from subgame.refine.depth.continuations import Continuations
+from subgame.refine.depth.form import Names, descendants, limited_form
+from subgame.refine.depth.leaves import Evaluator, Leaf, LeafValues, exact
 from subgame.refine.gadgets import Gadget
 from subgame.refine.kinds import kind_of
 from subgame.refine.payoffs import Trunk, Vector, vector
@@ -40,9 +40,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.depth.ranges import RangeLimit
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DepthLimited(SequenceTree):
@@ -54,24 +51,14 @@ class DepthLimited(SequenceTree):
     leaves: tuple[Leaf, ...]
     values: tuple[LeafValues, ...]
     """Per leaf, as the form pays them: weakened and penalised if that was asked for."""
-    offers: tuple[Offer, ...]
+    names: Names
     within: SequenceSubgame | None
-
-    @property
-    def blueprint(self) -> Strategy:
-        """What is played below the limit."""
-        return self.limit.blueprint
-
-    @property
-    def player(self) -> int:
-        """Who we are: the other one chooses among continuations at the limit."""
-        return self.limit.player
 
     @property
     def choices(self) -> int:
         """How many continuations the opponent has to choose from, at all infosets together."""
-        o = 1 - self.player
-        return sum(len(kept) for offer in self.offers for kept in offer.options[o])
+        o = 1 - self.limit.player
+        return sum(len(kept) for leaf in self.leaves for kept in leaf.options[o])
 
     @property
     def standard_error(self) -> float:
@@ -81,9 +68,8 @@ class DepthLimited(SequenceTree):
     def grown(self, continuations: Continuations) -> DepthLimited:
         """The same limit with other continuations."""
         subgames = [leaf.subgame for leaf in self.leaves]
-        return limited_tree(
-            self.whole, replace(self.limit, at=subgames, continuations=continuations)
-        )
+        limit = replace(self.limit, at=subgames, continuations=continuations)
+        return limited_tree(self.whole, limit)
 
     def solved(
         self,
@@ -108,10 +94,10 @@ class DepthLimited(SequenceTree):
             return found, self.complete(found.strategy)
         if gadget is None:
             raise SubgameError("A subgame needs a technique at its root, such as 'resolve'.")
-        o, given = 1 - self.player, None
+        o, given = 1 - self.limit.player, None
         if alternatives is not None:
             given = vector(self.within, o, alternatives, "alternative payoff")
-        inputs, _ = Trunk(self.blueprint, o, device=device).inputs(self.within, gadget, given)
+        inputs, _ = Trunk(self.limit.blueprint, o, device=device).inputs(self.within, gadget, given)
         part = replace(self.within, form=self.form, tree=self)
         solved = solve_gadget(Technique.of(gadget, self, schedule, limits), part, inputs, device)
         strategy = Strategy(self, solved.sigma, solved.result.strategy.notes)
@@ -123,7 +109,7 @@ class DepthLimited(SequenceTree):
         Below the limit each player plays the mixture of continuations that the player chose; for us
         that is the blueprint, unless we chose too. Elsewhere both play the blueprint.
         """
-        probs = both(lambda p: self.blueprint.probs[p].copy())
+        probs = both(lambda p: self.limit.blueprint.probs[p].copy())
         for p in (0, 1):
             mine, side = self.players[p], strategy.tree.players[p]
             missing = next((name for name in mine.names if name not in side.index), None)
@@ -134,22 +120,22 @@ class DepthLimited(SequenceTree):
                 )
             here = restrict(strategy.probs[p], places(mine, side))
             embed(here, places(mine, self.whole.players[p]), probs[p])
-            for leaf, offer in zip(self.leaves, self.offers, strict=True):
-                leaf.subgame.embed(p, self._mixture(strategy, leaf, offer, p), probs[p])
+            for leaf, names in zip(self.leaves, self.names, strict=True):
+                leaf.subgame.embed(p, self._mixture(strategy, leaf, names[p], p), probs[p])
         return Strategy(self.whole, probs, dict(strategy.notes))
 
-    def _mixture(self, strategy: Strategy, leaf: Leaf, offer: Offer, p: int) -> Floats:
+    def _mixture(self, strategy: Strategy, leaf: Leaf, names: list[str], p: int) -> Floats:
         """[q] the behaviour strategy below a leaf that has the value of the choice made."""
         inner, side = leaf.subgame.tree.players[p], strategy.tree.players[p]
         plan = np.zeros(inner.num_sequences)
-        for s, (options, name) in enumerate(zip(offer.options[p], offer.names[p], strict=True)):
+        for s, (options, name) in enumerate(zip(leaf.options[p], names, strict=True)):
             below = inner.slot_of == s
             share = strategy.probs[p][side.sequences(side.index[name])] if name else np.ones(1)
             plan[below] = share @ leaf.plans[p][options][:, below]
         sigma: Floats = engine(leaf.subgame.tree).behaviour(p, plan)
         never = plan[inner.plex.parent] <= 0  # infosets that the choice does not come to
         slots = len(inner.slots)
-        usual = leaf.subgame.restrict(self.blueprint, p)[slots:]
+        usual = leaf.subgame.restrict(self.limit.blueprint, p)[slots:]
         sigma[slots:] = np.where(never[inner.infoset_of[slots:]], usual, sigma[slots:])
         return sigma
 
@@ -210,6 +196,45 @@ class Limit:
             out[given.player] = given
         return out
 
+    def paid(self, leaf: Leaf) -> LeafValues:
+        """The values at a leaf, with continuations weakened and penalised (2018, Sec. 4)."""
+        found = self.values(leaf)
+        shape = (len(leaf.first), len(leaf.sigma[0]), len(leaf.sigma[1]))
+        if found.value.shape != shape or not np.all(np.isfinite(found.value)):
+            raise SubgameError(
+                f"The values at '{leaf.subgame.name}' are not {shape[0]} x {shape[1]} x {shape[2]} "
+                "numbers, one per history and pair of continuations."
+            )
+        penalty = self.penalty
+        fee = np.array([penalty(each) for each in leaf.states()] if callable(penalty) else penalty)
+        if not (np.all(np.isfinite(fee)) and fee.min() >= 0):
+            raise SubgameError(f"A penalty must be a number of at least 0, not {fee.min()}.")
+        less = np.zeros(shape)  # what player 0's payoff is changed by
+        for p in (0, 1):
+            sign = 1.0 if p == 0 else -1.0
+            values = sign * (found.value[:, :, 0] if p == 0 else found.value[:, 0, :])  # [h, k]
+            down = self._excess(leaf, values, p) if self.weaken else np.zeros_like(values)
+            down[:, 1:] += fee.reshape(-1, 1)
+            less -= sign * (down[:, :, None] if p == 0 else down[:, None, :])
+        return LeafValues(found.value + less, found.error)
+
+    def _excess(self, leaf: Leaf, values: Floats, p: int) -> Floats:
+        """[h, k] by how much continuation k beats the blueprint at the infoset of `p` at history h.
+
+        v(I) is the mean of v(h) by what `p` believes when the other one plays the blueprint
+        (Sec. 3); where that never brings `p`, by chance alone.
+        """
+        slot, size = leaf.slots[p], len(leaf.subgame.tree.players[p].slots)
+        plan = engine(leaf.subgame.whole).plan(1 - p, self.blueprint.probs[1 - p])
+        belief = leaf.chance * plan[leaf.subgame.sequence[1 - p]][leaf.slots[1 - p]]
+        never = np.bincount(slot, belief, size)[slot] <= 0
+        belief = np.where(never, leaf.chance, belief)
+        value = np.zeros((size, values.shape[1]))
+        np.add.at(value, slot, values * belief[:, None])
+        value = normalise(value, np.bincount(slot, belief, size)[:, None])
+        excess: Floats = np.maximum(value - value[:, :1], 0.0)[slot]
+        return excess
+
 
 @with_options(LeafOptions)
 def depth_limited(
@@ -250,20 +275,15 @@ def depth_limited(
 
 def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
     """What `depth_limited` gives for a sequence tree."""
-    within, blueprint = limit.within, limit.blueprint
-    if within is not None and not isinstance(within, SequenceSubgame):
-        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
+    within = None if limit.within is None else sequence_subgames(tree, [limit.within])[0]
     pair = limit.pair
     base = form_of(tree.walked) if within is None else within.form
     place = _places(tree, within)
     subgames = _inside(tree, sequence_subgames(tree, limit.at), place)
     leaves = tuple(_leaf(subgame, pair) for subgame in subgames)
-    paid = tuple(
-        adjusted(leaf, limit.values(leaf), blueprint, limit.weaken, limit.penalty)
-        for leaf in leaves
-    )
-    offers = _offers(leaves)
-    form = limited_form(base, place, leaves, offers, paid, pair)
+    paid = tuple(limit.paid(leaf) for leaf in leaves)
+    names = _names(leaves)
+    form = limited_form(base, place, leaves, names, paid, pair)
     made = assemble(form)
     return DepthLimited(
         **{each.name: getattr(made, each.name) for each in fields(SequenceTree)},
@@ -272,7 +292,7 @@ def limited_tree(tree: SequenceTree, limit: Limit) -> DepthLimited:
         limit=limit,
         leaves=leaves,
         values=paid,
-        offers=offers,
+        names=names,
         within=within,
     )
 
@@ -285,23 +305,18 @@ def _tree_of(game: Game | PublicTree, blueprint: Strategy) -> PublicTree:
     if not isinstance(blueprint, Strategy):
         raise SubgameError(f"The blueprint must be a Strategy, not {type(blueprint).__name__}.")
     tree = blueprint.tree
-    same = (
-        str(game) == tree.game
-        if isinstance(game, Game)
-        else (game is tree or (isinstance(game, PublicTree) and game.digest == tree.digest))
-    )
-    if not same:
-        raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
-    return tree if isinstance(game, Game) else game
+    if isinstance(game, Game) and str(game) == tree.game:
+        return tree
+    if isinstance(game, PublicTree) and (game is tree or game.digest == tree.digest):
+        return game
+    raise SubgameError(f"The blueprint was made for {tree!r}, not for {game!r}.")
 
 
-def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
+def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Ints:
     """[h] where each of the game's histories stands in the form to be cut; -1 outside it."""
     count = len(tree.walked)
     if within is None:
         return np.arange(count)
-    if within.whole is not tree and within.whole.digest != tree.digest:
-        raise SubgameError(f"{within!r} was not cut from {tree!r}.")
     out = np.full(count, -1)
     inner = within.tree.walked
     out[descendants(within.top, inner)] = np.arange(len(inner))
@@ -309,7 +324,7 @@ def _places(tree: SequenceTree, within: SequenceSubgame | None) -> Indices:
 
 
 def _inside(
-    tree: SequenceTree, subgames: list[SequenceSubgame], place: Indices
+    tree: SequenceTree, subgames: list[SequenceSubgame], place: Ints
 ) -> list[SequenceSubgame]:
     """The subgames, or what of them lies in the part that is solved."""
     out = []
@@ -326,27 +341,21 @@ def _inside(
 
 def _leaf(subgame: SequenceSubgame, pair: Sequence[Continuations]) -> Leaf:
     """The continuations, restricted to one subgame."""
-    sigma = both(lambda p: pair[p].probs[:, subgame.places[p]])
-    for p, inner in enumerate(sigma):
-        inner[:, : len(subgame.tree.players[p].slots)] = 1.0
-    return Leaf(subgame, sigma)
+    places, probs = subgame.places, [each.probs for each in pair]
+    return Leaf(subgame, both(lambda p: np.stack([restrict(x, places[p]) for x in probs[p]])))
 
 
-def _offers(leaves: Sequence[Leaf]) -> tuple[Offer, ...]:
-    """At each leaf infoset, the continuations that differ there."""
+def _names(leaves: Sequence[Leaf]) -> Names:
+    """The infosets of all choices at the limit; each player's have different names."""
     out, taken = [], (set[str](), set[str]())
     for leaf in leaves:
-        options: tuple[list[Indices], list[Indices]] = ([], [])
         names: tuple[list[str], list[str]] = ([], [])
-        for p in (0, 1):
-            side = leaf.subgame.tree.players[p]
-            for s, slot in enumerate(side.slots):
-                kept = distinct(leaf.plans[p][:, side.slot_of == s])
-                name = f"{slot} · how to go on?" if len(kept) > 1 else ""
+        for p, side in enumerate(leaf.subgame.tree.players):
+            for slot, options in zip(side.slots, leaf.options[p], strict=True):
+                name = f"{slot} · how to go on?" if len(options) > 1 else ""
                 while name in taken[p]:
                     name += "'"
                 taken[p].update(filter(None, [name]))
-                options[p].append(kept)
                 names[p].append(name)
-        out.append(Offer(options, names))
-    return tuple(out)
+        out.append(names)
+    return out

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, as_numpy, namespace, normalise
+from subgame.engines.arrays import Array, Floats, as_index, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.errors import SubgameError
 from subgame.games.holdem.game import Holdem
@@ -24,8 +24,6 @@ from subgame.refine.depth.street import LeafTable, StreetEngine
 from subgame.refine.payoffs import reliable, rows
 from subgame.tree.ranges.betting_tree import decisions, grow
 from subgame.tree.ranges.tree import RangeTree
-
-Floats = NDArray[np.float64]
 
 
 def alike(game: Holdem, real: Betting, line: Sequence[str], other: Betting) -> Betting:
@@ -141,8 +139,8 @@ def allowances(
     at_best = street.leaf_values(ours)
     below = as_numpy(namespace(at_best).amax(at_best, 0))
     leaf = ours[street.at_leaves[1 - o]]
-    weight = _reliable(street, o, leaf)
-    entry = _reliable(street, o, our_reach)
+    weight = reliable(as_numpy(street.opposing(o, leaf)))
+    entry = reliable(as_numpy(street.opposing(o, our_reach)))
     missing = alternative * entry - value[: street.sides[o].roots]
     gift = np.zeros_like(value)
     gift[: street.sides[o].roots] = normalise(missing, weight.sum(0, keepdims=True))
@@ -150,12 +148,7 @@ def allowances(
     for j, parent in enumerate(betting.parent[o]):
         here, row = rows(betting, o, j), betting.at[o][j][1 - o]
         size = value[here].max(0) - value[here]
-        gift[here] = gift[parent] + normalise(size, _reliable(street, o, ours[row][None]))
+        reach = reliable(as_numpy(street.opposing(o, ours[row][None])))
+        gift[here] = gift[parent] + normalise(size, reach)
     leaves = street.sides[o].leaves
     return Allowances(as_numpy(leaf), weight, normalise(below, weight) + gift[leaves])
-
-
-def _reliable(street: StreetEngine, o: int, reach: Array) -> Floats:
-    """[k, hand] pi_{-i} of the opponent's hands, without what is rounding."""
-    found: Floats = reliable(as_numpy(street.opposing(o, reach))[:, None])[:, 0]
-    return found

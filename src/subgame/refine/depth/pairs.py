@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_index, namespace, zeros
+from subgame.engines.arrays import Array, Ints, as_index, namespace, zeros
 from subgame.engines.contract import RangeEngine
 from subgame.games.holdem.isomorphism import hand_permutations
+from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import Board, RangeTree
 
 Pair = tuple[Any, Any]
-Ints = NDArray[np.int64]
 
 
 class _Board(NamedTuple):
@@ -47,21 +47,19 @@ class _Way(NamedTuple):
 
 
 class PairTables:
-    """Tables below one board of a tree, over all boards of a batch of the streets that follow.
+    """Tables below a tree's first street, over all boards of a batch of the streets that follow.
 
-    Hands are those of the board above, in its order, on every street: hands that a card blocks
+    Hands are those of the first board, in its order, on every street: hands that a card blocks
     have reach 0. Everything large stays on the engine's device.
     """
 
-    def __init__(self, whole: RangeTree, batch: RangeEngine, board: int = 0) -> None:
-        """`batch` is of the streets after that of `board`, with any ways in."""
-        self.whole, self.board = whole, board
-        self.streets = cast(RangeTree, batch.tree).streets
-        self.top = whole.units[board].street + 1
+    def __init__(self, whole: RangeTree, batch: RangeEngine) -> None:
+        """`batch` is of the streets after the first one, with any ways in."""
+        self.whole, self.streets = whole, cast(RangeTree, batch.tree).streets
         self.levels = [
             batch if s == 0 else batch.stage(self.streets[s:]) for s in range(len(self.streets))
         ]
-        self.hands = whole.units[board].hands
+        self.hands = whole.units[0].hands
         self._boards: dict[int, _Board] = {}
         self._ways: dict[tuple[int, int], list[_Way]] = {}
 
@@ -72,24 +70,19 @@ class PairTables:
         """
         reach = [self._reach(s, sigma) for s in range(len(self.levels))]
         free = self.whole.holdem.deck.disjoint[np.ix_(self.hands[o], self.hands[1 - o])]
-        return self._below(0, self.board, reach, o) * self._put(free)
+        return self._below(0, 0, reach, o) * self._put(free)
 
     def _put(self, values: NDArray[Any]) -> Array:
         """NumPy's numbers on the device, in float32."""
-        found = self.levels[0].array(values.astype(np.float64))
-        return found.astype(np.float32) if isinstance(found, np.ndarray) else found
+        return _single(self.levels[0].array(values.astype(np.float64)))
 
     def _reach(self, s: int, sigma: Pair) -> list[Array]:
         """[player][row, board, hand] reach of one street's rows, from 1 at its ways in."""
-        run, out = self.levels[s], []
-        for p in (0, 1):
-            inner = sigma[p]
-            if s > 0:  # a batch of the last streets has the end of the whole batch's numbers
-                inner = np.asarray(inner)[-cast(RangeTree, run.tree).stored(p) :]
-            found = run.row_reach(p, inner, run.roots(p))[0]
-            single = isinstance(found, np.ndarray)
-            out.append(found.astype(np.float32) if single else found.float())
-        return out
+        run = self.levels[s]
+        if s > 0:  # a batch of the last streets has the end of the whole batch's numbers
+            tree = cast(RangeTree, run.tree)
+            sigma = both(lambda p: np.asarray(sigma[p])[-tree.stored(p) :])
+        return [_single(run.row_reach(p, sigma[p], run.roots(p))[0]) for p in (0, 1)]
 
     def _below(self, s: int, parent: int, reach: list[list[Array]], o: int) -> Array:
         """Summed over the cards of street `s` of the batch that follow board `parent`."""
@@ -104,22 +97,19 @@ class PairTables:
     def _seen(self, u: int, like: Array) -> _Board:
         """Where hands are on board `u`; found once."""
         if u not in self._boards:
-            unit, places, real = self.whole.units[u], [], []
-            for p in (0, 1):
-                place = np.full(self.whole.holdem.deck.num_hands, -1)
-                place[unit.hands[p]] = np.arange(len(unit.hands[p]))
-                at = place[self.hands[p]]
-                places.append(as_index(np.maximum(at, 0), like))
-                real.append(self._put(at >= 0))
-            ranks = unit.ranks
-            one, two = (self._put(ranks[hands]) for hands in self.hands)
-            self._boards[u] = _Board((places[0], places[1]), (real[0], real[1]), (one, two))
+            unit = self.whole.units[u]
+            at = both(lambda p: self._places(unit.hands[p], self.hands[p]))
+            self._boards[u] = _Board(
+                both(lambda p: as_index(np.maximum(at[p], 0), like)),
+                both(lambda p: self._put(at[p] >= 0)),
+                both(lambda p: self._put(unit.ranks[self.hands[p]])),
+            )
         return self._boards[u]
 
     def _board(self, s: int, u: int, reach: list[list[Array]], o: int) -> Array:
         """[way, h, j] on one board of street `s` of the batch."""
         street, p, xp = self.streets[s], 1 - o, namespace(reach[s][o])
-        seen, number = self._seen(u, reach[s][o]), u - self.whole.units.first[self.top + s]
+        seen, number = self._seen(u, reach[s][o]), u - self.whole.units.first[s + 1]
         mine, yours = (
             reach[s][q][:, number][:, seen.place[q]] * seen.real[q] for q in (o, p)
         )  # [row, hand] in the order of the hands above
@@ -167,25 +157,27 @@ class PairTables:
         images = hand_permutations(self.whole.holdem.deck)[unit.symmetries]
         if len(images) == 1:
             return table
-        mine, yours = (as_index(self._images(images, p), table) for p in (o, 1 - o))
+        moved = (self._places(self.hands[p], images[:, self.hands[p]]) for p in (o, 1 - o))
         total = zeros(tuple(table.shape), table)
-        for k in range(len(images)):
-            total += table[:, mine[k]][:, :, yours[k]]
+        for mine, yours in zip(*(as_index(each, table) for each in moved), strict=True):
+            total += table[:, mine][:, :, yours]
         return total / len(images)
 
-    def _images(self, images: Ints, p: int) -> Ints:
-        """[permutation, hand] where each permutation takes the places of a player's hands."""
-        place = np.zeros(images.shape[1], np.int64)
-        place[self.hands[p]] = np.arange(len(self.hands[p]))
-        found: Ints = place[images[:, self.hands[p]]]
-        return found
+    def _places(self, among: Ints, hands: Ints) -> Ints:
+        """Where hands stand in a list of them; -1 where they do not."""
+        place = np.full(self.whole.holdem.deck.num_hands, -1, dtype=np.int64)
+        place[among] = np.arange(len(among))
+        return place[hands]
+
+
+def _single(array: Array) -> Array:
+    """An array in float32, of its library and on its device."""
+    return array.astype(np.float32) if isinstance(array, np.ndarray) else array.float()
 
 
 def _homes(street: Street, o: int) -> list[int]:
     """[row] the way into a street above each of a player's rows."""
-    home = list(range(len(street.roots))) + [-1] * (street.rows[o] - len(street.roots))
-    for parent, first, names in zip(
-        street.parent[o], street.first[o], street.actions[o], strict=True
-    ):
-        home[first : first + len(names)] = [home[parent]] * len(names)
+    home = list(range(len(street.roots)))
+    for parent, names in zip(street.parent[o], street.actions[o], strict=True):
+        home += [home[parent]] * len(names)
     return home

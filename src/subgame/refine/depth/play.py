@@ -14,12 +14,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats, normalise
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import TERMINAL
@@ -41,7 +39,6 @@ from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Chooser = Callable[[list[SequenceSubgame]], Continuations]
 """From the subgames at a limit to what the opponent may play in them."""
 
@@ -88,11 +85,8 @@ class Play:
         return biased(self.blueprint, 1 - self.player)
 
 
-class Played(NamedTuple):
-    """What is played, and (how many limits lie before it, public state) of what was solved."""
-
-    solved: tuple[tuple[int, str], ...]
-    strategy: Strategy
+Played = tuple[Strategy, tuple[tuple[int, str], ...]]
+"""What is played, and (how many limits lie before it, public state) of what was solved."""
 
 
 def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
@@ -106,9 +100,7 @@ def after_every_action(tree: PublicTree, player: int) -> list[list[str]]:
     h = tree.walked
     count = np.zeros(len(h), dtype=np.int64)
     found: dict[int, dict[str, None]] = {}
-    for at, above in enumerate(h.parent.tolist()):
-        if above < 0:
-            continue
+    for at, above in enumerate(h.parent[1:].tolist(), 1):
         acted = h.player[above] == player
         count[at] = count[above] + acted
         if acted and h.player[at] != TERMINAL:
@@ -148,12 +140,9 @@ def play_limited(
         raise SubgameError(f"A player is 0 or 1, not {player}.")
     gadget, limits = technique_named(technique), Limits(iterations)
     play = Play(blueprint, at, player, continuations, gadget, schedule, limits, values, device)
-    found = kind_of(tree).played(play)
-    before, after = (
-        exploitability(tree, each, device=device) for each in (blueprint, found.strategy)
-    )
-    took = time.perf_counter() - began
-    return LimitedPlay(found.strategy, player, found.solved, before, after, took)
+    found, solved = kind_of(tree).played(play)
+    before, after = (exploitability(tree, each, device=device) for each in (blueprint, found))
+    return LimitedPlay(found, player, solved, before, after, time.perf_counter() - began)
 
 
 def play_histories(tree: SequenceTree, play: Play) -> Played:
@@ -166,8 +155,9 @@ def play_histories(tree: SequenceTree, play: Play) -> Played:
         )
     schedule = LP if play.schedule is None else play.schedule
     how = Technique.of(play.gadget, tree, schedule, play.limits)
-    here = _Here(tree, play.blueprint, play, how)
-    return Played(tuple(here.run(frontiers)), here.current)
+    here = _Here(tree, play.blueprint, play, how, play.player)
+    solved = tuple(here.run(frontiers))
+    return here.current, solved
 
 
 @dataclass(eq=False)
@@ -178,10 +168,7 @@ class _Here:
     current: Strategy
     play: Play
     how: Technique
-
-    @property
-    def p(self) -> int:
-        return self.play.player
+    p: int
 
     def run(self, frontiers: list[list[SequenceSubgame]]) -> Iterator[tuple[int, str]]:
         """Solve to the first frontier, and from each to the next."""
@@ -227,11 +214,10 @@ class _Here:
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]
             theirs = -found.value[:, 0, :] if p == 0 else found.value[:, :, 0]  # [h, k]
-            slots = len(leaf.subgame.tree.players[o].slots)
-            total, paid = np.zeros(slots), np.zeros((slots, theirs.shape[1]))
-            np.add.at(total, leaf.slots[o], weight)
-            np.add.at(paid, leaf.slots[o], weight[:, None] * theirs)
-            yield leaf.subgame, normalise(paid.max(1), total)
+            slot, size = leaf.slots[o], len(leaf.subgame.tree.players[o].slots)
+            paid = np.zeros((size, theirs.shape[1]))
+            np.add.at(paid, slot, weight[:, None] * theirs)
+            yield leaf.subgame, normalise(paid.max(1), np.bincount(slot, weight, size))
 
     def _to_the_end(self, subgame: SequenceSubgame, alternative: Floats) -> None:
         """Solve a subgame whole."""

@@ -35,7 +35,7 @@ def play_ranges(tree: RangeTree, play: Play) -> Played:
     limit = Limit(play.blueprint, where, play.player, play.offered([]), device=play.device)
     how = Technique.of(play.gadget, tree, play.schedule, play.limits)
     strategy = _to_the_end(limited_ranges(tree, limit), how)
-    return Played(((0, "start"), (1, str(where))), strategy)
+    return strategy, ((0, "start"), (1, str(where)))
 
 
 def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
@@ -49,7 +49,7 @@ def _to_the_end(limited: RangeLimit, how: Technique) -> Strategy:
     street, played = limited.street, solve_ranges(limited, None, how, None).played
     ours = street.descend(p, played[p], street.roots(p))
     leaf = ours[street.at_leaves[p]]
-    weight = reliable(as_numpy(street.opposing(o, leaf))[:, None])[:, 0]
+    weight = reliable(as_numpy(street.opposing(o, leaf)))
     below = street.leaf_values(ours)
     best = normalise(as_numpy(namespace(below).amax(below, 0)), weight)
     entry = as_numpy(run.enter(p, leaf[:, None], 1))

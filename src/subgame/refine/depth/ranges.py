@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import Array, as_numpy, namespace
+from subgame.engines.arrays import Array, Floats, as_numpy, namespace
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
@@ -32,6 +32,7 @@ from subgame.refine.solve_gadget import GadgetRun, Technique
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, Run, complete
+from subgame.tree.parts import restrict
 from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -39,7 +40,6 @@ from subgame.tree.strategy import Strategy
 if TYPE_CHECKING:
     from subgame.refine.depth.limit import Limit
 
-Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 
@@ -115,7 +115,7 @@ class RangeLimit(Frozen):
 
     def inner(self, probs: NDArray[Any], p: int) -> NDArray[Any]:
         """[q] a player's strategy of the whole game over the unmerged tree of what is solved."""
-        given = self.within.restrict_numbers(np.asarray(probs, np.float32), p)
+        given = restrict(np.asarray(probs, np.float32), self.within.places[p], elsewhere=0.0)
         return self.plain.spread(p, given)
 
     def below(self, probs: NDArray[Any], p: int) -> NDArray[Any]:

@@ -31,7 +31,7 @@ from subgame.games.holdem.ranges import Range
 from subgame.games.holdem.rules import Betting
 from subgame.games.holdem.spots import endgame
 from subgame.refine.depth.blueprint_below import CHOICES, Below, by_pair, in_mind, what_follows
-from subgame.refine.depth.street import Side, StreetEngine
+from subgame.refine.depth.street import StreetEngine
 from subgame.refine.live.ranges import ReachedRanges
 from subgame.refine.nested.mappings import mapping
 from subgame.solve.schedule import parse
@@ -140,27 +140,8 @@ class RolloutLeaves:
     def __len__(self) -> int:
         return len(self.values)
 
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Floats, value: Floats, deals: float
-    ) -> None:
-        """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
-        count, leaves, chooses = len(self), len(side.leaves), p == self.opponent
-        if chooses or count == 1:
-            reach = theirs[other.leaves][:, None]
-        else:
-            reach = theirs[other.actions :].reshape(leaves, count, -1)
-        won = self.won(p, reach) / deals
-        if chooses and count > 1:
-            value[side.actions :] += won.reshape(leaves * count, -1)
-        else:
-            for l, row in enumerate(side.leaves):
-                value[row] += won[l].sum(0)
-
     def won(self, p: int, reach: Floats) -> Floats:
-        """[leaf, k, hand] what player `p` wins at the leaves.
-
-        `reach` is the other player's, [leaf, k, hand], or [leaf, 1, hand] for all continuations.
-        """
+        """[leaf, k, hand] what player `p` wins at the leaves; see `street.Leaves.won`."""
         cards, buckets = self._sums(1 - p, reach)
         total = buckets.sum(2, keepdims=True)
         held = buckets / np.maximum(total, 1e-100)

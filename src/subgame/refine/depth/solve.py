@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subgame.engines.factory import engine
 from subgame.errors import brief
@@ -29,11 +28,11 @@ from subgame.solve.options import StopOptions, check_options, made_of, with_opti
 from subgame.solve.results import Result
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import Limits, whole_solves
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 CLOSED = 1e-9
 """A best response that wins no more than this beyond the solution has nothing to add."""
 
@@ -183,6 +182,6 @@ def best_completion(
     least, most = np.where(free, 0.0, plan), np.where(free, np.inf, plan)
     found = maximin(tree.game, parts, other.reach, (least, most))
     sigma = run.behaviour(player, np.maximum(found.x[: own.num_sequences], 0))
-    probs = [strategy.probs[0].copy(), strategy.probs[1].copy()]
-    probs[player] = np.where(free, sigma, strategy.probs[player])
-    return Completion(Strategy(tree, (probs[0], probs[1])), -float(found.fun))
+    held = strategy.probs
+    probs = both(lambda p: np.where(free, sigma, held[p]) if p == player else held[p].copy())
+    return Completion(Strategy(tree, probs), -float(found.fun))

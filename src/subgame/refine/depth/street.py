@@ -9,6 +9,7 @@ leaf (multi-valued states, Brown, Sandholm & Amos 2018, Sec. 4).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.arrays import (
     Array,
+    Floats,
     as_double,
     as_index,
     as_kind,
@@ -29,11 +31,8 @@ from subgame.engines.base import EngineBase
 from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
-from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.betting_tree import Street
 from subgame.tree.ranges.tree import RangeTree
-
-Floats = NDArray[np.float64]
 
 
 class Decision(NamedTuple):
@@ -66,16 +65,12 @@ class Side:
             self.rows += len(self.leaves) * choices
         self.runs: list[tuple[int, int, int]] = []
         """(first row, end, actions) of decisions in a row that have as many actions."""
-        for _, first, stop in self.decisions:
-            begin, end, width = self.runs[-1] if self.runs else (0, -1, 0)
-            if (end, width) == (first, stop - first):
-                self.runs[-1] = begin, stop, width
-            else:
-                self.runs.append((first, stop, stop - first))
-        given = sorted({ending.rows[1 - p] for ending in street.endings})
-        self.lanes = given
+        for width, alike in groupby(self.decisions, lambda each: each.stop - each.first):
+            held = list(alike)
+            self.runs.append((held[0].first, held[-1].stop, width))
+        lanes = self.lanes = sorted({ending.rows[1 - p] for ending in street.endings})
         """The opponent's rows that end the hand."""
-        self.endings = [(e.rows[p], given.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
+        self.endings = [(e.rows[p], lanes.index(e.rows[1 - p]), e.pays[p]) for e in street.endings]
 
 
 class Leaves(Protocol):
@@ -88,10 +83,11 @@ class Leaves(Protocol):
     def __len__(self) -> int:
         """How many continuations there are."""
 
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """Add player `p`'s values at the leaves to `value` [row, hand], from the other's reach."""
+    def won(self, p: int, reach: Array) -> Array:
+        """[leaf, k, hand] what player `p` wins there, in chips.
+
+        `reach` is the other player's, [leaf, k, hand], or [leaf, 1, hand] for all continuations.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,28 +104,12 @@ class LeafTable:
         """With the first few continuations alone."""
         return LeafTable(self.values[:count], self.opponent)
 
-    def won(self, ours: Array, deals: float) -> Array:
-        """[k, leaf, h] what each continuation wins the opponent, from our reach [leaf, j]."""
-        return (self.values @ as_kind(ours, self.values)[None, :, :, None])[..., 0] / deals
-
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """See `Leaves.pay`."""
-        count, leaves, table = len(self), len(side.leaves), self.values
+    def won(self, p: int, reach: Array) -> Array:
+        """See `Leaves.won`."""
+        given = as_kind(reach, self.values).swapaxes(0, 1)
         if p == self.opponent:
-            won = self.won(theirs[other.leaves], deals)
-            for k in range(count):
-                for l, row in enumerate(side.leaves):
-                    value[side.actions + l * count + k if count > 1 else row] += won[k, l]
-            return
-        chosen = theirs[other.leaves][:, None]
-        if count > 1:
-            chosen = theirs[other.actions :].reshape(leaves, count, -1)
-        for k in range(count):
-            lost = (as_kind(chosen[:, k, None, :], table) @ table[k])[:, 0] / deals
-            for l, row in enumerate(side.leaves):
-                value[row] -= lost[l]
+            return (self.values @ given[..., None])[..., 0].swapaxes(0, 1)
+        return -(given[:, :, None] @ self.values)[:, :, 0].swapaxes(0, 1)
 
 
 class GivenLeaves:
@@ -139,17 +119,14 @@ class GivenLeaves:
 
     def __init__(self) -> None:
         self.values: list[Array] = [None, None]
-        """[player][leaf, hand] in the units of the engine."""
+        """[player][leaf, hand] in chips."""
 
     def __len__(self) -> int:
         return 1
 
-    def pay(
-        self, p: int, side: Side, other: Side, theirs: Array, value: Array, deals: float
-    ) -> None:
-        """See `Leaves.pay`."""
-        for l, row in enumerate(side.leaves):
-            value[row] += self.values[p][l]
+    def won(self, p: int, reach: Array) -> Array:
+        """See `Leaves.won`."""
+        return self.values[p][:, None]
 
 
 class StreetEngine(EngineBase):
@@ -162,7 +139,7 @@ class StreetEngine(EngineBase):
     def __init__(self, run: RangeEngine, street: Street, leaves: Leaves) -> None:
         if any(ending.showdown for ending in street.endings):
             raise SubgameError("A depth limit lies before the last street.")
-        self.run, self.street, self.leaves = run, street, leaves
+        self.run, self.tree, self.street, self.leaves = run, run.tree, street, leaves
         self.sides = tuple(
             Side(street, p, len(leaves) if p == leaves.opponent else 1) for p in (0, 1)
         )
@@ -170,14 +147,8 @@ class StreetEngine(EngineBase):
         widths = [len(side.slots) for side in run.tree.players]
         self.none = both(lambda p: as_double(run.array(np.zeros((1, widths[p])))))
         """[1, hand] zeros in float64, of the engine's library and on its device."""
-        self.at_leaves, self.at_ends = (
-            [as_index(getattr(side, name), self.none[0]) for side in self.sides]
-            for name in ("leaves", "lanes")
-        )
-
-    @property
-    def tree(self) -> PublicTree:
-        return self.run.tree
+        self.at_leaves = [as_index(side.leaves, self.none[0]) for side in self.sides]
+        self.at_ends = [as_index(side.lanes, self.none[0]) for side in self.sides]
 
     # Learning --------------------------------------------------------------------------------
     def _zeros(self, p: int, rows: int, like: Array | None = None) -> Array:
@@ -266,8 +237,9 @@ class StreetEngine(EngineBase):
 
     def leaf_values(self, our_reach: Array) -> Array:
         """[k, leaf, hand] what each continuation pays the opponent, from our reach of our rows."""
-        table = cast(LeafTable, self.leaves)
-        return table.won(our_reach[self.at_leaves[1 - table.opponent]], self.deals)
+        o = self.leaves.opponent
+        won = self.leaves.won(o, our_reach[self.at_leaves[1 - o]][:, None])
+        return won.swapaxes(0, 1) / self.deals
 
     def opposing(self, p: int, reach: Array) -> Array:
         """[k, hand] pi_{-p}, from the opponent's reach [k, hand]; see `RangeEngine.opposing`."""
@@ -281,7 +253,16 @@ class StreetEngine(EngineBase):
             met = self.opposing(p, theirs[self.at_ends[p]])
             for row, lane, chips in side.endings:
                 value[row] += chips * met[lane]
-        self.leaves.pay(p, side, other, theirs, value, self.deals)
+        reach, count = theirs[self.at_leaves[1 - p]][:, None], len(self.leaves)
+        chooses = p == self.leaves.opponent
+        if count > 1 and not chooses:
+            reach = theirs[other.actions :].reshape(len(side.leaves), count, -1)
+        won = as_double(self.leaves.won(p, reach) / self.deals)
+        if count > 1 and chooses:
+            value[side.actions :] += won.reshape(-1, won.shape[2])
+            return value
+        for row, paid in zip(side.leaves, won.sum(1), strict=True):
+            value[row] += paid
         return value
 
     def over(self, tree: RangeTree, p: int, sigma: Array, below: NDArray[Any]) -> NDArray[Any]:
@@ -292,11 +273,9 @@ class StreetEngine(EngineBase):
         out = np.zeros(tree.stored(p), np.float32)
         out[len(out) - len(below) :] = below
         rows, side, past = as_numpy(sigma), tree.players[p], self.sides[p].roots
-        for j, (first, names) in enumerate(
-            zip(self.street.first[p], self.street.actions[p], strict=True)
-        ):
-            here = rows[first - past : first - past + len(names)]
-            out[side.street_cells(0, j)] = here.T
+        for j, names in enumerate(self.street.actions[p]):
+            first = self.street.first[p][j] - past
+            out[side.street_cells(0, j)] = rows[first : first + len(names)].T
         return out
 
     # Strategies and evaluation -----------------------------------------------------------------

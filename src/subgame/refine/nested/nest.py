@@ -23,21 +23,48 @@ the larger game wins at most `before` in the smaller one plus the sum of all w e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack, get_args
 
-from subgame.errors import SubgameError, did_you_mean
+import numpy as np
+
+from subgame.engines.arrays import Floats
+from subgame.errors import SubgameError, brief, did_you_mean
 from subgame.refine.gadgets import Gadget
 from subgame.refine.gadgets import technique as technique_named
 from subgame.refine.kinds import kind_of
-from subgame.refine.nested.answer import METHODS, Answer, Method
 from subgame.refine.solve_gadget import GadgetOptions, Solving
 from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, exploitability
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.strategy import Strategy
+
+Method = Literal["inexpensive", "expensive"]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """One off-tree action answered. Axis: s = root infoset of the opponent, where it was taken."""
+
+    __repr__ = brief
+
+    public: str  # the public state after it
+    action: str
+    player: int  # who answers
+    depth: int  # how many off-tree actions there have been
+    infosets: Sequence[str]  # [s]
+    weight: Floats  # [s] pi_{-i}
+    cbv: Floats  # [s] CBV~: the best within the abstraction, the action excluded
+    values: Floats  # [s] what the opponent can get after it now, within the abstraction
+    iterations: int
+    stopped: str  # why the solve stopped, see `Result.stopped`
+
+    @property
+    def bound(self) -> float:
+        """How much more than CBV~ the opponent can win by it, over all root infosets."""
+        return float(np.maximum(self.values - self.cbv, 0) @ self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +144,13 @@ def nest(
     gadget, solving = technique_named(technique), made_of(Solving, options)
     check_nested(gadget, method)
     how, device = solving.technique(gadget, tree), solving.device
-    answers: list[Answer] = []
+    answers, tell = list[Answer](), progress or (lambda done: None)
     expansion, grown = kind_of(tree).expansion, {}
     for p in (0, 1) if player is None else (player,):
         grown[p] = expansion(blueprint, tree, p, how, method, device)
         for answer in grown[p].run():
             answers.append(answer)
-            if progress is not None:
-                progress(len(answers))
+            tell(len(answers))
     probs = [(grown[p] if p in grown else grown[1 - p]).sigma[p] for p in (0, 1)]
     notes = {**blueprint.notes, "nested": f"{gadget.name}, {method}"}
     strategy = Strategy(tree, (probs[0], probs[1]), notes)
@@ -139,8 +165,8 @@ def nest(
 
 def check_nested(gadget: Gadget, method: Method) -> None:
     """Refuse what has no meaning in nested solving."""
-    if method not in METHODS:
-        raise did_you_mean("method of nested solving", str(method), METHODS)
+    if method not in get_args(Method):
+        raise did_you_mean("method of nested solving", str(method), get_args(Method))
     if gadget.entry == "blueprint" and method == "inexpensive":
         raise SubgameError(
             "Unsafe needs the probability with which the opponent takes an action, which an "

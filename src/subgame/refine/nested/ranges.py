@@ -15,15 +15,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy, namespace, normalise
+from subgame.engines.arrays import Floats, as_numpy, namespace, normalise
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.holdem.rules import Betting
 from subgame.refine.gadgets import Gadget, GadgetInputs
-from subgame.refine.nested.answer import Answer, Method
+from subgame.refine.nested.nest import Answer, Method
 from subgame.refine.payoffs import carried_gifts, received_gift, reliable, rows
-from subgame.refine.solve_gadget import GadgetRun, Technique
+from subgame.refine.solve_gadget import GadgetRun, Technique, left
 from subgame.solve.schedule import Schedule
 from subgame.solve.solver import drive
 from subgame.tree.parts import both
@@ -33,7 +33,6 @@ from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import BoardList, RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
 
 
@@ -88,7 +87,8 @@ class RangeExpansion:
         one, two = ([u.cards for u in each.tree.units] for each in (self.small, self.large))
         if one != two:
             raise SubgameError("Compile both games with the same boards, hands and merge=.")
-        self.plain = [_uniform(self.large.tree, q) for q in (0, 1)]
+        tree = self.large.tree  # its strategy may be of millions of hands, and is not checked
+        self.plain = [tree.normalise(q, np.zeros(tree.stored(q), np.float32)) for q in (0, 1)]
 
     @property
     def sigma(self) -> Pair:
@@ -106,10 +106,10 @@ class RangeExpansion:
         while waiting:
             part = waiting.pop()
             self._absorb(part)
-            for found, answers, stopped in self._answer(part):
+            for found, answers in self._answer(part):
                 waiting.append(found)
                 yield from answers
-                if stopped == "interrupted":
+                if answers[-1].stopped == "interrupted":
                     return
 
     def _absorb(self, part: _Part) -> None:
@@ -129,7 +129,7 @@ class RangeExpansion:
             if action not in street.actions[o][j]
         ]
 
-    def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer], str]]:
+    def _answer(self, part: _Part) -> Iterator[tuple[_Part, list[Answer]]]:
         """Solve what follows every off-tree bet of a part, street by street."""
         groups = {s: found for s, each in enumerate(part.streets) if (found := self._spots(each))}
         if not groups:
@@ -162,7 +162,7 @@ class RangeExpansion:
     # Answers -----------------------------------------------------------------------------------
     def _solve(
         self, part: _Part, s: int, spots: list[Spot], inputs: GadgetInputs, carried: Floats
-    ) -> tuple[_Part, list[Answer], str]:
+    ) -> tuple[_Part, list[Answer]]:
         """Behind a gadget, the rest of the game after some off-tree bets of street `s`."""
         p, o, game = self.p, 1 - self.p, self.small.tree.holdem
         after = streets = grow(game, [spot.after for spot in spots])
@@ -176,25 +176,39 @@ class RangeExpansion:
             theirs = self._taken(stage, streets[0], spots, solved[o], inputs.opponent_reach)
             kept = part.run.stage(after)
             source, target = cast(RangeTree, stage.tree), cast(RangeTree, kept.tree)
-            one, two = (np.zeros(target.stored(q), np.float32) for q in (0, 1))
-            for q, into in enumerate((one, two)):
-                transfer(source, np.asarray(solved[q]), target, into, q)
-            stage, solved = kept, (one, two)
+            blank = [np.zeros(target.stored(q), np.float32) for q in (0, 1)]
+            given = both(lambda q: np.asarray(solved[q]))
+            stage, solved = kept, both(lambda q: transfer(source, given[q], target, blank[q], q))
         reach = [flat(each) for each in (inputs.our_reach, theirs)]
         entering = (reach[0], reach[1]) if p == 0 else (reach[1], reach[0])
         found = _Part(stage, after, solved, entering, carried, part.depth + 1)
-        values = _left(stage, inputs, solved)
+        values, wide, tree = left(stage, inputs, solved), inputs.weight.shape[2], self.small.tree
+        top = len(tree.streets) - len(part.streets) + s
+        most = self._most(top, wide)
+        infoset = partial(_infoset, tree.units, tree.units.first[top], o, wide)
         answers = [
-            self._account(part, s, (spot, k), inputs, values, run) for k, spot in enumerate(spots)
+            Answer(
+                public=str(spot.after),
+                action=spot.action,
+                player=p,
+                depth=found.depth,
+                infosets=OnDemand(most.size, infoset),
+                weight=(inputs.weight[k] * most).ravel(),
+                cbv=inputs.cbv[k].ravel(),
+                values=values[k].ravel(),
+                iterations=run[0],
+                stopped=run[1],
+            )
+            for k, spot in enumerate(spots)
         ]
-        return found, answers, run[1]
+        return found, answers
 
     def _solved(self, stage: RangeEngine, inputs: GadgetInputs) -> tuple[Pair, tuple[int, str]]:
         """Both players' strategies behind the gadget; how many iterations, and why it stopped."""
         *before, last = self.how.gadget.stages
         for gadget in before:
             first, _ = self._behind(stage, inputs, gadget)
-            inputs = inputs.raised(_left(stage, inputs, first))
+            inputs = inputs.raised(left(stage, inputs, first))
         return self._behind(stage, inputs, last)
 
     def _behind(
@@ -211,8 +225,7 @@ class RangeExpansion:
         ours, weight = inputs.our_reach / size, inputs.weight / size
         scaled = replace(inputs, our_reach=ours, opponent_reach=theirs, weight=weight)
         scaled = scaled.mapped(flat, flat)
-        schedule = cast(Schedule, self.how.schedule)
-        run = GadgetRun(stage.tree, schedule, gadget, scaled, on=stage)
+        run = GadgetRun(stage.tree, cast(Schedule, self.how.schedule), gadget, scaled, on=stage)
         # A batch is large, so nothing is measured that nobody asked for.
         stopped = drive(run, self.how.limits, measured=self.how.limits.target is not None)
         return run.played(), (run.iteration, stopped)
@@ -223,70 +236,28 @@ class RangeExpansion:
         """[way, board, hand] the opponent's reach of bets that an expensive solve has added."""
         o = 1 - self.p
         reached = stage.row_reach(o, sigma, flat(reach))[0]
-        first = {root: j for j, root in reversed(list(enumerate(street.first_root[o])))}
+        at = [street.parent[o].index(k) for k in range(len(spots))]  # the decisions at the roots
         taken = [
-            street.first[o][first[k]] + street.actions[o][first[k]].index(spot.action)
-            for k, spot in enumerate(spots)
+            street.first[o][j] + street.actions[o][j].index(spot.action)
+            for j, spot in zip(at, spots, strict=True)
         ]
         return as_numpy(reached[taken])
 
-    def _account(
-        self,
-        part: _Part,
-        s: int,
-        at: tuple[Spot, int],
-        inputs: GadgetInputs,
-        values: Floats,
-        run: tuple[int, str],
-    ) -> Answer:
-        """One off-tree bet, over all boards and hands."""
-        (spot, k), o, game = at, 1 - self.p, self.small.tree.holdem
-        top = len(self.small.tree.streets) - len(part.streets) + s
-        units = self.small.tree.units
-        boards = range(units.first[top], units.first[top + 1])
-        chance = np.array([units.chance(u) for u in boards])[:, None]
-        wide = inputs.weight.shape[2]
-        most = np.zeros((len(boards), wide))
-        by_hand = np.zeros(game.deck.num_hands)
-        by_hand[units[0].hands[o]] = self.small.tree.players[o].reach
-        for b, u in enumerate(boards):
-            hands = units[u].hands[o]
-            most[b, : len(hands)] = by_hand[hands]
-        return Answer(
-            public=str(spot.after),
-            action=spot.action,
-            player=self.p,
-            depth=part.depth + 1,
-            infosets=OnDemand(len(boards) * wide, partial(_infoset, units, boards[0], o, wide)),
-            weight=(inputs.weight[k] * chance * most).ravel(),
-            cbv=inputs.cbv[k].ravel(),
-            values=values[k].ravel(),
-            iterations=run[0],
-            stopped=run[1],
-        )
-
-
-def _left(stage: RangeEngine, inputs: GadgetInputs, sigma: Pair) -> Floats:
-    """[way, board, hand] what the opponent gets at best against our part of `sigma`."""
-    p = 1 - inputs.opponent
-    plan = stage.plan(p, sigma[p], flat(inputs.our_reach))
-    won = stage.respond(inputs.opponent, plan).roots.reshape(inputs.weight.shape)
-    found: Floats = normalise(won, inputs.weight)
-    return found
+    def _most(self, street: int, wide: int) -> Floats:
+        """[board, hand] the most that chance and the opponent can bring a hand to a street with."""
+        tree, o = self.small.tree, 1 - self.p
+        units, reach = tree.units, np.zeros(tree.holdem.deck.num_hands)
+        reach[units[0].hands[o]] = tree.players[o].reach
+        boards = range(units.first[street], units.first[street + 1])
+        out = np.zeros((len(boards), wide))
+        for row, u in zip(out, boards, strict=True):
+            row[: len(units[u].hands[o])] = units.chance(u) * reach[units[u].hands[o]]
+        return out
 
 
 def flat(values: Floats) -> Floats:
     """[way * boards + board, hand] from [way, board, hand]."""
     return values.reshape(-1, values.shape[2])
-
-
-def _uniform(tree: RangeTree, p: int) -> NDArray[np.float32]:
-    """[q] every action equally likely; a strategy of millions of hands need not be checked."""
-    out, side = np.zeros(tree.stored(p), np.float32), tree.players[p]
-    for s, street in enumerate(tree.streets):
-        for j, actions in enumerate(street.actions[p]):
-            side.street_block(out, s)[:, side.street_actions(s, j)] = 1 / len(actions)
-    return out
 
 
 def transfer(
@@ -301,10 +272,9 @@ def transfer(
     top = len(target.streets) - len(source.streets)
     for s, street in enumerate(source.streets):
         there = {state.history: j for j, state in enumerate(target.streets[top + s].states[p])}
-        known = [
-            (j, there[b.history]) for j, b in enumerate(street.states[p]) if b.history in there
-        ]
-        for j, k in known:
+        for j, state in enumerate(street.states[p]):
+            if (k := there.get(state.history)) is None:
+                continue
             given, made = mine.street_block(sigma, s), other.street_block(into, top + s)
             names, cut = target.streets[top + s].actions[p][k], other.street_actions(top + s, k)
             made[:, cut] = 0

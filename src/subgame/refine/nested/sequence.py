@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import normalise
+from subgame.engines.arrays import Floats
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.games.base import Game, State
 from subgame.refine.gadgets import GadgetInputs
-from subgame.refine.nested.answer import Answer, Method
-from subgame.refine.payoffs import Gifts, gifts_of
-from subgame.refine.solve_gadget import Solved, Technique, inside, solve_gadget
+from subgame.refine.nested.nest import Answer, Method
+from subgame.refine.payoffs import Gifts, Trunk, gifts_of
+from subgame.refine.solve_gadget import Technique, inside, left, solve_gadget
 from subgame.refine.subgame import SequenceSubgame, cut_at_histories
 from subgame.solve.evaluate import best_response
 from subgame.tree.parts import both, embed, places
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
-from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Index = NDArray[Any]
 
 
@@ -86,55 +84,40 @@ class _Known:
     depth: int = 0
 
 
-@dataclass(eq=False)
 class Expansion:
     """Player `p`'s blueprint as it grows. All arrays lie over the larger tree."""
 
-    blueprint: Strategy
-    larger: PublicTree
-    p: int
-    how: Technique
-    method: Method
-    device: str | None = None
-    tree: SequenceTree = field(init=False)  # the larger
-    small: SequenceTree = field(init=False)
-    sigma: tuple[Floats, Floats] = field(init=False)  # [q]
-    plan: tuple[Floats, Floats] = field(init=False)  # [q] reach where known
-    cbv: Floats = field(init=False)  # [i] of the opponent: CBV~, normalised
-    gifts: Gifts = field(init=False)  # [q] of the opponent
-
-    def __post_init__(self) -> None:
-        self.tree = sequence_tree(self.larger)
-        self.small = sequence_tree(self.blueprint.tree)
-        for tree in (self.small, self.tree):
+    def __init__(
+        self,
+        blueprint: Strategy,
+        larger: PublicTree,
+        p: int,
+        how: Technique,
+        method: Method,
+        device: str | None = None,
+    ) -> None:
+        self.p, self.how, self.method, self.device = p, how, method, device
+        self.tree, self.blueprint = sequence_tree(larger), blueprint
+        small = sequence_tree(blueprint.tree)
+        for tree in (small, self.tree):
             if tree.histories is None or any(len(side.slots) != 1 for side in tree.players):
                 raise SubgameError(f"{tree!r} is not the tree of a whole game with its histories.")
-        one, two = self.tree.players
-        self.sigma = Strategy.uniform(self.tree).probs
-        self.plan = (np.zeros(one.num_sequences), np.zeros(two.num_sequences))
-        theirs = self.tree.players[1 - self.p]
-        self.cbv = np.zeros(len(theirs.names))
-        self.gifts = Gifts(*np.zeros((2, theirs.num_sequences)))
-
-    @property
-    def _rules(self) -> Game:
-        """The smaller game."""
-        return self.small.walked.game
-
-    @property
-    def large(self) -> Histories:
-        return self.tree.walked
+        self.large, self.rules = self.tree.walked, small.walked.game
+        theirs = self.tree.players[1 - p]
+        self.sigma = Strategy.uniform(self.tree).probs  # [q]
+        self.plan = both(lambda q: np.zeros(len(self.sigma[q])))  # [q] reach where known
+        self.cbv = np.zeros(len(theirs.names))  # [i] of the opponent: CBV~, normalised
+        self.gifts = Gifts(*np.zeros((2, theirs.num_sequences)))  # [q] of the opponent
 
     def run(self) -> Iterator[Answer]:
         """Answer every off-tree action, those after answers included."""
         start = np.zeros(1, np.int32)
-        parts = [_Known(self.small, self.blueprint, (start, start))]
+        parts = [_Known(sequence_tree(self.blueprint.tree), self.blueprint, (start, start))]
         while parts:
             part = parts.pop()
             self._absorb(part)
             for node, action in self._off_tree(part):
-                found = self._answer(node, action, part.depth + 1)
-                if found is None:
+                if (found := self._answer(node, action, part.depth + 1)) is None:
                     continue
                 parts.append(found[0])
                 yield found[1]
@@ -144,18 +127,17 @@ class Expansion:
     def _absorb(self, part: _Known) -> None:
         """Write a part into the blueprint, with what later subgames will ask of it."""
         tree, o, gadget = part.tree, 1 - self.p, self.how.gadget
-        run = engine(tree, device=self.device)
-        plans = [np.asarray(run.plan(q, part.strategy.probs[q])) for q in (0, 1)]
-        for q in (0, 1):
+        trunk = Trunk(part.strategy, o, device=self.device)
+        for q, plan in enumerate(map(np.asarray, trunk.plans)):
             side, home = tree.players[q], self.tree.players[q]
             where, slots = self._places(side, home), len(side.slots)
             for name in side.names:
                 self.sigma[q][home.sequences(home.index[name])] = 0.0
             embed(part.strategy.probs[q], where, self.sigma[q])
-            self.plan[q][part.slots[q]] = plans[q][:slots]
-            embed(plans[q], where, self.plan[q])
+            self.plan[q][part.slots[q]] = plan[:slots]
+            embed(plan, where, self.plan[q])
             if q == o and gadget.gifts != "none":
-                found = gifts_of(run, o, plans[1 - o], gadget, None)
+                found = gifts_of(trunk, gadget)
                 embed(found.size, where, self.gifts.size)
                 embed(found.reach, where, self.gifts.reach)
         home = self.tree.players[o]
@@ -171,72 +153,72 @@ class Expansion:
         except SubgameError as error:
             why = str(error)
         if why:
-            small = self.small.game
-            raise SubgameError(f"{small} is not a smaller version of {self.tree.game}. {why}")
+            raise SubgameError(f"{self.rules} is not a smaller version of {self.tree.game}. {why}")
         return where
 
     def _off_tree(self, part: _Known) -> list[tuple[int, str]]:
         """(public state, action) of the opponent's choices that a part leaves out."""
         o = 1 - self.p
         side, home = part.tree.players[o], self.tree.players[o]
-        out: dict[tuple[int, str], None] = {}
-        for i, name in enumerate(side.names):
-            j = home.index[name]
-            for action in home.actions[j]:
-                if action not in side.actions[i]:
-                    out[int(home.node[j]), action] = None
-        return list(out)
+        found = (
+            (int(home.node[home.index[name]]), action)
+            for name, known in zip(side.names, side.actions, strict=True)
+            for action in home.actions[home.index[name]]
+            if action not in known
+        )
+        return list(dict.fromkeys(found))
 
     def _answer(self, node: int, action: str, depth: int) -> tuple[_Known, Answer] | None:
         """Solve what follows an off-tree action; None where we never come or never act again."""
         p, o = self.p, 1 - self.p
         before, top = self._tops(node, action)
         name = self.tree.node_names[int(self.large.node[top[0]])]
-        after = self._cut(self._rules, top, name)
-        ours = self.plan[p][after.sequence[p]]
-        weight = after.weight(o, ours)
-        if not after.tree.players[p].names or not (weight > 0).any():
-            return None
+        after = self._cut(self.rules, top, name)
         home = self.tree.players[o]
         infosets = home.infoset_of[after.sequence[o]]
+        inputs = self._inputs(after, self.cbv[infosets])
+        if not after.tree.players[p].names or not (inputs.weight > 0).any():
+            return None
         if self.method == "inexpensive":
-            found = self._solve(after, self.cbv[infosets])
+            found = solve_gadget(self.how, after, inputs, self.device)
             sigma, theirs = found.sigma, np.ones(len(infosets))
         else:
             names = [home.names[i] for i in infosets]
-            wider = Widened(self._rules, {(o, name): (action,) for name in names})
+            wider = Widened(self.rules, {(o, name): (action,) for name in names})
             whole = self._cut(wider, before, name)
             index = [home.index[slot] for slot in whole.tree.players[o].slots]
-            found = self._solve(whole, self.cbv[index])
+            wider_inputs = self._inputs(whole, self.cbv[index])
+            found = solve_gadget(self.how, whole, wider_inputs, self.device)
             strategy = Strategy(whole.tree, found.sigma)
-            sigma, theirs = inside(strategy, after.tree), self._reach(strategy, names, action)
-        reach = (ours, theirs) if p == 0 else (theirs, ours)
+            rows = [strategy.row(o, whole.tree.players[o].index[name]) for name in names]
+            theirs = np.array([row[action] for row in rows])
+            theirs *= self.plan[o][home.plex.parent[infosets]]
+            sigma = inside(strategy, after.tree)
+        reach = (inputs.our_reach, theirs) if p == 0 else (theirs, inputs.our_reach)
         sides = both(lambda q: replace(after.tree.players[q], reach=reach[q]))
         tree = replace(after.tree, players=sides, engines={})
         part = _Known(tree, Strategy(tree, sigma), after.sequence, depth)
-        run = engine(tree, device=self.device)
-        values = run.respond(o, run.plan(p, sigma[p])).roots.ravel()
         return part, Answer(
             public=name,
             action=action,
             player=p,
             depth=depth,
             infosets=tuple(home.names[i] for i in infosets),
-            weight=weight,
-            cbv=self.cbv[infosets],
-            values=normalise(values, weight),
+            weight=inputs.weight,
+            cbv=inputs.cbv,
+            values=left(engine(tree, device=self.device), inputs, sigma),
             iterations=found.result.iterations,
             stopped=found.result.stopped,
         )
 
-    def _solve(self, subgame: SequenceSubgame, cbv: Floats) -> Solved:
-        """Solve what follows behind the gadget; the alternative payoff is CBV~ plus gifts."""
+    def _inputs(self, subgame: SequenceSubgame, cbv: Floats) -> GadgetInputs:
+        """What the gadget is told; the alternative payoff is CBV~ plus gifts."""
         o, how = 1 - self.p, self.how
         ours = self.plan[self.p][subgame.sequence[self.p]]
         theirs = self.plan[o][subgame.sequence[o]]
         weight = subgame.weight(o, ours)
         given = self.gifts.to(self.tree.players[o], subgame.sequence[o], weight, how.gadget)
-        inputs = GadgetInputs(
+        return GadgetInputs(
             opponent=o,
             our_reach=ours,
             # Where the blueprint never comes, every root infoset is taken to be as likely.
@@ -245,16 +227,6 @@ class Expansion:
             alternative=cbv + given,
             cbv=cbv,
         )
-        return solve_gadget(how, subgame, inputs, self.device)
-
-    def _reach(self, strategy: Strategy, names: Sequence[str], action: str) -> Floats:
-        """[s] the opponent's reach of an action that an expensive solve has added."""
-        o = 1 - self.p
-        home, side = self.tree.players[o], strategy.tree.players[o]
-        above = home.plex.parent[[home.index[name] for name in names]]
-        taken = [strategy.row(o, side.index[name])[action] for name in names]
-        reach: Floats = self.plan[o][above] * np.array(taken)
-        return reach
 
     def _cut(self, game: Game, top: NDArray[np.int64], name: str) -> SequenceSubgame:
         """The subgame below histories of the larger tree, continued by another game's rules."""

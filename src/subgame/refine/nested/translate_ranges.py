@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.arrays import as_numpy
+from subgame.engines.arrays import Floats, as_numpy
 from subgame.engines.contract import RangeEngine
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError
@@ -18,7 +18,6 @@ from subgame.tree.ranges.merging import Unmerged, unmerged
 from subgame.tree.ranges.tree import RangeTree, range_tree
 from subgame.tree.strategy import Strategy
 
-Floats = NDArray[np.float64]
 Row = tuple[int, int]
 """A street, and one of the translating player's rows there."""
 Belief = dict[tuple[Betting, Row], float]

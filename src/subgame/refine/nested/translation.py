@@ -19,19 +19,17 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subgame.engines.arrays import Floats
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE
 from subgame.games.holdem.rules import Bet
 from subgame.refine.kinds import kind_of
 from subgame.refine.nested.mappings import ActionMapping, answer, heard, mapping
-from subgame.tree.public_tree import PublicTree
+from subgame.tree.public_tree import PublicTree, Side
 from subgame.tree.sequence.tree import SequenceTree, sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable
@@ -111,45 +109,12 @@ def translate(
 def translate_histories(tree: SequenceTree, strategy: Strategy, how: ActionMapping) -> list[Floats]:
     """Both players' weights over a sequence tree; see `translate`."""
     ours, real = _Lines(strategy.tree), _Lines(tree)
-    return [_translated(strategy, ours, real, tree, how, p) for p in (0, 1)]
+    return [_Mind(strategy, ours, how, p).weights(real, tree.players[p]) for p in (0, 1)]
 
 
-def _translated(
-    strategy: Strategy,
-    ours: _Lines,
-    real: _Lines,
-    tree: PublicTree,
-    how: ActionMapping,
-    p: int,
-) -> Floats:
-    """[q] player `p`'s realisation weights in the larger tree, along every history."""
-    mind = _Mind(strategy, ours, how, p)
-    side, place = tree.players[p], _places(tree, p)
-    out = np.zeros(side.num_sequences)
-    beliefs: list[Belief] = []  # of the histories above and at the current one
-    branches: list[list[Belief]] = []
-    depth: list[int] = []
-    parents, actions = real.h.parent.tolist(), real.h.action.tolist()
-    for at, (above, action) in enumerate(zip(parents, actions, strict=True)):
-        level = 0 if above < 0 else depth[above] + 1
-        depth.append(level)
-        del beliefs[level:], branches[level:]
-        if above < 0:
-            beliefs.append({0: 1.0})
-        elif real.player[above] == CHANCE:
-            beliefs.append(mind.dealt(beliefs[-1], real.h.labels[real.h.edge[at]]))
-        else:
-            beliefs.append(branches[-1][action])
-        branches.append(mind.branches(real, at, beliefs[level]))
-        if real.player[at] == p:
-            sums = [sum(branch.values()) for branch in branches[level]]
-            out[side.sequences(place[real.infoset[at]])] = sums
-    return out
-
-
-def _places(tree: PublicTree, p: int) -> list[int]:
+def _places(side: Side) -> list[int]:
     """From the game's own number of an infoset to the tree's."""
-    numbers: list[int] = np.argsort(tree.players[p].origin).tolist()
+    numbers: list[int] = np.argsort(side.origin).tolist()
     return numbers
 
 
@@ -160,9 +125,30 @@ class _Mind:
         self.ours, self.how, self.p = ours, how, p
         self.steps = ours.steps()
         side = strategy.tree.players[p]
-        self.sigma = [
-            strategy.probs[p][side.sequences(i)].tolist() for i in _places(strategy.tree, p)
-        ]
+        self.sigma = [strategy.probs[p][side.sequences(i)].tolist() for i in _places(side)]
+
+    def weights(self, real: _Lines, side: Side) -> Floats:
+        """[q] the player's realisation weights in the larger tree, along every history."""
+        out, place, h = np.zeros(side.num_sequences), _places(side), real.h
+        beliefs: list[Belief] = []  # of the histories above and at the current one
+        branches: list[list[Belief]] = []
+        depth: list[int] = []
+        parents, actions = h.parent.tolist(), h.action.tolist()
+        for at, (above, action) in enumerate(zip(parents, actions, strict=True)):
+            level = 0 if above < 0 else depth[above] + 1
+            depth.append(level)
+            del beliefs[level:], branches[level:]
+            if above < 0:
+                beliefs.append({0: 1.0})
+            elif real.player[above] == CHANCE:
+                beliefs.append(self.dealt(beliefs[-1], h.labels[h.edge[at]]))
+            else:
+                beliefs.append(branches[-1][action])
+            branches.append(self.branches(real, at, beliefs[level]))
+            if real.player[at] == self.p:
+                sums = [sum(branch.values()) for branch in branches[level]]
+                out[side.sequences(place[real.infoset[at]])] = sums
+        return out
 
     def branches(self, real: _Lines, at: int, belief: Belief) -> list[Belief]:
         """The belief after each action at the real history `at`."""
@@ -172,17 +158,18 @@ class _Mind:
         bets = real.bets(at)
         out: list[Belief] = [{} for _ in bets]
         for place, weight in belief.items():
-            turn = self.ours.player[place] == player
-            if player == self.p:
-                moves = self._chosen(place, bets) if turn else [(answer(Bet(0), bets), place, 1.0)]
-                for k, after, share in moves:
-                    out[k][after] = out[k].get(after, 0.0) + weight * share
-                continue
-            for k, said in enumerate(bets):
-                taken = heard(self.ours.bets(place), said, self.how) if turn else {-1: 1.0}
-                for mine, share in taken.items():
-                    after = self.steps[place].get(mine, place)
-                    out[k][after] = out[k].get(after, 0.0) + weight * share
+            turn, steps = self.ours.player[place] == player, self.steps[place]
+            if not turn:  # a player who acts checks and calls; others are not heard
+                acts = [answer(Bet(0), bets)] if player == self.p else range(len(bets))
+                moves = [(k, place, 1.0) for k in acts]
+            elif player == self.p:
+                moves = self._chosen(place, bets)
+            else:
+                known = self.ours.bets(place)
+                taken = [(k, heard(known, said, self.how)) for k, said in enumerate(bets)]
+                moves = [(k, steps[i], share) for k, found in taken for i, share in found.items()]
+            for k, after, share in moves:
+                out[k][after] = out[k].get(after, 0.0) + weight * share
         return out
 
     def _chosen(self, place: int, bets: list[Bet | None]) -> list[tuple[int, int, float]]:

@@ -89,8 +89,6 @@ class Street:
     parent: tuple[list[int], list[int]] = field(default_factory=_two)
     first: tuple[list[int], list[int]] = field(default_factory=_two)
     states: tuple[list[Betting], list[Betting]] = field(default_factory=_two)
-    first_root: tuple[list[int], list[int]] = field(default_factory=_two)
-    """[i] the root of the first street from which each decision is reached."""
     at: tuple[list[tuple[int, int]], list[tuple[int, int]]] = field(default_factory=_two)
     """[i] both players' rows where each decision is taken."""
     actions: tuple[list[tuple[str, ...]], list[tuple[str, ...]]] = field(default_factory=_two)
@@ -99,8 +97,6 @@ class Street:
     """Number of terminals; one with a rake has two endings."""
     leaves: list[Betting] = field(default_factory=list)
     leaf_rows: list[tuple[int, int]] = field(default_factory=list)
-    leaf_first_root: list[int] = field(default_factory=list)
-    """[leaf] the root of the first street from which each leaf is reached."""
 
     @property
     def decisions(self) -> int:
@@ -119,20 +115,18 @@ def grow(
     """
     streets: list[Street] = []
     here = [game.start()] if roots is None else list(roots)
-    index, first_roots = here[0].street, list(range(len(here)))
+    index = here[0].street
     while here:
         street = Street(here, index)
         street.rows[:] = [len(here)] * 2
         for k, state in enumerate(here):
-            _grow(game, street, state, k, first_roots[k], {} if streets else added or {})
+            _grow(game, street, state, k, {} if streets else added or {})
         streets.append(street)
-        here, index, first_roots = street.leaves, index + 1, street.leaf_first_root
+        here, index = street.leaves, index + 1
     return streets
 
 
-def _grow(
-    game: Holdem, street: Street, root: Betting, k: int, first_root: int, added: Mapping[int, str]
-) -> None:
+def _grow(game: Holdem, street: Street, root: Betting, k: int, added: Mapping[int, str]) -> None:
     """Add the betting from root `k` of a street. A loop, because recursion limits the depth."""
     stack = [(root, (k, k))]
     while stack:
@@ -146,7 +140,6 @@ def _grow(
             else:
                 street.leaves.append(state)
                 street.leaf_rows.append(rows)
-                street.leaf_first_root.append(first_root)
             continue
         p, actions = state.player, game.actions(state)
         if state is root and k in added:
@@ -156,7 +149,6 @@ def _grow(
         street.parent[p].append(rows[p])
         street.first[p].append(begin)
         street.states[p].append(state)
-        street.first_root[p].append(first_root)
         street.at[p].append(rows)
         street.actions[p].append(actions)
         for a in range(len(actions) - 1, -1, -1):
