@@ -42,7 +42,7 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
         reach = {o: given if gadget.entry == "blueprint" else np.ones(len(given))}
         reach[1 - o] = inputs.our_reach
         one, two = (replace(side, reach=reach[p]) for p, side in enumerate(form.players))
-        return replace(form, players=(one, two), histories=None, located=None)
+        return replace(form, players=(one, two), histories=None)
     ways = entrances(gadget, inputs)
     theirs, root, enter = _opponent(form.players[o], gadget, ways, len(inputs.weight))
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we

@@ -47,9 +47,8 @@ def limited_form(
     pair: Sequence[Continuations],
 ) -> Form:
     """The form above the limit, the choices at it and what they pay."""
-    h, located = base.histories, base.located
+    h = base.histories
     assert h is not None
-    assert located is not None
     below = np.zeros(len(h), dtype=bool)
     tops = [place[leaf.subgame.top] for leaf in leaves]
     for leaf, top in zip(leaves, tops, strict=True):
@@ -63,7 +62,7 @@ def limited_form(
     for p in (0, 1):
         kept = ~below[h.tables[p].first]
         side, old = _trunk(base.players[p], kept, renumber)
-        where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
+        where = [old[h.sequence[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
         side, at = _choices(side, p, leaves, offers, where, renumber[h.node], tops, pair[p].names)
         players.append(side)
         moved.append(old)

@@ -60,50 +60,39 @@ class Form:
     node_parent: Index
     node_chance: Floats
     histories: Histories | None = None
-    located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
 
 
 def form_of(
-    histories: Histories,
-    slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",)),
-    reach: tuple[Floats, Floats] | None = None,
+    histories: Histories, slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",))
 ) -> Form:
     """The sequence form of the histories walked.
 
     A whole game has one root infoset per player, the empty sequence. A subgame has one per
-    augmented infoset at its top, with the given `reach`.
+    augmented infoset at its top. Every reach is 1.
     """
     ends = np.flatnonzero(histories.player == TERMINAL)
-    players, located = [], []
-    for p in (0, 1):
-        table, size = histories.tables[p], len(slots[p])
-        players.append(
-            FormPlayer(
-                slots=slots[p],
-                reach=np.ones(size) if reach is None else reach[p],
-                names=table.names,
-                actions=table.actions,
-                parent=_from_slots(table.parent, size),
-                node=histories.node[table.first],
-                origin=np.arange(len(table.names), dtype=np.int32),
-            )
+    one, two = (
+        FormPlayer(
+            slots=slots[p],
+            reach=np.ones(len(slots[p])),
+            names=table.names,
+            actions=table.actions,
+            parent=table.parent,
+            node=histories.node[table.first],
+            origin=np.arange(len(table.names), dtype=np.int32),
         )
-        located.append(_from_slots(histories.sequence[p], size))
-    entries = Entries(
-        histories.node[ends],
-        located[0][ends],
-        located[1][ends],
-        histories.chance[ends] * histories.payoff[ends],
+        for p, table in enumerate(histories.tables)
     )
+    row, col = (sequence[ends] for sequence in histories.sequence)
+    value = histories.chance[ends] * histories.payoff[ends]
     return Form(
         str(histories.game),
-        (players[0], players[1]),
-        entries,
+        (one, two),
+        Entries(histories.node[ends], row, col, value),
         histories.node_names,
         histories.node_parent,
         _public_chance(histories),
         histories,
-        (located[0], located[1]),
     )
 
 
@@ -126,27 +115,20 @@ def _public_chance(h: Histories) -> Floats:
     return share
 
 
-def _from_slots(sequence: Index, slots: int) -> Index:
-    """From the numbers of `Histories` (root infosets are -1 - s) to a form's (they come first)."""
-    return np.where(sequence < 0, -1 - sequence, sequence + slots).astype(np.int32)
-
-
 def assemble(form: Form) -> SequenceTree:
     """Arrange a form for the kernels."""
-    placed = [_lay_out(player) for player in form.players]
-    (one, map0), (two, map1) = placed
-    entries = Entries(
-        form.entries.node, map0[form.entries.row], map1[form.entries.col], form.entries.value
-    )
+    (one, first), (two, second) = map(_lay_out, form.players)
+    node, row, col, value = form.entries
+    h = form.histories
     return SequenceTree(
         game=form.game,
         players=(one, two),
-        terminals=_group(entries),
+        terminals=_group(Entries(node, first[row], second[col], value)),
         node_names=form.node_names,
         node_parent=form.node_parent,
         node_chance=form.node_chance,
-        histories=form.histories,
-        located=None if form.located is None else (map0[form.located[0]], map1[form.located[1]]),
+        histories=h,
+        located=None if h is None else (first[h.sequence[0]], second[h.sequence[1]]),
     )
 
 
