@@ -244,7 +244,7 @@ class RangeExpansion:
         top = len(self.small.tree.streets) - len(part.streets) + s
         units = self.small.tree.units
         boards = range(units.first[top], units.first[top + 1])
-        chance = np.array([units.chance(u) for u in boards])[:, None]
+        chance = units.chance[boards][:, None]
         wide = inputs.weight.shape[2]
         most = np.zeros((len(boards), wide))
         by_hand = np.zeros(game.deck.num_hands)

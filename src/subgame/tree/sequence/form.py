@@ -216,7 +216,7 @@ def _group(entries: Entries) -> Terminals:
     lanes = np.concatenate([*parts, np.zeros(0, np.int64)])  # flat [g][lane]: an index of `starts`
     count = np.array([len(each) for each in parts], dtype=np.int64)
     inside, which = _ranges(starts[first], sizes[first])
-    m, n = (_most(local, starts)[first] + 1 for local in (local_row, local_col))
+    m, n = (np.diff(np.append(at, len(held)))[first] for held, at in (rows, cols))
     local_row, local_col, matrix = local_row[inside], local_col[inside], matrix[inside]
     turned = order_by(which, local_col, local_row)
     return Terminals(
@@ -271,11 +271,6 @@ def _ranges(start: Longs, size: Longs) -> tuple[Longs, Longs]:
     """The numbers from each start on, as many as its size; and which start they belong to."""
     which = np.repeat(np.arange(len(size)), size)
     return np.arange(len(which)) + (start - np.cumsum(size) + size)[which], which
-
-
-def _most(values: Longs, starts: Longs) -> Longs:
-    """The largest value from each start to the next."""
-    return np.maximum.reduceat(values, starts) if len(values) else values
 
 
 def _gathered(sequence: Index, first: Longs, lanes: Longs, count: Longs, rows: Longs) -> Index:
