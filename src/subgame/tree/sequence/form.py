@@ -77,7 +77,7 @@ def form_of(
             reach=np.ones(len(slots[p])),
             names=table.names,
             actions=table.actions,
-            parent=table.parent,
+            parent=histories.sequence[p][table.first],
             node=histories.node[table.first],
             origin=np.arange(len(table.names), dtype=np.int32),
         )

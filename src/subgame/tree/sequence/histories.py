@@ -36,7 +36,6 @@ class InfosetTable:
     names: Sequence[str]
     actions: Sequence[tuple[str, ...]]
     first: Ints  # [i] the first history seen in it
-    parent: Ints  # [i] the player's sequence leading to it, or a root infoset
     sequence: Ints  # [i + 1] where its sequences start in the player's numbering
 
 

@@ -177,8 +177,6 @@ class SequenceTree(PublicTree):
     node_names: Sequence[str]
     node_parent: Index  # [n] -1 at the root
     node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
-    histories: Histories | None = None
-    """The histories it was compiled from; None for a part and for a gadget game."""
     located: tuple[Index, Index] | None = None
     """[h] each player's sequence at each history; None for a part and for a gadget game."""
 
@@ -281,8 +279,3 @@ def sequence_tree(tree: PublicTree) -> SequenceTree:
             "history; compile the game with explicit=True."
         )
     return tree
-
-
-def histories_of(tree: PublicTree) -> Histories | None:
-    """The histories that a tree was compiled from; None if it keeps none."""
-    return tree.histories if isinstance(tree, SequenceTree) else None

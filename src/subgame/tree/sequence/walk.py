@@ -338,10 +338,6 @@ class _Walk:
             sequence.append(last)
         one, two = sequence
         inherit(parent, (one, two), chance)
-        first, second = (
-            replace(table, parent=last[table.first])
-            for table, last in zip(tables, sequence, strict=True)
-        )
         found = Histories(
             game=self.game,
             parent=parent,
@@ -354,12 +350,12 @@ class _Walk:
             payoff=payoff,
             node=_ints(self.node),
             labels=list(lists.labels),
-            tables=(first, second),
+            tables=(tables[0], tables[1]),
             node_names=self.public_of,
             node_parent=np.array(self.node_parent, dtype=np.int32),
         )
         self._check_rules(found)
-        self.infosets = len(first.names) + len(second.names)
+        self.infosets = sum(len(table.names) for table in tables)
         return found, known
 
     def _known(self, p: int, seat: NDArray[np.int8]) -> Ints:
@@ -387,7 +383,7 @@ class _Walk:
                 )
         actions = [lists[k] for k in _ints(self.chosen)[firsts].tolist()]
         start = np.cumsum([self.slots[p], *map(len, actions)], dtype=np.int32)
-        table = InfosetTable(names, actions, firsts, firsts, start)
+        table = InfosetTable(names, actions, firsts, start)
         return (np.cumsum(new, dtype=np.int32) - 1)[first], table
 
     def _check_rules(self, found: Histories) -> None:
@@ -429,10 +425,11 @@ class _Walk:
                 f"{infoset} offers {list(table.actions[i])} at history {self.name(first)} but "
                 f"{list(names)} at {self.name(h)}."
             )
-        if (last := int(found.sequence[player][h])) != table.parent[i]:
+        last, there = (int(found.sequence[player][k]) for k in (h, first))
+        if last != there:
             return self.fail(
                 f"{infoset} has imperfect recall: histories {self.name(first)} and {self.name(h)} "
-                f"are both in it, but there the player came from {_own(table, table.parent[i])} "
+                f"are both in it, but there the player came from {_own(table, there)} "
                 f"and from {_own(table, last)}."
             )
         return self.fail(
