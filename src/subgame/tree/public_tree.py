@@ -88,9 +88,6 @@ class OnDemand(Sequence[T]):
             raise IndexError(i)
         return self.item(int(i) % self.length)
 
-    def __iter__(self) -> Iterator[T]:
-        return (self.item(i) for i in range(self.length))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublicTree(Frozen, ABC):

@@ -85,7 +85,7 @@ class Street:
 
     roots: list[Betting]
     index: int  # into STREETS
-    rows: list[int] = field(default_factory=lambda: [0, 0])
+    rows: list[int]  # [player] how many there are
     parent: tuple[list[int], list[int]] = field(default_factory=_two)
     first: tuple[list[int], list[int]] = field(default_factory=_two)
     states: tuple[list[Betting], list[Betting]] = field(default_factory=_two)
@@ -115,8 +115,7 @@ def grow(
     here = [game.start()] if roots is None else list(roots)
     index, first_roots = here[0].street, list(range(len(here)))
     while here:
-        street = Street(here, index)
-        street.rows[:] = [len(here)] * 2
+        street = Street(here, index, [len(here)] * 2)
         for k, state in enumerate(here):
             _grow(game, street, state, k, first_roots[k], {} if streets else added or {})
         streets.append(street)

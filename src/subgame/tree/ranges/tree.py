@@ -36,6 +36,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
 from subgame.memory import Allowance
+from subgame.tree.parts import both
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import (
@@ -417,9 +418,9 @@ def compile_range_tree(
     streets = grow(game, roots)
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
-    reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]
+    reach = both(lambda p: weights[p][units[0].hands[p]])
     deals = float(reach[0] @ deck.disjoint[np.ix_(*units[0].hands)] @ reach[1])
-    return put_together(game, streets, units, (reach[0], reach[1]), deals)
+    return put_together(game, streets, units, reach, deals)
 
 
 def put_together(
@@ -431,10 +432,9 @@ def put_together(
     name: str | None = None,
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
-    one, two = (RangeSide(p, game, streets, units, reach[p]) for p in (0, 1))
     return RangeTree(
         game=str(game) if name is None else name,
-        players=(one, two),
+        players=both(lambda p: RangeSide(p, game, streets, units, reach[p])),
         holdem=game,
         streets=streets,
         units=units,

@@ -128,7 +128,7 @@ def assemble(form: Form) -> SequenceTree:
         node_parent=form.node_parent,
         node_chance=form.node_chance,
         histories=h,
-        located=None if h is None else (first[h.sequence[0]], second[h.sequence[1]]),
+        located=() if h is None else (first[h.sequence[0]], second[h.sequence[1]]),
     )
 
 
@@ -141,9 +141,7 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     depth = depths(np.append(np.full(slots, -1), owner)[player.parent])
     order = order_by(depth, sizes)
     key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
-    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
-    if not count:
-        edges = np.zeros(1, dtype=np.int64)
+    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-2))
     width = np.diff(edges)
     actions = sizes[order][edges[:-1]]
     block_start = slots + np.concatenate([[0], np.cumsum(width * actions)])
@@ -190,7 +188,7 @@ def _at(names: Sequence[str], order: NDArray[np.int64], i: int) -> str:
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
     order = _order(entries.node, entries.row, entries.col)
-    node, row, col = entries.node[order], entries.row[order], entries.col[order]
+    node, row, col = (each[order] for each in entries[:3])
     value = entries.value[order]
     fresh = _changes(node, row, col)
     value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
