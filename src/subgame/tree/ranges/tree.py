@@ -404,9 +404,10 @@ def compile_range_tree(
             same = same_cards(game.board, to_come, weights, deck)
         top = deal.dealt_first(game, [game.board], deal.left_alone(deck, suits, same), street)
     else:
-        weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
         kept, same = [np.flatnonzero(deck.compatible(game.dead))] * 2, np.arange(deck.size)
         top = deal.dealt_first(game, boards, np.zeros(1, np.int64), street)
+        free = deck.compatible((*game.dead, *boards[0])).astype(np.float64)
+        weights = (free, free)
     cards = deal.Cards.of(deck, same, kept)
     if not isinstance(memory_limit, Allowance):
         memory_limit = Allowance.of(memory_limit, host=False)
@@ -419,7 +420,7 @@ def compile_range_tree(
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
     reach = both(lambda p: weights[p][units[0].hands[p]])
-    deals = float(reach[0] @ deck.disjoint[np.ix_(*units[0].hands)] @ reach[1])
+    deals = float(weights[0] @ deck.disjoint @ weights[1])
     return put_together(game, streets, units, reach, deals)
 
 
