@@ -86,12 +86,10 @@ def available() -> float:
         ("memory.limit_in_bytes", "memory.usage_in_bytes", GROUP / "memory"),
     ):
         try:
-            most, taken = ((folder / name).read_text().strip() for name in (limit, used))
-            if most != "max":
-                lines = dict(
-                    line.split() for line in (folder / "memory.stat").read_text().splitlines()
-                )
-                found.append(float(most) - float(taken) + float(lines.get("inactive_file", 0)))
-        except (OSError, ValueError):
+            most, taken = (float((folder / name).read_text()) for name in (limit, used))
+            stat = (folder / "memory.stat").read_text().splitlines()
+            lines = dict(line.split() for line in stat)
+            found.append(most - taken + float(lines.get("inactive_file", 0)))
+        except (OSError, ValueError):  # no such group, or "max" for no limit
             continue
     return max(0.0, min(found))

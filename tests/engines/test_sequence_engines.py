@@ -388,7 +388,6 @@ def beside(forms: list[Form]) -> PublicTree:
         node_parent=np.concatenate([form.node_parent for form in forms]),
         node_chance=np.concatenate([form.node_chance for form in forms]),
         histories=None,
-        located=None,
     )
     return replace(assemble(whole), num_roots=len(forms), engines={})
 

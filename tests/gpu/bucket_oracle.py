@@ -68,7 +68,9 @@ class Cards:
 
 def all_streets(buckets: Buckets) -> Buckets:
     """Lossless buckets where there are none."""
-    return Buckets.lossless(buckets.tree) | buckets
+    fine, names = Buckets.lossless(buckets.tree).groupings, names_of(buckets.tree)
+    every = fine | buckets.groupings
+    return Buckets(buckets.tree, {names[s]: np.maximum(each.of, 0) for s, each in every.items()})
 
 
 class Slow:

@@ -8,55 +8,28 @@ import numpy as np
 import pytest
 
 import subgame as sg
+from subgame.abstraction.features import features
+from subgame.abstraction.points import points
 from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.evaluate import rank_hands
-from subgame.games.holdem.game import BOARD_CARDS
-from subgame.tree.ranges.buckets import Buckets, strengths
+from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
 
 
-from bucket_oracle import compiled, names_of  # noqa: E402
+from bucket_oracle import compiled  # noqa: E402
 
+from subgame.bench.gpu.buckets import by_strength  # noqa: E402
 from subgame.engines.torch import TorchRangeEngine  # noqa: E402
 from subgame.engines.torch import storage as keeping  # noqa: E402
 
 
 # Maps ----------------------------------------------------------------------------------------
-def test_strength_is_the_chance_to_win() -> None:
-    """Against all hands and boards, one by one; a game with cards to come and suits to exchange."""
-    deck = Deck("QKA", "chs")
-    tree = compile_range_tree(sg.holdem.endgame("Qs Ks As", 4, 4, bets="all: a / cap 1", deck=deck))
-    assert len(tree.units[0].symmetries) > 1
-
-    def won(board: tuple[int, ...], hand: int) -> float:
-        more = BOARD_CARDS[tree.streets[2].index] - len(board)
-        left = set(range(deck.size)) - {*board, *deck.hands[hand].tolist()}
-        scores = []
-        for cards in itertools.combinations(sorted(left), more):
-            ranks = rank_hands((*board, *cards), deck)
-            others = [
-                other
-                for other in range(deck.num_hands)
-                if ranks[other] >= 0 and deck.disjoint[hand, other]
-            ]
-            scores += [(ranks[hand] > ranks[o]) + (ranks[hand] == ranks[o]) / 2 for o in others]
-        return float(np.mean(scores))
-
-    for s, street in enumerate(names_of(tree)):
-        found = strengths(tree, street)
-        units = [unit for unit in tree.units if unit.street == s]
-        for k in np.random.default_rng(s).permutation(len(units))[:3].tolist():
-            for hand in range(deck.num_hands):
-                want = won(units[k].cards, hand) if hand in units[k].hands[0] else 0.0
-                assert found[k, hand] == pytest.approx(want, abs=1e-12)
-
-
 def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
     game = sg.holdem.nlfh(2000, 50, 100, "preflop: none; flop: 1x / cap 1", "89TJQKA", "chs")
     tree = compile_range_tree(game)
-    found, strength = Buckets.by_strength(tree, "flop", 10).groupings[1], strengths(tree, "flop")
+    found, where = by_strength(tree, 10).groupings[1], points(tree.holdem.deck, 3)
+    strength = features(where, "ehs", 3)[where.of(tree.units.dealt[1].cards), 0]
     held = found.of >= 0
     mass = np.bincount(found.of[held], np.repeat(found.weight, held.sum(1)))
     assert found.count == 10
@@ -64,7 +37,6 @@ def test_buckets_by_strength_are_ordered_and_of_equal_mass() -> None:
     assert np.abs(mass / mass.mean() - 1).max() < 0.05
     for low, high in itertools.pairwise(range(10)):
         assert strength[found.of == low].max() <= strength[found.of == high].min()
-    assert Buckets.by_strength(tree, "preflop", 10**6).groupings[0].count == 7 * 7
 
 
 def test_bad_maps_are_refused() -> None:
@@ -81,13 +53,9 @@ def test_bad_maps_are_refused() -> None:
         Buckets(tree, {"flop": good - 1})
     with pytest.raises(sg.SubgameError, match="a suit symmetry exchanges"):
         Buckets(tree, {"preflop": np.arange(good.shape[1])[None]})
-    with pytest.raises(sg.SubgameError, match="count must be a whole number of at least 1"):
-        Buckets.by_strength(tree, "flop", 0)
     with pytest.raises(sg.SubgameError, match="need a hold'em tree"):
         Buckets(sg.compile(sg.games.load("kuhn")), {})  # type: ignore[arg-type]
     other = Buckets.lossless(compiled("suits"))
-    with pytest.raises(sg.SubgameError, match="belong to the same tree"):
-        Buckets.lossless(tree) | other
     with pytest.raises(sg.SubgameError, match="made for another tree"):
         TorchRangeEngine(tree, "cpu", buckets=other)
     with pytest.raises(sg.SubgameError, match="boards, not for"):
@@ -99,12 +67,10 @@ def test_merged_hands_have_no_buckets() -> None:
     one, plain = compile_range_tree(game, merge=True), compile_range_tree(game)
     assert one.merged
     assert not plain.merged
-    buckets = Buckets.by_strength(plain, "river", 3)
+    buckets = Buckets.lossless(plain, ["river"])
     for refused in (
         lambda: Buckets(one, {}),
         lambda: Buckets.lossless(one),
-        lambda: Buckets.by_strength(one, "river", 3),
-        lambda: strengths(one, "river"),
         lambda: TorchRangeEngine(one, "cpu", buckets=buckets),
     ):
         with pytest.raises(sg.SubgameError, match="compile the game with merge="):
@@ -116,7 +82,7 @@ def test_an_estimate_knows_of_buckets() -> None:
     """Few buckets save memory on many boards; all of them are tables beside as many numbers."""
     game = sg.holdem.nlfh(bets="preflop: none; flop: 0.5x 1x / cap 2", ranks="89TJQKA", suits="chs")
     tree = compile_range_tree(game)
-    few, every = Buckets.by_strength(tree, "flop", 20), Buckets.lossless(tree)
+    few, every = by_strength(tree, 20), Buckets.lossless(tree)
     estimates = [
         TorchRangeEngine(tree, "cpu", scratch=1 << 16, buckets=each).estimate().device
         for each in (None, few, every)

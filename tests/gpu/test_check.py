@@ -23,7 +23,6 @@ from subgame.engines.torch import TorchRangeEngine, TorchSequenceEngine
 from subgame.games import holdem
 from subgame.games.holdem.cards import Deck
 from subgame.solve.schedule import parse
-from subgame.tree.ranges.buckets import Buckets
 from subgame.tree.ranges.tree import compile_range_tree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (the extra 'gpu')")
@@ -264,7 +263,7 @@ def test_bucketed_kernels_beside_plain_pytorch() -> None:
     tree = compile_range_tree(FLOP)
     with numpy_triton.installed():
         plain, fused = (TorchRangeEngine(tree, "cpu", triton=triton) for triton in (False, True))
-        buckets = Buckets.by_strength(tree, "flop", 5)
+        buckets = check_buckets.by_strength(tree, 5)
         assert fused.triton
         assert not plain.triton
         found = check_buckets._agreement(fused, plain, buckets)

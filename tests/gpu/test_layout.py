@@ -100,13 +100,10 @@ def check(tree: RangeTree, most: int) -> list[Level]:
     return levels
 
 
-@pytest.mark.parametrize(
-    ("name", "every_hand"),
-    [(name, False) for name in sorted(ALL)] + [(name, True) for name in sorted(GAMES)],
-)
-def test_tables_say_of_each_hand_what_they_should(name: str, every_hand: bool) -> None:
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_tables_say_of_each_hand_what_they_should(name: str) -> None:
     real = name.startswith("a real")
-    check(compile_range_tree(ALL[name], every_hand=every_hand), 2 if real else 12)
+    check(compile_range_tree(ALL[name]), 2 if real else 12)
 
 
 def test_flops_are_laid_out() -> None:

@@ -15,7 +15,7 @@ from subgame.games.no_limit import NoLimitState
 from subgame.papers.no_limit_leduc_sizes import STACKS, TABLE_3, kuhn_table
 from subgame.refine.nested.mappings import MAPPINGS, answer, heard, mapping
 from subgame.refine.nested.translation import translate
-from subgame.tree.sequence.tree import histories_of, sequence_tree
+from subgame.tree.sequence.tree import sequence_tree
 
 RANDOMIZED = [name for name, made in MAPPINGS.items() if made.randomized]
 KUHN = "no-limit-kuhn(stack=8, bets={})"
@@ -166,7 +166,7 @@ class Translator:
     """A translating player as one would write it for the table: state by state, no trees."""
 
     def __init__(self, strategy: sg.Strategy, name: str, seat: int) -> None:
-        histories = histories_of(strategy.tree)
+        histories = strategy.tree.histories
         assert histories is not None
         self.strategy, self.how, self.seat = strategy, mapping(name), seat
         self.start = histories.game.new_initial_state()

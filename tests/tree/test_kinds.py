@@ -16,7 +16,7 @@ from holdem_games import GAMES
 from subgame.engines.factory import engine
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeSide, RangeTree, compile_range_tree
-from subgame.tree.sequence.tree import SequenceTree, Treeplex, histories_of, sequence_tree
+from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 
 COPIES: list[Callable[[Any], Any]] = [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))]
 
@@ -40,7 +40,7 @@ def test_which_kind_a_game_gets() -> None:
     tree = sg.compile(GAMES["river"])
     assert isinstance(tree, RangeTree)
     assert all(isinstance(side, RangeSide) for side in tree.players)
-    assert histories_of(tree) is None
+    assert tree.histories is None
     with pytest.raises(sg.SubgameError, match="compiled board by board"):
         sequence_tree(tree)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subgame.errors import SubgameError
 from subgame.solve.evaluate import best_response
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import histories_of, sequence_tree
+from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.sequence.walk import Histories
 from subgame.tree.strategy import Strategy
 
@@ -60,7 +60,7 @@ def abstract_best_response(strategy: Strategy, tree: PublicTree) -> Strategy:
 
 def _same_histories(tree: PublicTree, coarse: PublicTree) -> tuple[Histories, Histories]:
     """The histories of both trees, after checking that they are the same."""
-    fine, rough = histories_of(tree), histories_of(coarse)
+    fine, rough = tree.histories, coarse.histories
     if fine is None or rough is None:
         lacking = tree if fine is None else coarse
         raise SubgameError(f"{lacking!r} keeps no histories, so the two trees cannot be compared.")

@@ -378,9 +378,7 @@ def strategy(tree: PublicTree, policy: Any) -> Strategy:
 
 
 def _histories(tree: PublicTree) -> Histories:
-    from subgame.tree.sequence.tree import histories_of
-
-    histories = histories_of(tree)
+    histories = tree.histories
     if histories is None:
         raise SubgameError(f"{tree!r} is not a whole game, so OpenSpiel has no policy for it.")
     return histories

@@ -28,7 +28,6 @@ from subgame.engines.factory import engine
 from subgame.games.coin_toss import CoinToss, CoinTossState
 from subgame.papers.report import Found, Progress, compared, marks, panel, row
 from subgame.refine.refine import Refinement
-from subgame.tree.sequence.tree import histories_of
 
 Rows = list[dict[str, Any]]
 
@@ -107,7 +106,7 @@ def _best(tree: sg.PublicTree, strategy: sg.Strategy) -> float:
 def _with(tree: sg.PublicTree, **guesses: Mapping[str, float]) -> sg.Strategy:
     """The paper's blueprint with other guesses of P2: ``Play={"Heads": 1}``."""
     table = {name.replace("_", " "): dict(guess) for name, guess in guesses.items()}
-    known = histories_of(tree)
+    known = tree.histories
     return sg.Strategy.from_table(
         tree, known.game.blueprints()["paper"] | table if known else table
     )

@@ -37,7 +37,7 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     if gadget.entry == "blueprint":
         reach = {o: inputs.opponent_reach, 1 - o: inputs.our_reach}
         players = both(lambda p: replace(form.players[p], reach=reach[p]))
-        return replace(form, players=players, histories=None, located=None)
+        return replace(form, players=players, histories=None)
     ways = ways_in(gadget, inputs)
     theirs, moved, enter = _opponent(form.players[o], gadget, ways.scale > 0)
     # Our reach is moved into the payoffs, which `1 / pi_{-i}` would otherwise blow up where we
@@ -66,7 +66,7 @@ def gadget_form(gadget: Gadget, form: Form, inputs: GadgetInputs) -> Form:
     entries = Entries(node, *((their, our) if o == 0 else (our, their)), value)
     players = (theirs, ours) if o == 0 else (ours, theirs)
     name = f"{form.game} · {gadget.name}"
-    return replace(form, game=name, players=players, entries=entries, histories=None, located=None)
+    return replace(form, game=name, players=players, entries=entries, histories=None)
 
 
 def ways_in(gadget: Gadget, inputs: GadgetInputs) -> Ways:

@@ -111,7 +111,7 @@ def _ends(tree: SequenceTree, o: int) -> NDArray[np.bool_]:
     after = after[h.player[h.parent[after]] == o]
     ends = np.ones(tree.players[o].num_sequences, dtype=bool)
     goes_on = after[h.player[after] != TERMINAL]
-    ends[tree.sequence_at[o][goes_on]] = False
+    ends[tree.located[o][goes_on]] = False
     return ends
 
 

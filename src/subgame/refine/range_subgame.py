@@ -108,7 +108,7 @@ class RangeSubgame(Subgame):
         found = trunk.gifts(gadget, _gifts)
         carried = np.zeros(self.whole.holdem.deck.num_hands)
         carried[held] = found[s][row, u - units.first[s], : len(held)]
-        here = weight / units.chance(u)  # carried in units of the board
+        here = weight / units.chance[u]  # carried in units of the board
         return as_numpy(received_gift(carried[self.hands(o)], here, gadget))
 
     def check_inputs(self, gadget: Gadget, inputs: GadgetInputs) -> None:
@@ -180,7 +180,7 @@ def _part(whole: RangeTree, spot: Spot) -> RangeTree:
     ranges = parts.both(lambda p: Range(held[p], game.deck))
     below = replace(game, board=unit.cards, first=spot.betting, ranges=ranges)
     vars(below)["symmetries"] = np.zeros(1, dtype=np.int64)  # the whole tree has none either
-    chance = whole.units.chance(spot.unit)
+    chance = float(whole.units.chance[spot.unit])
     return replace(compile_range_tree(below), deals=whole.deals / chance, engines={})
 
 

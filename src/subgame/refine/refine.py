@@ -22,7 +22,6 @@ from subgame.show.frames import data_frame
 from subgame.solve.evaluate import Exploitability, expected_value, exploitability
 from subgame.solve.options import check_options, made_of, with_options
 from subgame.tree.public_tree import PublicTree
-from subgame.tree.sequence.tree import histories_of
 from subgame.tree.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -369,7 +368,7 @@ def _refine_one(
 
 def blueprint(tree: PublicTree, name: str) -> Strategy:
     """A strategy that the literature gives for a game, e.g. ``"paper"`` for Coin Toss."""
-    histories = histories_of(tree)
+    histories = tree.histories
     known = {} if histories is None else histories.game.blueprints()
     if not known:
         raise UnknownNameError(f"The game {tree.game} has no blueprints; give a strategy instead.")

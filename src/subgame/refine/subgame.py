@@ -252,7 +252,7 @@ def _chance_nodes(tree: SequenceTree, *, before: bool) -> NDArray[np.int64]:
 
 def cut_at_histories(tree: SequenceTree, top: NDArray[np.int64], name: str) -> SequenceSubgame:
     """The subgame below the histories `top` of a tree; the game is walked from there on."""
-    histories, located = tree.walked, tree.sequence_at
+    histories, located = tree.walked, tree.located
     states = [histories.state(h) for h in top.tolist()]
     known: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
     """What a player knows -> (the slot's number, a state there, the player's sequence)."""
@@ -294,7 +294,7 @@ def _slot_name(tree: SequenceTree, state: State, p: int, sequence: int) -> str:
 
 def _closed_cut(tree: SequenceTree, at: Callable[[State], bool]) -> SequenceSubgame:
     """A cut by a function of the state: one subgame, checked to be closed."""
-    h, located = tree.walked, tree.sequence_at
+    h, located = tree.walked, tree.located
     states: list[State] = []
     inside = np.zeros(len(h), dtype=bool)
     top = []

@@ -224,7 +224,7 @@ def counterfactual_reach(tree: PublicTree, player: int, opponent_plan: Floats) -
     tree = sequence_tree(tree)
     side, h = tree.players[player], tree.walked
     here = h.player == player
-    weight = h.chance[here] * opponent_plan[tree.sequence_at[1 - player][here]]
+    weight = h.chance[here] * opponent_plan[tree.located[1 - player][here]]
     by_origin = np.zeros(len(h.tables[player].names))
     np.add.at(by_origin, h.infoset[here], weight)
     return by_origin[side.origin]

@@ -155,20 +155,12 @@ def read_tensors(
             if not 0 < size <= min(path.stat().st_size - 8, HEADER):
                 raise ValueError
             header = json.loads(file.read(size))
-        kinds = {
-            "F64": np.float64,
-            "F32": np.float32,
-            "F16": np.float16,
-            "I64": np.int64,
-            "I32": np.int32,
-            "I16": np.int16,
-            "U8": np.uint8,
-        }
         meta = header.pop("__metadata__", {})
         out: dict[str, NDArray[Any]] = {}
         for name, info in header.items():
             lo, hi = info["data_offsets"]
-            shape, dtype = tuple(info["shape"]), np.dtype(kinds[info["dtype"]])
+            letter, bits = info["dtype"][:1], info["dtype"][1:]  # F32 is NumPy's f4
+            shape, dtype = tuple(info["shape"]), np.dtype(f"{letter.lower()}{int(bits) // 8}")
             whole = hi - lo == dtype.itemsize * math.prod(shape)
             if not whole or not 0 <= lo <= hi <= path.stat().st_size - 8 - size:
                 raise ValueError

@@ -32,17 +32,14 @@ def places(part: Side, whole: Side) -> Index:
         j = whole.index.get(name)
         if j is None:
             continue
-        there = whole.sequences(j)
-        if part.actions[i] != whole.actions[j]:
-            at = dict(zip(whole.actions[j], there.tolist(), strict=True))
-            missing = [action for action in part.actions[i] if action not in at]
-            if missing:
-                raise SubgameError(
-                    f"Infoset '{name}' has no action '{missing[0]}' in the whole tree; it has "
-                    f"{', '.join(whole.actions[j])}."
-                )
-            there = np.array([at[action] for action in part.actions[i]])
-        out[part.sequences(i)] = there
+        at = dict(zip(whole.actions[j], whole.sequences(j).tolist(), strict=True))
+        missing = [action for action in part.actions[i] if action not in at]
+        if missing:
+            raise SubgameError(
+                f"Infoset '{name}' has no action '{missing[0]}' in the whole tree; it has "
+                f"{', '.join(whole.actions[j])}."
+            )
+        out[part.sequences(i)] = [at[action] for action in part.actions[i]]
     return out
 
 

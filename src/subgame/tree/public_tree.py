@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from subgame.errors import human_bytes
 from subgame.frozen import Frozen
 from subgame.show.html import Value, beside, block, table
+
+if TYPE_CHECKING:
+    from subgame.tree.sequence.histories import Histories
 
 T = TypeVar("T")
 
@@ -85,9 +88,6 @@ class OnDemand(Sequence[T]):
             raise IndexError(i)
         return self.item(int(i) % self.length)
 
-    def __iter__(self) -> Iterator[T]:
-        return (self.item(i) for i in range(self.length))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublicTree(Frozen, ABC):
@@ -103,6 +103,8 @@ class PublicTree(Frozen, ABC):
 
     game: str
     players: tuple[Side, Side]
+    histories: Histories | None = field(default=None, kw_only=True)
+    """The histories it was compiled from; None for hold'em, for a part and for a gadget game."""
     num_roots: int = field(default=1, kw_only=True)
     """Roots: one for a whole game, one per subgame when several subgames are solved together."""
     engines: dict[str, Any] = field(default_factory=dict, kw_only=True)

@@ -228,12 +228,7 @@ class Strategy(Mapping[str, dict[str, float]]):
         tree = _named_tree(path, header) if tree is None else tree
         first = header.get("format") == FIRST_FORMAT
         check_made_for(path, header, tree, FIRST_FORMAT if first else FORMAT)
-        probs = []
-        for p, side in enumerate(tree.players):
-            values = mapped.get(f"player{p}", np.zeros(0, np.int32))
-            if values.shape != (side.num_sequences,) or not _fits(tree, values):
-                raise SubgameError(f"{path} does not contain the probabilities of player {p}.")
-            probs.append(values)
+        probs = [mapped.get(f"player{p}", np.zeros(0, tree.dtype)) for p in (0, 1)]
         notes = {k: v for k, v in header.items() if k not in describe(tree, FORMAT)}
         try:
             if first and isinstance(tree, RangeTree):
@@ -290,12 +285,6 @@ def _numbers(side: Side, i: int, row: Mapping[str, float]) -> NDArray[np.float64
     return out
 
 
-def _fits(tree: PublicTree, values: Numbers) -> bool:
-    """Whether an array has the type of the tree's probabilities, or float16 instead of float32."""
-    short = tree.dtype == np.float32 and values.dtype == np.float16
-    return bool(short or values.dtype == tree.dtype)
-
-
 def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
     """Raise an error unless there is one number per sequence, of the tree's type."""
     count = tree.players[p].num_sequences
@@ -304,7 +293,8 @@ def _check_shape(tree: PublicTree, p: int, values: Numbers) -> None:
             f"The strategy must have {count:,} probabilities of player {p}, one per sequence; "
             f"it has an array of shape {np.shape(values)}."
         )
-    if not _fits(tree, values):
+    short = tree.dtype == np.float32 and values.dtype == np.float16  # which is as good
+    if not short and values.dtype != tree.dtype:
         raise SubgameError(
             f"The probabilities of player {p} must be {tree.dtype} in this tree, "
             f"not {values.dtype}."

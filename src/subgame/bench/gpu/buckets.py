@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from subgame.abstraction.features import features
+from subgame.abstraction.points import points
 from subgame.bench.gpu import measure
 from subgame.bench.gpu.games import far, fresh
 from subgame.bench.gpu.measure import Pair, advance, kept
 from subgame.engines.torch.buckets import Bucketed
 from subgame.engines.torch.ranges import TorchRangeEngine
 from subgame.games import holdem
+from subgame.games.holdem.game import BOARD_CARDS
 from subgame.solve.schedule import parse
 from subgame.tree.ranges.buckets import Buckets
-from subgame.tree.ranges.tree import compile_range_tree
+from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
 Json = dict[str, Any]
 COUNTS = (200, 2000, 30000)
@@ -32,7 +35,7 @@ def part_buckets(
     tree = compile_range_tree(game or holdem.nlfh())
     engine, plain = TorchRangeEngine(tree, device), TorchRangeEngine(tree, device, triton=False)
     cases: dict[str, Buckets | None] = {
-        f"{count:,} by strength": Buckets.by_strength(tree, "flop", count) for count in counts
+        f"{count:,} by strength": by_strength(tree, count) for count in counts
     }
     cases |= {"lossless": Buckets.lossless(tree, ["flop"]), "none": None}
     found: Json = {}
@@ -45,6 +48,17 @@ def part_buckets(
         if buckets is not None:
             case |= _agreement(engine, plain, buckets)
     return found
+
+
+def by_strength(tree: RangeTree, count: int) -> Buckets:
+    """`count` buckets of the flop, of equal mass, by the probability to win against any hand."""
+    where = points(tree.holdem.deck, BOARD_CARDS[1])
+    strength = features(where, "ehs", BOARD_CARDS[tree.holdem.rules.last_street])[:, 0]
+    order = np.argsort(strength, kind="stable")
+    mass = where.mass[order]
+    labels = np.empty(len(where), np.int32)
+    labels[order] = (np.cumsum(mass) - mass / 2) * count / mass.sum()
+    return Buckets(tree, {"flop": labels[where.of(tree.units.dealt[1].cards)]})
 
 
 def _agreement(engine: TorchRangeEngine, plain: TorchRangeEngine, buckets: Buckets) -> Json:

@@ -295,7 +295,7 @@ def _lists(of: NDArray[np.integer], count: int) -> tuple[Index, Index]:
 def walk_of(tree: SequenceTree) -> Walk:
     """The tree's histories as arrays for sampling."""
     h = tree.histories
-    if h is None or tree.located is None:
+    if h is None:
         raise SubgameError(
             f"{tree!r} keeps no histories to sample from; use public chance sampling instead."
         )

@@ -52,7 +52,7 @@ class TorchRangeEngine(RangeBatch):
     On streets with `buckets` (see `Buckets`) regrets and averages are kept per bucket,
     in float32 and on the device:
 
-        engine = TorchRangeEngine(tree, buckets=Buckets.by_strength(tree, "flop", 200))
+        engine = TorchRangeEngine(tree, buckets=abstract(tree, {"flop": 200}).buckets)
 
     Root infosets are those of the tree, ``[way, infoset]``. A tree with several boards on its first
     street has roots ``[way * boards + board, hand]``, as a `RangeBatch` has.

@@ -39,9 +39,8 @@ def limited_form(
     pair: Sequence[Continuations],
 ) -> Form:
     """The form above the limit, the choices at it and what they pay."""
-    h, located = base.histories, base.located
+    h = base.histories
     assert h is not None
-    assert located is not None
     below = np.zeros(len(h), dtype=bool)
     tops = [place[leaf.subgame.top] for leaf in leaves]
     for leaf, top in zip(leaves, tops, strict=True):
@@ -55,7 +54,7 @@ def limited_form(
     players, moved, landed = [], [], []
     for p in (0, 1):
         side, old = _trunk(base.players[p], ~below[h.tables[p].first], renumber)
-        where = [old[located[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
+        where = [old[h.sequence[p][top]] for top in tops]  # [leaf][h] the player's, at the limit
         chosen = [each[p] for each in names]
         at_limit = zip(leaves, chosen, where, at_node, strict=True)
         side, at = _choices(side, p, at_limit, pair[p].names)

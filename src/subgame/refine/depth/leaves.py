@@ -51,7 +51,7 @@ class Leaf:
     @cached_property
     def slots(self) -> tuple[Ints, Ints]:
         """[h] each player's augmented infoset there."""
-        located = self.subgame.tree.sequence_at
+        located = self.subgame.tree.located
         return both(lambda p: located[p][self.first].astype(np.int64))
 
     @property
@@ -87,7 +87,7 @@ Evaluator = Callable[[Leaf], LeafValues]
 
 def exact(leaf: Leaf) -> LeafValues:
     """The exact values, by going through everything below once."""
-    h, located = leaf.histories, leaf.subgame.tree.sequence_at
+    h, located = leaf.histories, leaf.subgame.tree.located
     ends = np.flatnonzero(h.player == TERMINAL)
     top = np.cumsum(h.parent < 0)[ends] - 1  # depth first: what lies below a top follows it
     chance = leaf.chance[top]
@@ -165,7 +165,7 @@ class Rollouts:
 
 def _step(leaf: Leaf, k: int, m: int) -> Floats:
     """[h] how likely a play at a history's parent goes on to it."""
-    h, located = leaf.histories, leaf.subgame.tree.sequence_at
+    h, located = leaf.histories, leaf.subgame.tree.located
     out = np.ones(len(h))
     inner = np.flatnonzero(h.parent >= 0)
     mover = h.player[h.parent[inner]]

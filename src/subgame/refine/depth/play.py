@@ -209,7 +209,7 @@ class _Here:
 
     def _carried(self, limited: DepthLimited) -> Iterator[tuple[SequenceSubgame, Floats]]:
         """[s] what the opponent can get in each subgame at a limit by the best continuation."""
-        p, o, located = self.p, 1 - self.p, self.tree.sequence_at
+        p, o, located = self.p, 1 - self.p, self.tree.located
         plan = engine(self.tree).plan(p, self.current.probs[p])
         for leaf, found in zip(limited.leaves, limited.values, strict=True):
             weight = leaf.chance * plan[located[p][leaf.subgame.top]]  # [h]

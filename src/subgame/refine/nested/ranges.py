@@ -251,7 +251,7 @@ class RangeExpansion:
         boards = range(units.first[street], units.first[street + 1])
         out = np.zeros((len(boards), wide))
         for row, u in zip(out, boards, strict=True):
-            row[: len(units[u].hands[o])] = units.chance(u) * reach[units[u].hands[o]]
+            row[: len(units[u].hands[o])] = units.chance[u] * reach[units[u].hands[o]]
         return out
 
 

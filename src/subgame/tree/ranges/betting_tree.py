@@ -85,7 +85,7 @@ class Street:
 
     roots: list[Betting]
     index: int  # into STREETS
-    rows: list[int] = field(default_factory=lambda: [0, 0])
+    rows: list[int]  # [player] how many there are
     parent: tuple[list[int], list[int]] = field(default_factory=_two)
     first: tuple[list[int], list[int]] = field(default_factory=_two)
     states: tuple[list[Betting], list[Betting]] = field(default_factory=_two)
@@ -93,15 +93,9 @@ class Street:
     """[i] both players' rows where each decision is taken."""
     actions: tuple[list[tuple[str, ...]], list[tuple[str, ...]]] = field(default_factory=_two)
     endings: list[Ending] = field(default_factory=list)
-    terminals: int = 0
-    """Number of terminals; one with a rake has two endings."""
+    """Those of terminals; one with a rake has two."""
     leaves: list[Betting] = field(default_factory=list)
     leaf_rows: list[tuple[int, int]] = field(default_factory=list)
-
-    @property
-    def decisions(self) -> int:
-        """Number of decisions of both players."""
-        return len(self.parent[0]) + len(self.parent[1])
 
 
 def grow(
@@ -117,8 +111,7 @@ def grow(
     here = [game.start()] if roots is None else list(roots)
     index = here[0].street
     while here:
-        street = Street(here, index)
-        street.rows[:] = [len(here)] * 2
+        street = Street(here, index, [len(here)] * 2)
         for k, state in enumerate(here):
             _grow(game, street, state, k, {} if streets else added or {})
         streets.append(street)
@@ -163,7 +156,6 @@ def _end(street: Street, rows: tuple[int, int], state: Betting) -> None:
     r the rake. A showdown pays ``b (w - s) - r (w + t / 2)``, which is ``(b - r / 2) (w - s)``
     minus r / 2 times all of the opponent's hands: the second ending.
     """
-    street.terminals += 1
     if state.folded >= 0:
         won = state.net()
         street.endings.append(Ending(rows, (float(won[0]), float(won[1])), showdown=False))
@@ -236,60 +228,46 @@ def lay_out(streets: list[Street]) -> BettingTree:
     """The streets as flat arrays."""
     out: dict[str, list[Any]]
     out = {name: [0] if name.endswith("_at") else [] for name in BettingTree._fields}
-    ends: list[tuple[int, int, float]] = []
     for street in streets:
         out["roots"].append(len(street.roots))
         out["rows"] += street.rows
         for p in (0, 1):
             touched = {ending.rows[p] for ending in street.endings}
             out["blank_row"] += [row for row in range(street.rows[p]) if row not in touched]
-            out["blank_at"].append(len(out["blank_row"]))
             out["parent"] += street.parent[p]
             out["first"] += street.first[p]
             out["actions"] += map(len, street.actions[p])
-            out["infoset_at"].append(len(out["parent"]))
             out["leaf_row"] += [rows[p] for rows in street.leaf_rows]
-            out["leaf_at"].append(len(out["leaf_row"]))
-            seen: set[int] = set()  # rows of the other player that terminals pay into
-            for chunk in _chunks(street, p):
-                lanes = [row for row, _ in chunk]
-                out["lane_row"] += lanes + [0] * (LANES - len(lanes))
-                kind = 0
-                for showdown in (True, False):
-                    paid = [
-                        (lane, ending.rows[1 - p], ending.pays[1 - p])
-                        for lane, (_, endings) in enumerate(chunk)
-                        for ending in endings
-                        if ending.showdown == showdown
-                    ]
-                    kind |= (SHOWDOWN if showdown else FOLD) if paid else 0
-                    for end in paid:
-                        ends.append(end)
-                        out["end_first"].append(end[1] not in seen)
-                        seen.add(end[1])
-                    out["end_at"].append(len(ends))
-                out["chunk_kind"].append(kind)
+            _lay_out_endings(street.endings, p, out)
+            for name, of in (("blank", "blank_row"), ("infoset", "parent"), ("leaf", "leaf_row")):
+                out[f"{name}_at"].append(len(out[of]))
             out["chunk_at"].append(len(out["chunk_kind"]))
     out["roots"].append(0)
-    for k, name in enumerate(("end_lane", "end_row", "end_scale")):
-        out[name] = [end[k] for end in ends]
     kinds: Any = {name: np.float64 if name == "end_scale" else np.int64 for name in out}
     return BettingTree(**{name: np.array(out[name], kinds[name]) for name in out})
 
 
-def _chunks(street: Street, p: int) -> list[list[tuple[int, list[Ending]]]]:
-    """Player `p`'s rows at which the hand ends, with the terminals of each, `LANES` at a time.
+def _lay_out_endings(endings: list[Ending], p: int, out: dict[str, list[Any]]) -> None:
+    """Add the lanes of player `p` on a street, and the terminals that read them.
 
     Rows with a showdown come first, and among them those that have a fold as well, so that few
-    chunks contain both.
+    chunks contain both. A chunk's showdowns come before its folds.
     """
-    by_row: dict[int, list[Ending]] = {}
-    for ending in street.endings:
-        by_row.setdefault(ending.rows[p], []).append(ending)
-
-    def order(item: tuple[int, list[Ending]]) -> tuple[bool, bool]:
-        kinds = {ending.showdown for ending in item[1]}
-        return True not in kinds, False not in kinds
-
-    lanes = sorted(by_row.items(), key=order)
-    return [lanes[at : at + LANES] for at in range(0, len(lanes), LANES)]
+    shown, folded = (
+        {ending.rows[p] for ending in endings if ending.showdown == kind} for kind in (True, False)
+    )
+    found = dict.fromkeys(ending.rows[p] for ending in endings)
+    rows = sorted(found, key=lambda row: (row not in shown, row not in folded))
+    lane = {row: k for k, row in enumerate(rows)}
+    half = [2 * (lane[each.rows[p]] // LANES) + (not each.showdown) for each in endings]
+    order = sorted(range(len(endings)), key=lambda e: (half[e], lane[endings[e].rows[p]]))
+    chunks, paid = -(-len(rows) // LANES), [endings[e].rows[1 - p] for e in order]
+    counts = np.bincount(np.array(half, np.int64), minlength=2 * chunks)
+    first = {row: k for k, row in reversed([*enumerate(paid)])}
+    out["lane_row"] += rows + [0] * (chunks * LANES - len(rows))
+    out["chunk_kind"] += (SHOWDOWN * (counts[::2] > 0) + FOLD * (counts[1::2] > 0)).tolist()
+    out["end_at"] += (len(out["end_row"]) + np.cumsum(counts)).tolist()
+    out["end_first"] += [first[row] == k for k, row in enumerate(paid)]
+    out["end_row"] += paid
+    out["end_lane"] += [lane[endings[e].rows[p]] % LANES for e in order]
+    out["end_scale"] += [endings[e].pays[1 - p] for e in order]

@@ -6,8 +6,8 @@ is still a strategy of the whole tree, in which all hands of a bucket have the s
 
     >>> import subgame as sg
     >>> tree = sg.compile(sg.holdem.nlfh(3, 1, 2, "preflop: a; flop: a", "JQKA", "hs"))
-    >>> Buckets.by_strength(tree, "flop", 5)
-    flop: 5 buckets for 280 hands on 28 boards
+    >>> Buckets(tree, {"flop": np.zeros((28, 28), int)})
+    flop: 1 buckets for 280 hands on 28 boards
     >>> Buckets.lossless(tree)
     preflop: 16 buckets for 28 hands on 1 boards; flop: 280 buckets for 280 hands on 28 boards
 """
@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 
 from subgame.errors import SubgameError, did_you_mean
 from subgame.games.holdem.bets import STREETS
-from subgame.games.holdem.cards import Deck
-from subgame.games.holdem.equity import equities
-from subgame.tree.ranges.hand_order import BATCH, suit_classes
+from subgame.tree.ranges.hand_order import suit_classes
 from subgame.tree.ranges.tree import RangeTree
 
 Ints = NDArray[np.int64]
@@ -69,26 +67,6 @@ class Buckets:
         chosen = _names(tree) if streets is None else streets
         return cls(tree, {name: _lossless(tree, _street(tree, name)) for name in chosen})
 
-    @classmethod
-    def by_strength(cls, tree: RangeTree, street: str, count: int) -> Buckets:
-        """`count` buckets of equal mass, by the probability to win against a random hand.
-
-        On a street with cards to come that is the mean over all boards to come. Hands of equal
-        strength are ordered by board.
-        """
-        if count < 1:
-            raise SubgameError(f"count must be a whole number of at least 1, not {count}.")
-        s = _street(tree, street)
-        return cls(tree, {street: _equal_mass(tree, s, strengths(tree, street), count)})
-
-    def __or__(self, other: Buckets) -> Buckets:
-        """The buckets of both; where both have a street, those of `other`."""
-        if other.tree is not self.tree:
-            raise SubgameError("Buckets can be combined only if they belong to the same tree.")
-        both = Buckets(self.tree, {})
-        both.groupings = {**self.groupings, **other.groupings}
-        return both
-
     def places(self, s: int, p: int, wide: int) -> Map:
         """[board, h] the bucket of each hand in player `p`'s order; -1 past the last hand."""
         key = s, p, wide
@@ -110,14 +88,6 @@ class Buckets:
                 f"{names[s]}: {found.count:,} buckets for {hands:,} hands on {boards:,} boards"
             )
         return "; ".join(said)
-
-
-def strengths(tree: RangeTree, street: str) -> Floats:
-    """[board, hand] the probability to win against a random hand, ties counting half; 0 if blocked.
-
-    On a street with cards to come it is the mean over all boards to come.
-    """
-    return _strengths(tree, _street(tree, street))
 
 
 def check_not_merged(tree: RangeTree) -> None:
@@ -173,14 +143,6 @@ def _kinds(tree: RangeTree, s: int) -> Iterator[tuple[Ints, Ints]]:
             yield np.flatnonzero(bits == kind), suit_classes(tree.holdem.deck, int(kind))
 
 
-def _chance(tree: RangeTree, s: int) -> Floats:
-    """[board] its probability from the start of the tree, times the boards it represents."""
-    weight = tree.units.dealt[0].weight
-    for street in tree.units.dealt[1 : s + 1]:
-        weight = weight[street.parent] * street.weight
-    return weight
-
-
 def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Grouping:
     """The buckets of a street from a map, after checking it."""
     held = _held_mask(tree, s)
@@ -205,64 +167,16 @@ def _grouping(tree: RangeTree, s: int, name: str, given: NDArray[Any]) -> Groupi
                 f"On '{deck.name(board.cards)}' a suit symmetry exchanges {deck.hand_name(hand)} "
                 f"with {deck.hand_name(int(classes[hand]))}, so they must share a bucket."
             )
-    return Grouping(of, top + 1, _chance(tree, s))
+    first, last = tree.units.first[s : s + 2]
+    return Grouping(of, top + 1, tree.units.chance[first:last])
 
 
 def _lossless(tree: RangeTree, s: int) -> Map:
-    held = _held_mask(tree, s)
-    first = held.copy()
-    for rows, classes in _kinds(tree, s):
+    """[board, hand] the number of the first hand that a suit symmetry exchanges with it."""
+    first, kinds = _held_mask(tree, s), list(_kinds(tree, s))
+    for rows, classes in kinds:
         first[rows] &= classes == np.arange(len(classes))
     found: Map = np.cumsum(first.ravel(), dtype=np.int32).reshape(first.shape) - np.int32(1)
-    return _alike(tree, s, found)
-
-
-def _alike(tree: RangeTree, s: int, found: Map) -> Map:
-    """Give hands that a suit symmetry exchanges the bucket of the first of them."""
-    for rows, classes in _kinds(tree, s):
+    for rows, classes in kinds:
         found[rows] = found[rows][:, classes]
     return found
-
-
-# Strength ------------------------------------------------------------------------------------
-
-
-def _strengths(tree: RangeTree, s: int) -> Floats:
-    deck, cards = tree.holdem.deck, tree.units.dealt[s].cards
-    if s == len(tree.streets) - 1:
-        made = [_shown(deck, cards[at : at + BATCH]) for at in range(0, len(cards), BATCH)]
-        return np.concatenate(made)
-    below, (deals, parent, weight, _) = _strengths(tree, s + 1), tree.units.dealt[s + 1]
-    free, ends = ~deck.blocked(deals), np.searchsorted(parent, np.arange(len(cards) + 1))
-    total, count = np.empty((2, len(cards), below.shape[1]))
-    for u in range(len(cards)):
-        some = slice(ends[u], ends[u + 1])
-        total[u], count[u] = weight[some] @ below[some], weight[some] @ free[some]
-    for rows, classes in _kinds(tree, s):  # a child represents all boards of its class
-        for table in (total, count):
-            sums = np.zeros((len(rows), len(classes)))
-            np.add.at(sums.T, classes, table[rows].T)
-            table[rows] = sums[:, classes]
-    return np.divide(total, count, out=np.zeros_like(total), where=count > 0)
-
-
-def _shown(deck: Deck, cards: Ints) -> Floats:
-    """[u, hand] strength on the last street."""
-    won, met = equities(cards, deck, np.ones((1, deck.num_hands)))
-    return np.divide(won, met, out=won, where=met > 0)[..., 0]
-
-
-def _equal_mass(tree: RangeTree, s: int, strength: Floats, count: int) -> Map:
-    """Buckets in order of strength, of mass as equal as possible."""
-    held = _held_mask(tree, s)
-    at = np.flatnonzero(held)
-    mass = np.repeat(_chance(tree, s), held.sum(1))
-    order = np.argsort(strength.ravel()[at], kind="stable")
-    middle = np.cumsum(mass[order]) - mass[order] / 2
-    found = np.full(held.shape, -1, np.int32)
-    found.ravel()[at[order]] = np.minimum(count * middle / mass.sum(), count - 1)
-    found = _alike(tree, s, found)
-    number = np.zeros(count + 1, np.int32)  # the last is for hands outside both ranges
-    number[found[held]] = 1
-    number = np.cumsum(number, dtype=np.int32) - np.int32(1)
-    return number[found]

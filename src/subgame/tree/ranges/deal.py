@@ -67,16 +67,13 @@ class Cards(NamedTuple):
     @classmethod
     def of(cls, deck: Deck, same: Ints, kept: list[Ints]) -> Cards:
         """Tables from `same` and the hands `kept` by each player."""
-        numbers, slot = np.unique(same, return_inverse=True)
-        upper = np.full(deck.size, -1)
-        second = numbers.copy()  # the second card of each class
-        for card in range(deck.size - 1, -1, -1):
-            above = np.flatnonzero(same[card + 1 :] == same[card])
-            if len(above):
-                upper[card] = second[slot[card]] = card + 1 + above[0]
+        _, slot = np.unique(same, return_inverse=True)
+        order = np.argsort(same, kind="stable")  # class by class
+        next_one = np.append(order[1:], -1)
+        upper = np.empty(deck.size, dtype=np.int64)
+        upper[order] = np.where(same[order] == same[next_one], next_one, -1)
         low, high = deck.hands.T
-        twice = same[low] == same[high]
-        other = np.where(twice, second[slot[low]], same[high])
+        other = np.where(same[low] == same[high], upper[same[low]], same[high])
         first = deck.hand_table[same[low], other]
         return cls(same, slot, upper, first, (kept[0], kept[1]))
 
@@ -85,13 +82,22 @@ class Cards(NamedTuple):
         return np.unique(self.first[self.kept[p]])
 
 
-def dealt_first(boards: Sequence[Sequence[int]], symmetries: Ints) -> Dealt:
+def dealt_first(
+    game: Holdem, boards: Sequence[Sequence[int]], symmetries: Ints, street: int
+) -> Dealt:
     """The boards of a tree's first street, which have no parent."""
-    if len({len(cards) for cards in boards}) != 1:
-        raise SubgameError("A tree must have one or more first boards, with equally many cards.")
-    cards = np.array([tuple(cards) for cards in boards], dtype=np.int64)
-    bits = np.full(len(cards), (1 << symmetries).sum(), dtype=np.uint32)
-    return Dealt(cards, np.full(len(cards), -1), np.ones(len(cards)), bits)
+    if not len(boards):
+        raise SubgameError("A tree must have one or more first boards.")
+    for cards in boards:
+        game.deck.mask(cards)
+        if len(cards) != BOARD_CARDS[street]:
+            raise SubgameError(
+                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards, but "
+                f"'{game.deck.name(cards)}' has {len(cards)}."
+            )
+    bits = np.full(len(boards), (1 << symmetries).sum(), dtype=np.uint32)
+    dealt = np.array([tuple(cards) for cards in boards], dtype=np.int64)
+    return Dealt(dealt, np.full(len(boards), -1), np.ones(len(boards)), bits)
 
 
 def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
@@ -104,17 +110,6 @@ def left_alone(deck: Deck, symmetries: Ints, same: Ints) -> Ints:
     )
     still: Ints = symmetries[(suit_permutations(deck)[symmetries][:, suits] == suits).all(1)]
     return still
-
-
-def check_first(deck: Deck, top: Dealt, street: int) -> None:
-    """Raise an error unless every board has as many cards as the street needs."""
-    for cards in top.cards.tolist():
-        deck.mask(cards)
-        if len(cards) != BOARD_CARDS[street]:
-            raise SubgameError(
-                f"On the {STREETS[street]} the board has {BOARD_CARDS[street]} cards, but "
-                f"'{deck.name(cards)}' has {len(cards)}."
-            )
 
 
 def deal_out(

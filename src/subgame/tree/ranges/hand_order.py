@@ -69,13 +69,6 @@ _NO_HAND = np.iinfo(np.int32).max
 _PLACE = 11  # bits of a place: 1,326 hands
 
 
-def _ranks(deck: Deck, cards: Ints, shown: bool) -> NDArray[np.int16]:
-    """[u, hand] ranks, -1 where the board blocks the hand; all equal before the last street."""
-    if shown:
-        return rank_hands(cards, deck)
-    return -deck.blocked(cards).astype(np.int16)
-
-
 def _sorted(deck: Deck, slot: Ints, held: Ints, group: NDArray[np.int16], groups: Ints) -> Keys:
     """[u, h] hands as sorted keys (group, shared card, other card), so that runs are long.
 
@@ -121,22 +114,20 @@ def lay_out_hands(
             if progress is not None:
                 progress(done)
         above = below
-    return _joined(streets, dealt, parts, _sizes(deck, dealt, cards))
+    return _joined(streets, dealt, parts, _sizes(dealt, cards))
 
 
-def _sizes(deck: Deck, dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
+def _sizes(dealt: list[Dealt], cards: Cards) -> dict[str, NDArray[Any]]:
     """How many equivalent cards are left on each board; boards with equal counts share an entry."""
     boards = [each.cards for each in dealt]
     last = [each[:, -1] if each.shape[1] else np.zeros(len(each), np.int64) for each in boards]
     size_at = np.full(sum(map(len, boards)), -1, dtype=np.int64)
     rows, share = np.ones((1, int(cards.slot.max()) + 1)), np.ones(len(size_at))
     if cards.merged:
-        out = np.ones((len(size_at), deck.size), dtype=np.bool_)
-        at = 0
-        for each in boards:
-            out[np.arange(at, at + len(each))[:, None], each] = False
-            at += len(each)
-        left = out.astype(np.int64) @ (cards.slot[:, None] == np.arange(rows.shape[1]))
+        taken = [
+            (cards.slot[each][:, :, None] == np.arange(rows.shape[1])).sum(1) for each in boards
+        ]
+        left = np.bincount(cards.slot) - np.concatenate(taken)
         share = 1.0 / (left[np.arange(len(left)), cards.slot[np.concatenate(last)]] + 1)
         rows, of = np.unique(left, axis=0, return_inverse=True)
         size_at = of.ravel() * rows.shape[1]
@@ -157,7 +148,10 @@ class _Batch:
         kept = [cards.stand(p) for p in (0, 1)]
         self.alike = np.array_equal(kept[0], kept[1])
         anyone = np.union1d(kept[0], kept[1])
-        group, self.groups = dense_ranks(_ranks(deck, boards.cards, last), anyone)
+        # Ranks are all equal before the last street; blocked hands have -1.
+        shown = boards.cards
+        ranks = rank_hands(shown, deck) if last else -deck.blocked(shown).astype(np.int16)
+        group, self.groups = dense_ranks(ranks, anyone)
         keys = [
             _sorted(deck, cards.slot, held, group, self.groups)
             for held in kept[: 1 if self.alike else 2]

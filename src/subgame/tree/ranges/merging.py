@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.tree.parts import embed, restrict
+from subgame.tree.parts import both, embed, restrict
 from subgame.tree.ranges.find import places
 from subgame.tree.ranges.tree import RangeTree, compile_range_tree
 
@@ -40,12 +40,11 @@ class Unmerged(NamedTuple):
 def unmerged(tree: RangeTree) -> Unmerged:
     """The tree with every hand for itself; the same tree if no hands are merged in it."""
     if not tree.merged:
-        one, two = (np.arange(len(side.slots)) for side in tree.players)
-        return Unmerged(tree, tree, None, (one, two))
+        return Unmerged(tree, tree, None, both(lambda p: np.arange(len(tree.players[p].slots))))
     plain = compile_range_tree(tree.holdem)
-    slots = ({name: s for s, name in enumerate(side.slots)} for side in tree.players)
-    one, two = (
-        np.array([index[name] for name in other.slots])
-        for index, other in zip(slots, plain.players, strict=True)
-    )
-    return Unmerged(plain, tree, (places(plain, tree, 0), places(plain, tree, 1)), (one, two))
+
+    def slots(p: int) -> Ints:
+        index = {name: s for s, name in enumerate(tree.players[p].slots)}
+        return np.array([index[name] for name in plain.players[p].slots])
+
+    return Unmerged(plain, tree, both(lambda p: places(plain, tree, p)), both(slots))

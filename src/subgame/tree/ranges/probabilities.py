@@ -39,11 +39,8 @@ class Decisions(NamedTuple):
         first = np.asarray(street.first[p], np.int64) - len(street.roots)
         count = np.array([len(names) for names in street.actions[p]], np.int64)
         order = np.argsort(-count, kind="stable")
-        of = np.empty(int(count.sum()), np.int64)
-        for d, i in enumerate(order):
-            of[first[i] : first[i] + count[i]] = d
         longer = [int((count > k).sum()) for k in range(int(count.max(initial=0)))]
-        return cls(first[order], longer, of)
+        return cls(first[order], longer, np.repeat(np.argsort(order), count))
 
     def totals(self, given: NDArray[Any]) -> NDArray[Any]:
         """[tile, d, lane] the sums of ``[tile, action, lane]`` over each decision's actions."""
@@ -53,18 +50,14 @@ class Decisions(NamedTuple):
         return out
 
 
-class Chunk(NamedTuple):
-    """Some tiles of one street."""
+def chunks(
+    side: RangeSide, *arrays: NDArray[Any]
+) -> Iterator[tuple[list[NDArray[Any]], Decisions, Ints, NDArray[np.bool_]]]:
+    """A player's numbers, a few tiles of a street at a time: views ``[tile, action, lane]``.
 
-    street: int
-    tiles: slice
-    decisions: Decisions
-    short: Ints  # [k] the tiles with padding
-    real: NDArray[np.bool_]  # [k, 1, lane] which of their lanes are hands
-
-
-def chunks(side: RangeSide) -> Iterator[Chunk]:
-    """A player's numbers, a few tiles at a time."""
+    With them come the street's decisions, [k] the tiles with padding, and [k, 1, lane] which of
+    their lanes are hands.
+    """
     boards, p = side.units.boards, side.player
     for s, street in enumerate(side.streets):
         hands = boards.hands[p::2][boards.street == s]
@@ -78,7 +71,8 @@ def chunks(side: RangeSide) -> Iterator[Chunk]:
             here = held[at : at + step]
             short = np.flatnonzero(here < LANES)
             real = np.arange(LANES) < here[short, None, None]
-            yield Chunk(s, slice(at, at + step), decisions, short, real)
+            views = [side.street_block(each, s)[at : at + step] for each in arrays]
+            yield views, decisions, short, real
 
 
 def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
@@ -86,8 +80,7 @@ def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
     if weights.max(initial=0) > HUGE:
         weights = weights / np.float64(weights.max())
     out = np.empty(len(weights), dtype=np.float32)
-    for s, tiles, decisions, short, real in chunks(side):
-        given, made = (side.street_block(each, s)[tiles] for each in (weights, out))
+    for (given, made), decisions, short, real in chunks(side, weights, out):
         total = decisions.totals(given)
         none = total <= 0
         total[none] = 1
@@ -102,8 +95,8 @@ def normalise(side: RangeSide, weights: NDArray[Any]) -> NDArray[np.float32]:
 def sums_error(side: RangeSide, probs: NDArray[Any]) -> float:
     """The largest difference from 1 of a hand's probabilities summed over a decision's actions."""
     worst = 0.0
-    for s, tiles, decisions, short, real in chunks(side):
-        total = decisions.totals(side.street_block(probs, s)[tiles])
+    for (given,), decisions, short, real in chunks(side, probs):
+        total = decisions.totals(given)
         total[short] = np.where(real, total[short], 1)
         worst = max(worst, float(total.max()) - 1, 1 - float(total.min()))
     return worst

@@ -36,6 +36,7 @@ from subgame.games.holdem.game import BOARD_CARDS, Holdem
 from subgame.games.holdem.isomorphism import same_cards
 from subgame.games.holdem.rules import Betting
 from subgame.memory import Allowance
+from subgame.tree.parts import both
 from subgame.tree.public_tree import OnDemand, PublicTree
 from subgame.tree.ranges import deal
 from subgame.tree.ranges.betting_tree import (
@@ -72,8 +73,9 @@ class Board:
     @property
     def symmetries(self) -> Ints:
         """The suit permutations that change neither the board nor the ranges."""
-        of, bits = self.of, int(self.of.dealt[self.street].symmetries[self._place])
-        return np.array([k for k in range(of.permutations) if bits >> k & 1], dtype=np.int64)
+        place = self.number - self.of.first[self.street]
+        bits = int(self.of.dealt[self.street].symmetries[place])
+        return np.array([k for k in range(bits.bit_length()) if bits >> k & 1], dtype=np.int64)
 
     @property
     def hands(self) -> tuple[Ints, Ints]:
@@ -103,10 +105,6 @@ class Board:
             return rank_hands(self.cards, self.of.deck)
         return np.zeros(self.of.deck.num_hands, dtype=np.int16)
 
-    @property
-    def _place(self) -> int:
-        return self.number - self.of.first[self.street]
-
 
 class BoardList(OnDemand[Board]):
     """All boards of a tree, street by street; a `Board` is created on demand."""
@@ -116,15 +114,18 @@ class BoardList(OnDemand[Board]):
     ) -> None:
         self.deck, self.dealt, self.boards, self.cards = deck, dealt, boards, cards
         self.first = [0, *itertools.accumulate(len(street.cards) for street in dealt)]
-        self.permutations = math.factorial(deck.num_suits)
         super().__init__(self.first[-1], self._board)
 
-    def chance(self, u: int) -> float:
-        """The probability that the cards of a board are dealt, given both players' hands."""
-        chance = 1.0
-        while (board := self._board(u)).parent >= 0:
-            chance, u = chance * board.weight, board.parent
-        return chance
+    @cached_property
+    def chance(self) -> Floats:
+        """[u] the probability of a board's cards given both hands, times the boards it represents.
+
+        That is the product of `BoardArrays.weight` down to it.
+        """
+        found = [self.dealt[0].weight]
+        for street in self.dealt[1:]:
+            found.append(found[-1][street.parent] * street.weight)
+        return np.concatenate(found)
 
     def _board(self, u: int) -> Board:
         s = int(self.boards.street[u])
@@ -169,8 +170,6 @@ class RangeSide(Frozen):
     def _hands(self) -> Ints:
         """[u] how many hands the player can hold."""
         units = self.units
-        if not units.cards.merged:
-            return units.boards.hands[self.player :: 2]
         kept = units.cards.kept[self.player]
         left = [deal.hands_left(units.deck, each.cards, kept) for each in units.dealt]
         return np.concatenate(left)
@@ -328,10 +327,13 @@ class RangeTree(PublicTree):
     @property
     def num_nodes(self) -> int:
         """Number of public states: decisions, terminals and deals, on all boards."""
-        return sum(
-            street.decisions + street.terminals + len(street.leaves)
-            for street in (self.streets[int(s)] for s in self.boards.street)
-        )
+        nodes = [
+            sum(map(len, street.states))
+            + len({ending.rows for ending in street.endings})
+            + len(street.leaves)
+            for street in self.streets
+        ]
+        return int(np.bincount(self.boards.street) @ nodes)
 
     @property
     def nbytes(self) -> int:
@@ -368,15 +370,12 @@ def compile_range_tree(
     *,
     memory_limit: float | Allowance = math.inf,
     number: float = 4.0,
-    every_hand: bool = False,
     merge: Merge = "boards",
     boards: Sequence[Sequence[int]] | None = None,
     roots: list[Betting] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> RangeTree:
     """Compile hold'em board by board.
-
-    With `every_hand`, hands outside the range are root infosets too, with reach 0.
 
     `merge` says what is merged by suit symmetry where the game allows it: boards ("boards"), boards
     and hands (True), or nothing (False). Hands are not merged where there are dead cards.
@@ -396,37 +395,33 @@ def compile_range_tree(
     if roots is not None and len({root.street for root in roots}) != 1:
         raise SubgameError("A tree must have one or more roots, all on the same street.")
     start = [game.start()] if roots is None else roots
-    deck, weights = game.deck, game.weights()
+    deck, weights, street = game.deck, game.weights(), start[0].street
     if boards is None:
-        free = deck.compatible(game.gone)
-        kept = [np.flatnonzero(free if every_hand else weight > 0) for weight in weights]
+        kept = [np.flatnonzero(weight > 0) for weight in weights]
         to_come = BOARD_CARDS[game.rules.last_street] - len(game.board)
         same, suits = np.arange(deck.size), game.symmetries if merge else np.zeros(1, np.int64)
         if merge and merge != "boards" and not game.dead:
             same = same_cards(game.board, to_come, weights, deck)
-        top = deal.dealt_first([game.board], deal.left_alone(deck, suits, same))
+        top = deal.dealt_first(game, [game.board], deal.left_alone(deck, suits, same), street)
     else:
-        weights = (np.ones(deck.num_hands), np.ones(deck.num_hands))
         kept, same = [np.flatnonzero(deck.compatible(game.dead))] * 2, np.arange(deck.size)
-        top = deal.dealt_first(boards, np.zeros(1, np.int64))
-    deal.check_first(deck, top, start[0].street)
+        top = deal.dealt_first(game, boards, np.zeros(1, np.int64), street)
+        free = deck.compatible((*game.dead, *boards[0])).astype(np.float64)
+        weights = (free, free)
     cards = deal.Cards.of(deck, same, kept)
     if not isinstance(memory_limit, Allowance):
         memory_limit = Allowance.of(memory_limit, host=False)
     idle = all(root.is_over for root in start)  # a solver then has no numbers
     allowed = Allowance.of(host=False) if idle else memory_limit
-    dealt = deal.deal_out(game, start[0].street, top, cards, number, allowed)
+    dealt = deal.deal_out(game, street, top, cards, number, allowed)
     cost = deal.cost_of_action(deck, dealt, cards, number)
     check_size(game, start, cost, memory_limit, progress)
     streets = grow(game, roots)
     arrays = lay_out_hands(deck, streets, dealt, cards, progress)
     units = BoardList(deck, dealt, arrays, cards)
-    reach = [weight[held] for weight, held in zip(weights, units[0].hands, strict=True)]
-    if boards is None:
-        deals = float(weights[0] @ deck.disjoint @ weights[1])
-    else:
-        deals = float(deck.disjoint[np.ix_(*units[0].hands)].sum())
-    return put_together(game, streets, units, (reach[0], reach[1]), deals)
+    reach = both(lambda p: weights[p][units[0].hands[p]])
+    deals = float(weights[0] @ deck.disjoint @ weights[1])
+    return put_together(game, streets, units, reach, deals)
 
 
 def put_together(
@@ -438,10 +433,9 @@ def put_together(
     name: str | None = None,
 ) -> RangeTree:
     """Make a tree of its betting and its boards; `reach` is that of the first board's hands."""
-    one, two = (RangeSide(p, game, streets, units, reach[p]) for p in (0, 1))
     return RangeTree(
         game=str(game) if name is None else name,
-        players=(one, two),
+        players=both(lambda p: RangeSide(p, game, streets, units, reach[p])),
         holdem=game,
         streets=streets,
         units=units,

@@ -60,50 +60,39 @@ class Form:
     node_parent: Index
     node_chance: Floats
     histories: Histories | None = None
-    located: tuple[Index, Index] | None = None  # [h] each player's sequence at each history
 
 
 def form_of(
-    histories: Histories,
-    slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",)),
-    reach: tuple[Floats, Floats] | None = None,
+    histories: Histories, slots: tuple[Sequence[str], Sequence[str]] = (("start",), ("start",))
 ) -> Form:
     """The sequence form of the histories walked.
 
     A whole game has one root infoset per player, the empty sequence. A subgame has one per
-    augmented infoset at its top, with the given `reach`.
+    augmented infoset at its top. Every reach is 1.
     """
     ends = np.flatnonzero(histories.player == TERMINAL)
-    players, located = [], []
-    for p in (0, 1):
-        table, size = histories.tables[p], len(slots[p])
-        players.append(
-            FormPlayer(
-                slots=slots[p],
-                reach=np.ones(size) if reach is None else reach[p],
-                names=table.names,
-                actions=table.actions,
-                parent=_from_slots(table.parent, size),
-                node=histories.node[table.first],
-                origin=np.arange(len(table.names), dtype=np.int32),
-            )
+    one, two = (
+        FormPlayer(
+            slots=slots[p],
+            reach=np.ones(len(slots[p])),
+            names=table.names,
+            actions=table.actions,
+            parent=histories.sequence[p][table.first],
+            node=histories.node[table.first],
+            origin=np.arange(len(table.names), dtype=np.int32),
         )
-        located.append(_from_slots(histories.sequence[p], size))
-    entries = Entries(
-        histories.node[ends],
-        located[0][ends],
-        located[1][ends],
-        histories.chance[ends] * histories.payoff[ends],
+        for p, table in enumerate(histories.tables)
     )
+    row, col = (sequence[ends] for sequence in histories.sequence)
+    value = histories.chance[ends] * histories.payoff[ends]
     return Form(
         str(histories.game),
-        (players[0], players[1]),
-        entries,
+        (one, two),
+        Entries(histories.node[ends], row, col, value),
         histories.node_names,
         histories.node_parent,
         _public_chance(histories),
         histories,
-        (located[0], located[1]),
     )
 
 
@@ -126,27 +115,20 @@ def _public_chance(h: Histories) -> Floats:
     return share
 
 
-def _from_slots(sequence: Index, slots: int) -> Index:
-    """From the numbers of `Histories` (root infosets are -1 - s) to a form's (they come first)."""
-    return np.where(sequence < 0, -1 - sequence, sequence + slots).astype(np.int32)
-
-
 def assemble(form: Form) -> SequenceTree:
     """Arrange a form for the kernels."""
-    placed = [_lay_out(player) for player in form.players]
-    (one, map0), (two, map1) = placed
-    entries = Entries(
-        form.entries.node, map0[form.entries.row], map1[form.entries.col], form.entries.value
-    )
+    (one, first), (two, second) = map(_lay_out, form.players)
+    node, row, col, value = form.entries
+    h = form.histories
     return SequenceTree(
         game=form.game,
         players=(one, two),
-        terminals=_group(entries),
+        terminals=_group(Entries(node, first[row], second[col], value)),
         node_names=form.node_names,
         node_parent=form.node_parent,
         node_chance=form.node_chance,
-        histories=form.histories,
-        located=None if form.located is None else (map0[form.located[0]], map1[form.located[1]]),
+        histories=h,
+        located=() if h is None else (first[h.sequence[0]], second[h.sequence[1]]),
     )
 
 
@@ -159,9 +141,7 @@ def _lay_out(player: FormPlayer) -> tuple[Treeplex, Index]:
     depth = depths(np.append(np.full(slots, -1), owner)[player.parent])
     order = order_by(depth, sizes)
     key = depth[order] * (sizes.max(initial=0) + 1) + sizes[order]
-    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-1))
-    if not count:
-        edges = np.zeros(1, dtype=np.int64)
+    edges = np.flatnonzero(np.diff(key, prepend=-1, append=-2))
     width = np.diff(edges)
     actions = sizes[order][edges[:-1]]
     block_start = slots + np.concatenate([[0], np.cumsum(width * actions)])
@@ -208,7 +188,7 @@ def _at(names: Sequence[str], order: NDArray[np.int64], i: int) -> str:
 def _group(entries: Entries) -> Terminals:
     """Merge entries of equal node and sequences, then gather equal matrices into groups."""
     order = _order(entries.node, entries.row, entries.col)
-    node, row, col = entries.node[order], entries.row[order], entries.col[order]
+    node, row, col = (each[order] for each in entries[:3])
     value = entries.value[order]
     fresh = _changes(node, row, col)
     value = np.add.reduceat(value, np.flatnonzero(fresh)) if len(value) else value
@@ -234,7 +214,7 @@ def _group(entries: Entries) -> Terminals:
     lanes = np.concatenate([*parts, np.zeros(0, np.int64)])  # flat [g][lane]: an index of `starts`
     count = np.array([len(each) for each in parts], dtype=np.int64)
     inside, which = _ranges(starts[first], sizes[first])
-    m, n = (_most(local, starts)[first] + 1 for local in (local_row, local_col))
+    m, n = (np.diff(np.append(at, len(held)))[first] for held, at in (rows, cols))
     local_row, local_col, matrix = local_row[inside], local_col[inside], matrix[inside]
     turned = order_by(which, local_col, local_row)
     return Terminals(
@@ -289,11 +269,6 @@ def _ranges(start: Longs, size: Longs) -> tuple[Longs, Longs]:
     """The numbers from each start on, as many as its size; and which start they belong to."""
     which = np.repeat(np.arange(len(size)), size)
     return np.arange(len(which)) + (start - np.cumsum(size) + size)[which], which
-
-
-def _most(values: Longs, starts: Longs) -> Longs:
-    """The largest value from each start to the next."""
-    return np.maximum.reduceat(values, starts) if len(values) else values
 
 
 def _gathered(sequence: Index, first: Longs, lanes: Longs, count: Longs, rows: Longs) -> Index:

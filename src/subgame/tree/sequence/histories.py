@@ -36,7 +36,6 @@ class InfosetTable:
     names: Sequence[str]
     actions: Sequence[tuple[str, ...]]
     first: Ints  # [i] the first history seen in it
-    parent: Ints  # [i] the player's sequence leading to it, -1 - s from root infoset s
     sequence: Ints  # [i + 1] where its sequences start in the player's numbering
 
 
@@ -45,7 +44,8 @@ class Histories:
     """All histories in depth-first order, parents first. Axis: h = history.
 
     A player's *sequence* is one of the player's infosets with an action there (von Stengel 1996);
-    number ``tables[p].sequence[i] + a`` is action ``a`` at infoset ``i``.
+    number ``tables[p].sequence[i] + a`` is action ``a`` at infoset ``i``. The first numbers are
+    those of the player's root infosets.
     """
 
     game: Game
@@ -54,7 +54,7 @@ class Histories:
     player: NDArray[np.int8]  # [h] 0, 1, CHANCE, TERMINAL or FRONTIER
     action: Ints  # [h] index of that action among its siblings
     infoset: Ints  # [h] index into tables[player], -1 where nobody acts
-    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, -1 - s in root infoset s
+    sequence: tuple[Ints, Ints]  # [h] each player's last sequence, or root infoset
     chance: Floats  # [h] probability of all chance moves on the way
     payoff: Floats  # [h] to player 0; 0 inside the tree
     node: Ints  # [h] public state
@@ -65,7 +65,15 @@ class Histories:
 
     def path(self, h: int) -> list[str]:
         """The actions and outcomes that lead to history `h`."""
-        return path_of(self.parent, self.edge, self.labels, h)
+        out = []
+        while self.parent[h] >= 0:
+            out.append(self.labels[self.edge[h]])
+            h = int(self.parent[h])
+        return out[::-1]
+
+    def path_name(self, firsts: Ints, n: int) -> str:
+        """The name of a public state that the game does not name: the path of its first history."""
+        return " ".join(self.path(int(firsts[n]))) or "the start"
 
     def state(self, h: int) -> State:
         """The game's state at history `h`, by replaying its path."""
@@ -76,15 +84,6 @@ class Histories:
 
     def __len__(self) -> int:
         return len(self.parent)
-
-
-def path_of(parent: Ints, edge: Ints, labels: Sequence[str], h: int) -> list[str]:
-    """The actions and outcomes that lead to history `h`."""
-    out = []
-    while parent[h] >= 0:
-        out.append(labels[edge[h]])
-        h = int(parent[h])
-    return out[::-1]
 
 
 def spelled(
@@ -105,11 +104,6 @@ def spelled(
     return spell([*before[root], *out[::-1]])
 
 
-def path_name(parent: Ints, edge: Ints, labels: Sequence[str], firsts: Ints, n: int) -> str:
-    """The name of a public state that the game does not name: the path of its first history."""
-    return " ".join(path_of(parent, edge, labels, int(firsts[n]))) or "the start"
-
-
 class MoveLists:
     """The distinct lists of actions or outcomes. Axes: s = list, k = place in all lists."""
 
@@ -117,8 +111,6 @@ class MoveLists:
         self.labels: dict[str, int] = {}
         self.index: dict[tuple[Any, ...], int] = {}
         self.names: list[tuple[str, ...]] = []  # [s]
-        self.numbers: dict[tuple[str, ...], int] = {}
-        self.number = array("i")  # [s] equal where the names are equal
         self.keys: list[list[Any]] = []  # [s] the last one first
         self.key: list[Any] = []  # [k]
         self.player, self.seat = array("b"), array("b")  # [s] what `Histories` says; who acts
@@ -144,7 +136,6 @@ class MoveLists:
         self.prob.extend(probs)
         self.key.extend(keys)
         self.names.append(names)
-        self.number.append(self.numbers.setdefault(names, len(self.numbers)))
         self.keys.append(list(keys)[::-1])
         self.start.append(len(self.label))
         return found

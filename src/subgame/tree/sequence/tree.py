@@ -177,10 +177,8 @@ class SequenceTree(PublicTree):
     node_names: Sequence[str]
     node_parent: Index  # [n] -1 at the root
     node_chance: Floats  # [n] probability among its siblings if entered by chance, else 0
-    histories: Histories | None = None
-    """The histories it was compiled from; None for a part and for a gadget game."""
-    located: tuple[Index, Index] | None = None
-    """[h] each player's sequence at each history; None for a part and for a gadget game."""
+    located: tuple[Index, ...] = ()
+    """[player][h] each player's sequence at each history; empty if there are no histories."""
 
     @property
     def walked(self) -> Histories:
@@ -188,13 +186,6 @@ class SequenceTree(PublicTree):
         if self.histories is None:
             raise SubgameError(f"{self!r} keeps no histories, so it cannot be cut or followed.")
         return self.histories
-
-    @property
-    def sequence_at(self) -> tuple[Index, Index]:
-        """`located`, likewise."""
-        found = self.located if len(self.walked) else None
-        assert found is not None  # both are there or neither
-        return found
 
     @property
     def num_nodes(self) -> int:
@@ -281,8 +272,3 @@ def sequence_tree(tree: PublicTree) -> SequenceTree:
             "history; compile the game with explicit=True."
         )
     return tree
-
-
-def histories_of(tree: PublicTree) -> Histories | None:
-    """The histories that a tree was compiled from; None if it keeps none."""
-    return tree.histories if isinstance(tree, SequenceTree) else None

@@ -32,7 +32,6 @@ from subgame.tree.sequence.histories import (
     Ints,
     MoveLists,
     Top,
-    path_name,
     spelled,
 )
 from subgame.tree.sequence.public_states import derive_public
@@ -64,42 +63,47 @@ class _Walk:
     """The state of one walk: growing arrays. What needs no rules is computed from them at the end.
 
     Each history has its list of moves (`chosen`), which says who acts. The lengths of these lists
-    are the shape of the tree. Where a player is asked, `known` is the number of the first answer
-    that is the same. `paid` is what the terminals pay. States are made when they are visited, so
-    that a walk holds one per move of the longest history.
+    are the shape of the tree. Where a player is asked, `known` is the number of the answer, 0 for
+    none. `paid` is what the terminals pay. States are made when they are visited, so that a walk
+    holds one per move of the longest history.
     """
 
     def __init__(
-        self, game: Game, allowed: Allowance, stop: Callable[[State], bool] | None = None
+        self,
+        game: Game,
+        allowed: Allowance,
+        tops: Sequence[Top],
+        stop: Callable[[State], bool] | None,
     ) -> None:
-        self.game, self.allowed, self.stop = game, allowed, stop
+        self.game, self.allowed, self.tops, self.stop = game, allowed, tops, stop
+        self.slots = [1 + max(slots) for slots in zip(*(top.slots for top in tops), strict=True)]
+        self.derive = tops[0].state.public_state() is None
         self.reader, self.lists = game.reader(), MoveLists()
+        self.asks = self.reader.asks(self.derive)
         self.chosen, self.node, self.paid = array("i"), array("i"), array("d")
-        self.known = [array("i"), array("i")]
-        self.numbers: list[dict[Any, int]] = [{}, {}]
+        self.known = array("i"), array("i")
+        self.numbers: tuple[dict[Any, int], dict[Any, int]] = {None: 0}, {None: 0}
         # Lists, payoffs and answers of the last histories, which are not yet in the arrays.
         self.last: list[int] = []
         self.won: list[float] = []
-        self.told: list[list[Any]] = [[], []]
+        self.told: tuple[list[Any], list[Any]] = [], []
         self.node_index: dict[tuple[int, str | None], int] = {}
         self.node_parent: list[int] = []
         self.public_of: list[str] = []
         self.infosets = self.named = 0  # how many infosets there are at least; bytes of all names
         self.unchecked = 32 * PACKED  # histories after which the infosets are checked
 
-    def run(self, tops: Sequence[Top], progress: Callable[[int], None] | None) -> Histories:
+    def run(self, progress: Callable[[int], None] | None) -> Histories:
         """Visit all histories. This loop is most of the time of a compilation."""
-        self.tops, self.derive = tops, tops[0].state.public_state() is None
-        reader, stop, keys_of = self.reader, self.stop, self.lists.keys
+        reader, stop, keys_of, asks = self.reader, self.stop, self.lists.keys, self.asks
         become = reader.become if stop is None else None
         public_of, fixed, spell = reader.public_of, reader.fixed, reader.spell
-        asks = self.asks = reader.asks(self.derive)
         last, paid, (told, told_second) = self.last, self.won, self.told
         known: dict[int, dict[Any, int]] = {0: {}, 1: {}, CHANCE: {}}
         stack: list[tuple[Any, list[Any], int, int]] = []
         keys: list[Any]
         visited = again = 0  # histories that go on, and when moves are named again
-        for top in tops:
+        for top in self.tops:
             state, depth, here = reader.opened(top.state), 0, -1
             above, keys, node = state, [], -1  # the history above and its moves that are left
             while True:
@@ -122,14 +126,17 @@ class _Walk:
                 elif player == TERMINAL:
                     won = state.returns()
                     if len(won) != 2:
-                        raise self._payees(len(won))
+                        raise self.fail(
+                            f"history {self.name()} pays {len(won)} players instead of two."
+                        )
                     paid += won
                 else:
                     visited += 1
                     moves = state.legal_actions() if player >= 0 else reader.outcomes(state)
                     key = tuple(moves)
                     if player not in fixed:
-                        key = (self._infoset(player, visited), *key)
+                        alone = player == CHANCE or spell is not None
+                        key = (visited if alone else self.told[player][-1], *key)
                     try:
                         found = known[player].get(key, 0)
                     except TypeError:  # what cannot be hashed is not a name
@@ -174,19 +181,19 @@ class _Walk:
 
     def _pack(self) -> None:
         """Move the lists, payoffs and answers of the last histories to the arrays."""
-        _extend(self.chosen, self.last)
-        _extend(self.paid, self.won)
+        packed: list[tuple[array[Any], list[Any]]] = [
+            (self.chosen, self.last),
+            (self.paid, self.won),
+        ]
         for told, index, known in zip(self.told, self.numbers, self.known, strict=True):
             before = len(index)
-            _extend(known, list(map(index.setdefault, told, count(len(known)))))
-            new = list(islice(reversed(index), len(index) - before))
-            try:
-                self.named += sum(map(len, new)) + len(new) * BYTES_PER_NAME
-            except TypeError:  # not all are strings, which is found later
-                self.named += sum(map(len, map(str, new))) + len(new) * BYTES_PER_NAME
-            told.clear()
-        self.last.clear()
-        self.won.clear()
+            told[:] = map(index.setdefault, told, count(len(known) + 1))
+            new = islice(reversed(index), len(index) - before)
+            self.named += sum(BYTES_PER_NAME + len(str(name)) for name in new)
+            packed.append((known, told))
+        for values, more in packed:  # five times as fast as `array.extend`
+            values.frombytes(pack(f"{len(more)}{values.typecode}", *more))
+            more.clear()
 
     def _check_memory(self, *, complete: bool = False) -> None:
         """An error if compiling or solving the histories needs too much memory."""
@@ -222,14 +229,7 @@ class _Walk:
         if self.reader.refused(player):
             raise _StartAgainError from None
 
-    def _payees(self, count: int) -> SubgameError:
-        return self.fail(f"history {self.name()} pays {count} players instead of two.")
-
     # One history -----------------------------------------------------------------------------
-    def _infoset(self, player: int, h: int = 0) -> Any:
-        """What the acting player knows at the history that is being visited; `h` for chance."""
-        return h if player == CHANCE or self.reader.spell else self.told[player][-1]
-
     def _node(self, public: str | None, above: int) -> int:
         """The number of the public state of a history whose game names its public states."""
         if public is None and self.derive:
@@ -275,7 +275,7 @@ class _Walk:
             if len(set(names)) != len(names):
                 raise self.fail(f"two chance outcomes at history {self.name()} have the same name.")
         else:
-            name = self._infoset(player)
+            name = self.told[player][-1] if self.told[player] else ""
             if bad:
                 raise self.fail(
                     f"the action {bad[0]!r} at infoset '{name}' of player {player} (history "
@@ -295,16 +295,14 @@ class _Walk:
         self._check_memory(complete=True)
         if not self.derive:
             return found
-        roots = 1 + max(max(top.slots) for top in self.tops)
         one, two = (  # equal numbers are equal knowledge, see `knowledge`
-            np.where(each < 0, 3 * (last + roots) + 1, 3 * each + 2 * (found.player == p))
+            np.where(each == 0, 3 * last + 1, 3 * each + 2 * (found.player == p))
             for p, (each, last) in enumerate(zip(known, found.sequence, strict=True))
         )
         last = np.where(found.player[found.parent] == CHANCE, 0, found.edge + 1)
         ended = np.where(found.player == TERMINAL, last, -1)
         node, firsts, parent = derive_public(found.parent, (one, two), ended)
-        item = partial(path_name, found.parent, found.edge, found.labels, firsts)
-        names = OnDemand(len(firsts), item)
+        names = OnDemand(len(firsts), partial(found.path_name, firsts))
         return replace(found, node=node, node_parent=parent, node_names=names)
 
     def _arranged(self) -> tuple[Histories, list[Ints]]:
@@ -321,11 +319,11 @@ class _Walk:
         edge[inner] = _ints(lists.label)[place]
         chance[inner] = np.array(lists.prob)[place]
         payoff[player == TERMINAL] = self.paid[::2]
-        known = [self._known(p, np.array(lists.seat)[chosen]) for p in (0, 1)]
         infoset, tables, sequence = np.full(size, -1, np.int32), [], []
         tops, roots = self.tops[: size - len(inner)], np.flatnonzero(parent < 0)
         chance[roots] = [top.chance for top in tops]
         spell = self.reader.spell
+        known = [self._known(p, np.array(lists.seat)[chosen]) for p in (0, 1)]
         before = [self.reader.history(top.state) for top in tops] if spell else []
         for p in (0, 1):
             here, mine = np.flatnonzero(player == p), inner[player[above] == p]
@@ -334,16 +332,12 @@ class _Walk:
                 item = partial(spelled, spell, parent, places, lists.key, before, table.first)
                 table = replace(table, names=OnDemand(len(table.first), item))
             last = np.full(size, NOTHING, np.int32)
-            last[roots] = [-1 - top.slots[p] for top in tops]
+            last[roots] = [top.slots[p] for top in tops]
             last[mine] = table.sequence[infoset[parent[mine]]] + action[mine]
             tables.append(table)
             sequence.append(last)
         one, two = sequence
         inherit(parent, (one, two), chance)
-        first, second = (
-            replace(table, parent=last[table.first])
-            for table, last in zip(tables, sequence, strict=True)
-        )
         found = Histories(
             game=self.game,
             parent=parent,
@@ -356,43 +350,40 @@ class _Walk:
             payoff=payoff,
             node=_ints(self.node),
             labels=list(lists.labels),
-            tables=(first, second),
+            tables=(tables[0], tables[1]),
             node_names=self.public_of,
             node_parent=np.array(self.node_parent, dtype=np.int32),
         )
         self._check_rules(found)
-        self.infosets = len(first.names) + len(second.names)
+        self.infosets = sum(len(table.names) for table in tables)
         return found, known
 
     def _known(self, p: int, seat: NDArray[np.int8]) -> Ints:
-        """[h] the number of what player `p` knows; -1 where the game does not say."""
+        """[h] the number of what player `p` knows; 0 where the game does not say."""
         if self.reader.spell is not None:  # every history is an infoset
-            return np.arange(len(seat), dtype=np.int32)
-        asked = np.zeros(1 - TERMINAL + 1, dtype=np.bool_)  # [seat], the negative ones at the end
-        asked[[who for who, ask in self.asks.items() if who != TERMINAL and ask[p]]] = True
-        told, numbers, out = asked[seat], _ints(self.known[p]), np.full(len(seat), -1, np.int32)
-        out[told] = np.where(numbers == self.numbers[p].get(None, -1), -1, numbers)
+            return np.arange(1, len(seat) + 1, dtype=np.int32)
+        asked = [who for who, ask in self.asks.items() if who != TERMINAL and ask[p]]
+        out = np.zeros(len(seat), np.int32)
+        out[np.isin(seat, asked)] = self.known[p]
         return out
 
     def _infosets(self, p: int, here: NDArray[np.int64], known: Ints) -> tuple[Ints, InfosetTable]:
         """The infoset of each history `here`, where player `p` acts, and their table."""
-        first, lists = first_equal(known + 1), self.lists.names
+        first, lists = first_equal(known), self.lists.names
         new = first == np.arange(len(here))
         firsts, names = here[new].astype(np.int32), list(self.numbers[p])
         if self.reader.spell is None:
             numbers = np.fromiter(self.numbers[p].values(), np.int32, len(names))
             names = [names[k] for k in np.searchsorted(numbers, known[new]).tolist()]
-            told = known[new] >= 0
-            if {*map(type, names)} - {str}:
-                told &= [isinstance(name, str) for name in names]
-            if not told.all():
+            told = [isinstance(name, str) for name in names]
+            if not all(told):
                 raise self.fail(
-                    f"player {p} acts at history {self.name(firsts[np.argmin(told)])}, "
+                    f"player {p} acts at history {self.name(firsts[told.index(False)])}, "
                     "but information_state gives no string there."
                 )
         actions = [lists[k] for k in _ints(self.chosen)[firsts].tolist()]
-        start = np.cumsum([0, *map(len, actions)], dtype=np.int32)
-        table = InfosetTable(names, actions, firsts, firsts, start)
+        start = np.cumsum([self.slots[p], *map(len, actions)], dtype=np.int32)
+        table = InfosetTable(names, actions, firsts, start)
         return (np.cumsum(new, dtype=np.int32) - 1)[first], table
 
     def _check_rules(self, found: Histories) -> None:
@@ -401,7 +392,9 @@ class _Walk:
         with np.errstate(invalid="ignore"):
             zero = np.abs(one + two) <= 1e-9 * np.maximum(1.0, np.abs(one))
         wrong = np.flatnonzero(found.player == TERMINAL)[~(zero & np.isfinite(one))][:1].tolist()
-        moves = _ints(self.lists.number)[self.chosen]
+        equal: dict[tuple[str, ...], int] = {}
+        lists = [equal.setdefault(names, len(equal)) for names in self.lists.names]
+        moves = np.array(lists)[self.chosen]
         for p, table in enumerate(found.tables):
             here = np.flatnonzero(found.player == p)
             first = table.first[found.infoset[here]]
@@ -432,10 +425,11 @@ class _Walk:
                 f"{infoset} offers {list(table.actions[i])} at history {self.name(first)} but "
                 f"{list(names)} at {self.name(h)}."
             )
-        if (last := int(found.sequence[player][h])) != table.parent[i]:
+        last, there = (int(found.sequence[player][k]) for k in (h, first))
+        if last != there:
             return self.fail(
                 f"{infoset} has imperfect recall: histories {self.name(first)} and {self.name(h)} "
-                f"are both in it, but there the player came from {_own(table, table.parent[i])} "
+                f"are both in it, but there the player came from {_own(table, there)} "
                 f"and from {_own(table, last)}."
             )
         return self.fail(
@@ -446,15 +440,10 @@ class _Walk:
 
 
 def _own(table: InfosetTable, sequence: int) -> str:
-    if sequence < 0:
+    if sequence < table.sequence[0]:
         return "no earlier choice"
     i = int(np.searchsorted(table.sequence, sequence, side="right")) - 1
     return f"'{table.names[i]}' by {table.actions[i][sequence - table.sequence[i]]}"
-
-
-def _extend(values: array[Any], more: Sequence[float]) -> None:
-    """Append to an array, five times as fast as its own method."""
-    values.frombytes(pack(f"{len(more)}{values.typecode}", *more))
 
 
 def _ints(values: array[int]) -> Ints:
@@ -480,8 +469,7 @@ def walk(
         )
     allowed = Allowance.of() if allowed is None else allowed
     while True:
-        found = _Walk(game, allowed, stop)
         try:
-            return found.run(tops or [Top(game.new_initial_state())], progress)
+            return _Walk(game, allowed, tops or [Top(game.new_initial_state())], stop).run(progress)
         except _StartAgainError:
             pass
