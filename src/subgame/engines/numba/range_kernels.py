@@ -13,15 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.range_scratch import (
-    BOTH,
-    NOBODY,
-    OWN,
-    THEIRS,
-    Scratch,
-    Team,
-)
-from subgame.engines.numba.range_terminals import evaluate
+from subgame.engines.numba.range_scratch import BOTH, NOBODY, OWN, THEIRS, Scratch, Team
+from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
     BEST,
     LEARN,
@@ -95,43 +88,17 @@ def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
 
 
 @small
-def across(
-    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, step: int
-) -> None:
-    """Transpose four vectors of `LANES` numbers; the results are `step` apart."""
-    like = source[0]
-    turn(
-        load(source, a, like),
-        load(source, b, like),
-        load(source, c, like),
-        load(source, d, like),
-        into,
-        at,
-        step,
-    )
-
-
-@small
-def enter(
-    b: BoardArrays,
-    u: int,
-    p: int,
-    place: int,
-    ways: int,
-    way: Numbers,
-    at: int,
-    nobody: int,
-    reach: Numbers,
-) -> None:
+def enter(b: BoardArrays, u: int, p: int, place: int, above: Scratch, s: Scratch) -> None:
     """Reach at the roots of a board, for the tile at `place`, from the parent board."""
-    hands, above = b.hands[2 * u + p], b.hand_at[2 * u + p]
+    street, hands, first = b.street[u], b.hands[2 * u + p], b.hand_at[2 * u + p]
+    at, ways, nobody = above.way_at[2 * street + p], s.ways[street], s.wide[street - 1]
     for h in range(place, place + LANES, 4):
-        h0 = at + (np.int64(b.above[above + h]) if h < hands else nobody) * ways
-        h1 = at + (np.int64(b.above[above + h + 1]) if h + 1 < hands else nobody) * ways
-        h2 = at + (np.int64(b.above[above + h + 2]) if h + 2 < hands else nobody) * ways
-        h3 = at + (np.int64(b.above[above + h + 3]) if h + 3 < hands else nobody) * ways
+        h0 = at + (np.int64(b.above[first + h]) if h < hands else nobody) * ways
+        h1 = at + (np.int64(b.above[first + h + 1]) if h + 1 < hands else nobody) * ways
+        h2 = at + (np.int64(b.above[first + h + 2]) if h + 2 < hands else nobody) * ways
+        h3 = at + (np.int64(b.above[first + h + 3]) if h + 3 < hands else nobody) * ways
         for k in range(0, ways, 4):
-            gather(way, h0 + k, h1 + k, h2 + k, h3 + k, reach, k * LANES + h - place)
+            gather(above.way, h0 + k, h1 + k, h2 + k, h3 + k, s.reach, k * LANES + h - place)
 
 
 @part
@@ -155,8 +122,7 @@ def bring(
         for k in range(f.roots[0]):
             store(s.reach, k * LANES, load(above.way, source + k * s.wide[0], like))
     else:
-        nobody = s.wide[street - 1]
-        enter(b, u, p, place, s.ways[street], above.way, above.way_at[sp], nobody, s.reach)
+        enter(b, u, p, place, above, s)
     kept = kept and player.flags[0] != 0
     descend(f, sp, player, tile_of(f, b, u, p, tile), ahead, kept, s)
     if leaves == 0:
@@ -166,7 +132,7 @@ def bring(
     for k in range(leaf, leaf + leaves, 4):  # padding repeats the last root
         row0, row1 = f.leaf_row[k] * LANES, f.leaf_row[min(k + 1, last)] * LANES
         row2, row3 = f.leaf_row[min(k + 2, last)] * LANES, f.leaf_row[min(k + 3, last)] * LANES
-        across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
+        turn(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
 
 
 @part
@@ -180,7 +146,7 @@ def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) 
         for q in range(lane, lane + LANES, 4):
             row0, row1 = f.lane_row[q] * LANES, f.lane_row[q + 1] * LANES
             row2, row3 = f.lane_row[q + 2] * LANES, f.lane_row[q + 3] * LANES
-            across(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
+            turn(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
 
 
 @small
@@ -272,9 +238,7 @@ def settle(
             continue
         for k in range(0, ways, 4):
             row, into = k * LANES, s.result_at[street] + place * ways + k
-            across(
-                s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into, ways
-            )
+            turn(s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into, ways)
 
 
 @small
@@ -343,12 +307,11 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
 @part
 def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
     """Evaluate all terminals of a board for player `p`."""
-    street = b.street[u]
+    street, ends = b.street[u], Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0])
     so = 2 * street + 1 - p
     for c in range(me, f.chunk_at[so + 1] - f.chunk_at[so], threads):
         at = s.lanes_at[street] + c * s.tall[street] * LANES
-        kind = f.chunk_kind[f.chunk_at[so] + c]
-        evaluate(b, u, p, kind, s.lanes, s.shown, s.folded, at, s.sums, s.deck[0])
+        evaluate(b, u, p, f.chunk_kind[f.chunk_at[so] + c], at, ends)
 
 
 @part

@@ -6,13 +6,14 @@ import numpy as np
 
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_scratch import Scratch
-from subgame.engines.numba.range_terminals import evaluate
+from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
     TINY,
     Numbers,
     PlayerNumbers,
     Rates,
     descend,
+    matching,
     weight_of,
 )
 from subgame.engines.numba.simd import (
@@ -36,17 +37,16 @@ def match(
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
     like = into[0]
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    predicted = player.flags[1] != 0
+    m = matching(player, rates, like)
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
         most = tiny
         for k in range(e, e + n * LANES, LANES):
-            most = larger(most, weight_of(player, k, positive, negative, predicted))
+            most = larger(most, weight_of(m, k))
         least, total = choose(most, tiny, zero, tiny), zero
         for k in range(e, e + n * LANES, LANES):
-            w = weight_of(player, k, positive, negative, predicted)
+            w = weight_of(m, k)
             w = choose(w, tiny, w, least)
             store(into, k, w)
             total = total + w
@@ -103,7 +103,7 @@ def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
     """
     b, (x, folded, sums) = BoardArrays(*views(boards)), work
     px, pf, ps = views((x, folded, sums))
-    deck = len(sums) // LANES
+    ends = Ends(px, pf, pf, ps, len(sums) // LANES)
     for u in range(me, reach.shape[1], threads):
         theirs, mine = b.hands[2 * (first + u) + 1 - p], b.hands[2 * (first + u) + p]
         for at in range(0, len(reach), LANES):
@@ -111,7 +111,7 @@ def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
             for h in range(theirs):
                 for k in range(many):
                     x[h * LANES + k] = reach[at + k, u, h]
-            evaluate(b, first + u, p, FOLD, px, pf, pf, np.int64(0), ps, deck)
+            evaluate(b, first + u, p, FOLD, np.int64(0), ends)
             for h in range(mine):
                 for k in range(many):
                     out[at + k, u, h] = folded[h * LANES + k]
