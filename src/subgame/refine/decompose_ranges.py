@@ -112,7 +112,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
             leaves.values[p] = street.array(risen)
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
-            street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
+            street.sweep(p, Mode.LEARN, (pair[p], theirs), (rates[0], rates[0]), reach)
         if how.progress is not None:
             how.progress(t, how.iterations)
     trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]

@@ -84,7 +84,7 @@ class Cfr:
             self.reach[learner.player][...] = learner.enter()
         if self.responder == 1:  # responds to player 0's first strategy before the loop
             blind = self.pair[1]._replace(average=None)
-            engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
+            engine.sweep(1, Mode.RESPOND, (blind, self.pair[0]), (rates[0], rates[0]), self.reach)
         engine.repeat(self.turn, rates, self)
 
     def check_whole(self) -> None:
@@ -117,7 +117,7 @@ class Cfr:
             theirs, ahead = (
                 (pair[1], rates[0]) if p == 0 else (before, rates[int(self.alternating)])
             )
-            values = engine.sweep(p, mode, pair[p], theirs, rates[0], ahead, self.reach)
+            values = engine.sweep(p, mode, (pair[p], theirs), (rates[0], ahead), self.reach)
             if learner is not None and p == chooser:
                 learner.observe(values, rates[:, :4])
                 if self.alternating:

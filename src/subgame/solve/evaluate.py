@@ -215,7 +215,7 @@ def best_response_strategy(
     mine = run.regrets(player)._replace(average=None)
     theirs = Regrets(run.behaviour(1 - player, strategy.probs[1 - player]), None, None)
     rates = run.rates(np.ones((1, 3)), 1)[0]
-    run.sweep(player, Mode.RESPOND, mine, theirs, rates, rates, (run.roots(0), run.roots(1)))
+    run.sweep(player, Mode.RESPOND, (mine, theirs), (rates, rates), (run.roots(0), run.roots(1)))
     return np.asarray(run.current(player, mine, rates))
 
 

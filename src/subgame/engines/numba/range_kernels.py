@@ -396,9 +396,9 @@ def sweep(
 
 @small
 def row_of(rates: NDArray[np.float64], t: int) -> Rates:
-    """The rates of one iteration."""
+    """The rates of one iteration; kernels count iterations from 1."""
     r = rates[t]
-    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9]
+    return r[0], r[1], r[2], r[3] + 1, r[4], r[5], r[6], r[7], r[8], r[9]
 
 
 @part
@@ -414,13 +414,15 @@ def keeping(turn: int, count: int) -> int:
 
 
 @kernel
-def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, team, top, own):
+def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
     """Run ``len(discounts) - 1`` iterations with alternating updates.
 
     `pair` also has two players who play the averages. `check` is (responder, (weights of each
     player's places, result)). With weights, the result [2] is what best responses to them win.
+    `work` is an item of `range_scratch.Workspace.packed`.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     last = (PlayerNumbers(*views(pair[2])), PlayerNumbers(*views(pair[3])))
@@ -442,7 +444,7 @@ def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, te
 
 
 @kernel
-def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, own) -> None:
+def run_sweep(betting_tree, boards, kind, pair, rates, work) -> None:
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
     `kind` is (traverser, `contract.Mode`, whose average is updated). `pair` are the traverser's and
@@ -450,6 +452,7 @@ def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, o
     opponent's predicted regrets.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     now, then = row_of(rates, 0), row_of(rates, 1)
     mine, theirs = PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1]))

@@ -56,21 +56,21 @@ def match(
 
 
 @kernel
-def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
+def run_match(betting_tree, boards, p, player, rates, out, work) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
     f, b, m = (
         BettingTree(*views(betting_tree)),
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
-    into, now = views((out,))[0], row_of(rates, 0)
+    into, now, me, threads = views((out,))[0], row_of(rates, 0), work[0], work[1]
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
             match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
 
 
 @kernel
-def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) -> None:
+def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
     """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
     The rows of the roots are given in `out`. `at` is (player, street, its first board).
@@ -80,6 +80,7 @@ def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) ->
         BoardArrays(*views(boards)),
         PlayerNumbers(*views(player)),
     )
+    me, threads, _, _, own = work
     s, into, still = Scratch(*views(own)), views((out,))[0], row_of(rates, 0)
     p, street, first = at
     rows, count, wide = out.shape
@@ -95,13 +96,15 @@ def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) ->
 
 
 @kernel
-def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
+def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
     """The opponent's reach summed over the hands that share no card with each of player `p`'s.
 
     `reach` is ``[k, board, place]`` by the opponent's hands, `out` the same by player `p`'s hands.
-    The workspace `work` is three arrays: ``[place, LANES]`` twice, and ``[card, LANES]``.
+    `space` is three arrays of each thread: ``[place, LANES]`` twice, and ``[card, LANES]``. `at` is
+    (player, the street's first board).
     """
-    b, (x, folded, sums) = BoardArrays(*views(boards)), work
+    b, (p, first), me, threads = BoardArrays(*views(boards)), at, work[0], work[1]
+    x, folded, sums = space[0][me], space[1][me], space[2][me]
     px, pf, ps = views((x, folded, sums))
     ends = Ends(px, pf, pf, ps, len(sums) // LANES)
     for u in range(me, reach.shape[1], threads):

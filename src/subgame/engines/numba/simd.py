@@ -205,10 +205,10 @@ def choose(builder: Any, a: Value, b: Value, yes: Value, no: Value) -> Any:
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Transpose four vectors of four numbers."""
-    even = [_shuffled(builder, *rows[k : k + 2], [0, 4, 2, 6]) for k in (0, 2)]
-    odd = [_shuffled(builder, *rows[k : k + 2], [1, 5, 3, 7]) for k in (0, 2)]
+    even = [_shuffled(builder, rows[k], rows[k + 1], [0, 4, 2, 6]) for k in (0, 2)]
+    odd = [_shuffled(builder, rows[k], rows[k + 1], [1, 5, 3, 7]) for k in (0, 2)]
     halves = [0, 1, 4, 5], [2, 3, 6, 7]
-    return [_shuffled(builder, *pair, half) for half in halves for pair in (even, odd)]
+    return [_shuffled(builder, x, y, half) for half in halves for x, y in (even, odd)]
 
 
 @emitted(_nothing)
