@@ -422,16 +422,19 @@ def _cores() -> int:
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
 _FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
+_ABSENT = Packed(_NONE)
 _UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
 
 
 def _player_numbers(regrets: Regrets) -> Packed:
     """`range_tiles.PlayerNumbers` as kernels take them."""
     flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
-    none = _none_like(regrets.regret)
+    short = isinstance(regrets.regret, Int16Numbers)
+    none = Int16Numbers(1) if short else _ABSENT
     given = [none if each is None else each for each in regrets]
-    numbers = [getattr(each, "ints", each) for each in given]
-    return Packed((*numbers, flags, *(getattr(each, "scales", _NONE) for each in given)))
+    if not short:
+        return Packed((*given, flags, _ABSENT, _ABSENT, _ABSENT))
+    return Packed((*(each.ints for each in given), flags, *(each.scales for each in given)))
 
 
 def _weights(numbers: Numbers) -> Numbers:
