@@ -11,7 +11,7 @@ from subgame.engines.numba.range_tiles import (
     TINY,
     Numbers,
     PlayerNumbers,
-    Rates,
+    Side,
     descend,
     matching,
     weight_of,
@@ -31,14 +31,12 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 
 @part
-def match(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, into: Numbers
-) -> None:
+def match(f: BettingTree, sp: int, side: Side, at: int, into: Numbers) -> None:
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
     like = into[0]
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
     at -= f.roots[sp // 2] * LANES
-    m = matching(player, rates, like)
+    m = matching(side, like)
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
         most = tiny
@@ -58,15 +56,12 @@ def match(
 @kernel
 def run_match(betting_tree, boards, p, player, rates, out, work) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
-    f, b, m = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        PlayerNumbers(*views(player)),
-    )
-    into, now, me, threads = views((out,))[0], row_of(rates, 0), work[0], work[1]
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
+    into, me, threads = views((out,))[0], work[0], work[1]
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
-            match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
+            match(f, 2 * b.street[u] + p, side, tile_of(f, b, u, p, tile), into)
 
 
 @kernel
@@ -75,14 +70,10 @@ def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
 
     The rows of the roots are given in `out`. `at` is (player, street, its first board).
     """
-    f, b, m = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        PlayerNumbers(*views(player)),
-    )
-    me, threads, _, _, own = work
-    s, into, still = Scratch(*views(own)), views((out,))[0], row_of(rates, 0)
-    p, street, first = at
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    (me, threads, _, _, own), (p, street, first) = work, at
+    side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
+    s, into = Scratch(*views(own)), views((out,))[0]
     rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
     for u in range(me, count, threads):
@@ -90,7 +81,7 @@ def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
             at, step = u * wide + tile * LANES, count * wide
             for row in range(f.roots[street]):
                 store(s.reach, row * LANES, load(into, at + row * step, like))
-            descend(f, sp, m, tile_of(f, b, first + u, p, tile), still, False, s)
+            descend(f, sp, side, tile_of(f, b, first + u, p, tile), s)
             for row in range(f.roots[street], rows):
                 store(into, at + row * step, load(s.reach, row * LANES, like))
 

@@ -54,6 +54,15 @@ class PlayerNumbers(NamedTuple):
     instant_scale: Stored
 
 
+class Side(NamedTuple):
+    """One player in a sweep."""
+
+    p: int
+    numbers: PlayerNumbers
+    rates: Rates  # discounts; the opponent's are those of the predicted regrets
+    kept: bool  # whether the player's reach is added to the average, if there is one
+
+
 # One tile of one player ----------------------------------------------------------------------
 
 
@@ -87,10 +96,10 @@ class Matching(NamedTuple):
 
 
 @small
-def matching(player: PlayerNumbers, rates: Rates, like: float) -> Matching:
+def matching(side: Side, like: float) -> Matching:
     """Regret matching with the discounts of an iteration, in the precision of `like`."""
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
-    return Matching(player, positive, negative, player.flags[1] != 0)
+    positive, negative = splat(side.rates[0], like), splat(side.rates[1], like)
+    return Matching(side.numbers, positive, negative, side.numbers.flags[1] != 0)
 
 
 @small
@@ -118,9 +127,7 @@ def share_of(m: Matching, e: int, n: int) -> Any:
 
 
 @part
-def descend(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
-) -> None:
+def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """The reach of every row of a tile; `at` is where its weights start.
 
     The strategy is regret matching in which every action weighs at least `TINY`, so it is uniform
@@ -129,13 +136,18 @@ def descend(
     average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all, stay in
     registers. In a game with trembles (``ahead[9]``) every action is played at least that often.
     """
-    weights, average, reach = player.weights, player.average, s.reach
-    scale, weigh = player.scale, player.average_scale
-    like = reach[0]
+    player, ahead, reach = side.numbers, side.rates, s.reach
+    weights, average, scale, weigh = (
+        player.weights,
+        player.average,
+        player.scale,
+        player.average_scale,
+    )
+    like, kept = reach[0], side.kept and player.flags[0] != 0
     fade = splat(ahead[8], like)
     tiny, seed = splat(TINY, like), 4 * np.int64(ahead[3]) + AVERAGE
     at -= f.roots[sp // 2] * LANES
-    m = matching(player, ahead, like)
+    m = matching(side, like)
     plain = not m.predicted and ahead[9] == 0
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
@@ -189,19 +201,17 @@ def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers
 
 
 @part
-def learn(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
-) -> None:
+def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """Values of every row from those of leaves and terminals; regrets are updated.
 
     Regret matching is done once more here, because the regrets are read anyway. Trembles
     (``rates[9]``) change the value of a decision, but regrets are those of the free choice.
     """
-    weights, scale, value = player.weights, player.scale, s.value
-    like = value[0]
+    player, rates, value = side.numbers, side.rates, s.value
+    weights, scale, like = player.weights, player.scale, value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
     at -= f.roots[sp // 2] * LANES
-    m, seed = matching(player, rates, like), 4 * np.int64(rates[3]) + REGRET
+    m, seed = matching(side, like), 4 * np.int64(rates[3]) + REGRET
     plain = not m.predicted and rates[9] == 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
@@ -256,13 +266,10 @@ def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Any:
 
 
 @part
-def follow(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
-) -> None:
+def follow(f: BettingTree, sp: int, side: Side, at: int, mode: int, s: Scratch) -> None:
     """Values of every row under the traverser's strategy or best response."""
-    value = s.value
-    like = value[0]
-    zero, one, m = splat(0.0, like), splat(1.0, like), matching(player, rates, like)
+    player, value, like = side.numbers, s.value, s.value[0]
+    zero, one, m = splat(0.0, like), splat(1.0, like), matching(side, like)
     at -= f.roots[sp // 2] * LANES
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         first, last = f.first[i], f.first[i] + f.actions[i]
