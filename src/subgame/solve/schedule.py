@@ -385,9 +385,7 @@ def _named(text: str) -> Schedule:
 
 
 def _value(text: str) -> float | bool | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
     try:
         return float(text)
     except ValueError:
-        return text
+        return {"true": True, "false": False}.get(text.lower(), text)

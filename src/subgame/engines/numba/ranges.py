@@ -17,6 +17,7 @@ from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scrat
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance
+from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
@@ -98,8 +99,7 @@ class NumbaRangeEngine(EngineBase):
     def _held(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """[board, infoset] for each player: whether it is one of that board's hands."""
         hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
-        one, two = (np.arange(int(hands[:, p].max())) < hands[:, p, None] for p in (0, 1))
-        return one, two
+        return both(lambda p: np.arange(int(hands[:, p].max())) < hands[:, p, None])
 
     def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
         """Copy player `p`'s reach [root, infoset] into the workspace."""
@@ -164,8 +164,7 @@ class NumbaRangeEngine(EngineBase):
     @cached_property
     def _roots(self) -> tuple[Floats, Floats]:
         given = self._held if self.many > 1 else [side.reach for side in self.tree.players]
-        one, two = (np.tile(np.asarray(reach, np.float64), (self.ways, 1)) for reach in given)
-        return one, two
+        return both(lambda p: np.tile(np.asarray(given[p], np.float64), (self.ways, 1)))
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
         """[t, 10] discounts, the number of earlier iterations, and what kernels apply."""
@@ -230,10 +229,8 @@ class NumbaRangeEngine(EngineBase):
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:
         """[place] for each player: the reach of the hands there, which multiplies its value."""
-        one, two = (
-            np.bincount(self.places[p], self._roots[p][0]) / self.tree.deals for p in (0, 1)
-        )
-        return one, two
+        reach, deals = self._roots, self.tree.deals
+        return both(lambda p: np.bincount(self.places[p], reach[p][0]) / deals)
 
     def _together(self, pair: Pair, rates: Floats, responder: int) -> None:
         """One iteration of simultaneous updates: each plays against the other's old strategy."""
@@ -430,7 +427,7 @@ def _player_numbers(regrets: Regrets) -> Packed:
     """`range_tiles.PlayerNumbers` as kernels take them."""
     flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
     short = isinstance(regrets.regret, Int16Numbers)
-    none = Int16Numbers(1) if short else _ABSENT
+    none: Any = Int16Numbers(1) if short else _ABSENT
     given = [none if each is None else each for each in regrets]
     if not short:
         return Packed((*given, flags, _ABSENT, _ABSENT, _ABSENT))

@@ -32,6 +32,7 @@ class NumbaSequenceEngine(EngineBase):
         self.slots = tuple(len(player.slots) for player in tree.players)
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)
+        self.lanes = kernels.scratch(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
         self._seats: tuple[Any, ...] = ()
@@ -52,7 +53,7 @@ class NumbaSequenceEngine(EngineBase):
             reach=np.zeros(size),
             value=np.zeros(size),
             total=np.zeros(int(np.diff(plex.block_infoset).max(initial=1))),
-            lanes=self.kernels.scratch(self.tree.terminals),
+            lanes=self.lanes,
         )
 
     def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Floats, ...]:
@@ -154,9 +155,8 @@ class NumbaSequenceEngine(EngineBase):
         """The values of `sigma`, which the kernel makes a best response if `best`."""
         player = self.tree.players[p]
         value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
-        self.kernels.run_values(
-            self.plexes[p], self.terminals, p, opponent_plan, best, sigma, value, infosets
-        )
+        given = (opponent_plan, best, sigma, value, infosets, self.lanes)
+        self.kernels.run_values(self.plexes[p], self.terminals, p, *given)
         return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:
