@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
 from subgame.engines.contract import Both, Loop, Mode, Pair, Regrets, Response
+from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,6 @@ class NumbaSequenceEngine(EngineBase):
         self.lanes = kernels.scratch(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
-        self._seats: tuple[Any, ...] = ()
 
     # Working arrays --------------------------------------------------------------------------
     @cached_property
@@ -120,9 +120,9 @@ class NumbaSequenceEngine(EngineBase):
         states = tuple(self._state(p, pair[p], self.tree.players[p].reach) for p in (0, 1))
         if kind == "public":
             if not self._places:
-                self._places = tuple(sampling.places_of(self.tree))
-                self._seats = tuple(tuple(sampling.seat_of(self.tree, p)) for p in (0, 1))
-            sampling.run_places(states, self._places, self._seats, discounts, random)
+                seats = both(lambda p: tuple(sampling.seat_of(self.tree, p)))
+                self._places = tuple(sampling.places_of(self.tree)), seats
+            sampling.run_places(states, *self._places, discounts, random)
         else:
             self._walk = self._walk or tuple(sampling.walk_of(self.tree))
             outer = kind == "external"
