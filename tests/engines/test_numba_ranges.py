@@ -194,12 +194,12 @@ def test_a_sweep_evaluates_and_responds() -> None:
     for p in (0, 1):
         mine, theirs = (Regrets(sigma[q].copy(), None, None) for q in (p, 1 - p))
         against = engine.plan(1 - p, sigma[1 - p], reach[1 - p][0])
-        got = engine.sweep(p, Mode.EVALUATE, mine, theirs, still, still, reach)
+        got = engine.sweep(p, Mode.EVALUATE, (mine, theirs), (still, still), reach)
         want = engine.values(p, sigma[p], against).roots
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
         best = engine.respond(p, against).roots
         for mode in (Mode.BEST, Mode.RESPOND):
-            got = engine.sweep(p, mode, mine, theirs, still, still, reach)
+            got = engine.sweep(p, mode, (mine, theirs), (still, still), reach)
             np.testing.assert_allclose(got, best, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(
             engine.values(p, mine.regret, against).roots, best, rtol=1e-5, atol=1e-6

@@ -165,10 +165,10 @@ def test_sweeps_evaluate(name: str, make: Maker) -> None:
     for p in (0, 1):
         mine, theirs = drawn(engine, p, 1), drawn(engine, 1 - p, 2)
         plan = engine.plan(1 - p, theirs)
-        found = engine.sweep(p, Mode.EVALUATE, played(mine), played(theirs), now, then, reach)
+        found = engine.sweep(p, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
         values = engine.values(p, mine, plan)
         np.testing.assert_allclose(np.asarray(found), values.roots, atol=TIGHT)
-        best = engine.sweep(p, Mode.BEST, played(mine), played(theirs), now, then, reach)
+        best = engine.sweep(p, Mode.BEST, (played(mine), played(theirs)), (now, then), reach)
         response = engine.respond(p, plan)
         np.testing.assert_allclose(np.asarray(best), response.roots, atol=TIGHT)
         assert response.roots.shape == (1, len(engine.tree.players[p].slots))
@@ -204,7 +204,7 @@ def test_a_response_is_played_from_then_on(predictive: bool, make: Maker) -> Non
         mine, theirs = engine.regrets(p, predictive=predictive), drawn(engine, 1 - p, 2)
         before = np.asarray(engine.current(p, mine, first))
         other = played(theirs)
-        got = np.asarray(engine.sweep(p, Mode.RESPOND, mine, other, first, then, reach))
+        got = np.asarray(engine.sweep(p, Mode.RESPOND, (mine, other), (first, then), reach))
         response = engine.respond(p, engine.plan(1 - p, theirs))
         np.testing.assert_allclose(got, response.roots, atol=TIGHT)
         now, side = np.asarray(engine.current(p, mine, first)), engine.tree.players[p]
@@ -214,7 +214,7 @@ def test_a_response_is_played_from_then_on(predictive: bool, make: Maker) -> Non
         plan = np.asarray(engine.plan(p, before))
         np.testing.assert_allclose(np.asarray(mine.average)[slots:], plan[slots:], atol=TIGHT)
         blind = mine._replace(average=None)
-        engine.sweep(p, Mode.RESPOND, blind, other, first, then, reach)
+        engine.sweep(p, Mode.RESPOND, (blind, other), (first, then), reach)
         np.testing.assert_allclose(np.asarray(mine.average)[slots:], plan[slots:], atol=TIGHT)
 
 
@@ -228,7 +228,7 @@ def test_learning_needs_no_average(make: Maker) -> None:
         mine = engine.regrets(0)
         mine.regret[:] = np.random.default_rng(4).normal(size=len(mine.regret))
         given = mine._replace(average=None) if blind else mine
-        engine.sweep(0, Mode.LEARN, given, theirs, now, then, reach)
+        engine.sweep(0, Mode.LEARN, (given, theirs), (now, then), reach)
         kept.append(np.asarray(mine.regret))
         assert bool(np.asarray(mine.average).any()) != blind
     np.testing.assert_array_equal(kept[0], kept[1])
@@ -251,7 +251,7 @@ def test_one_step_of_learning(make: Maker) -> None:
         sigma = np.asarray(engine.current(p, mine, now))
         values = engine.values(p, sigma, engine.plan(1 - p, theirs))
         plan, side = np.asarray(engine.plan(p, sigma)), engine.tree.players[p]
-        found = engine.sweep(p, Mode.LEARN, mine, played(theirs), now, then, reach)
+        found = engine.sweep(p, Mode.LEARN, (mine, played(theirs)), (now, then), reach)
         np.testing.assert_allclose(np.asarray(found), values.roots, atol=TIGHT)
         assert values.sequences is not None
         assert values.infosets is not None
@@ -276,9 +276,9 @@ def test_values_paid_elsewhere_are_added(make: Maker) -> None:
     reach = (engine.roots(0), engine.roots(1))
     mine, theirs = drawn(engine, 0, 1), played(drawn(engine, 1, 2))
     paid = np.random.default_rng(3).normal(size=len(mine))
-    args = (theirs, now, then, reach)
-    plain = engine.sweep(0, Mode.EVALUATE, played(mine), *args)
-    more = engine.sweep(0, Mode.EVALUATE, played(mine), *args, paid)
+    args = ((played(mine), theirs), (now, then), reach)
+    plain = engine.sweep(0, Mode.EVALUATE, *args)
+    more = engine.sweep(0, Mode.EVALUATE, *args, paid)
     gained = float(np.asarray(more)[0, 0] - np.asarray(plain)[0, 0])
     assert gained == pytest.approx(engine.plan(0, mine) @ paid, abs=1e-10)
 
@@ -293,7 +293,7 @@ def test_reach_at_the_roots_is_the_callers(make: Maker) -> None:
     theirs, found, sums = played(drawn(engine, 1, 2)), [], []
     for reach in (one, two):
         mine = engine.regrets(0)
-        found.append(np.asarray(engine.sweep(0, Mode.LEARN, mine, theirs, now, then, reach)))
+        found.append(np.asarray(engine.sweep(0, Mode.LEARN, (mine, theirs), (now, then), reach)))
         sums.append(np.asarray(mine.average))
     np.testing.assert_allclose(found[1], 3 * found[0], atol=TIGHT)
     np.testing.assert_allclose(sums[1], 0.5 * sums[0], atol=TIGHT)
@@ -304,11 +304,11 @@ def test_strategies_that_cannot_be_written_are_played() -> None:
     now, then = rates_of(engine)
     reach = (engine.roots(0), engine.roots(1))
     mine, theirs = drawn(engine, 0, 1), drawn(engine, 1, 2)
-    want = engine.sweep(0, Mode.EVALUATE, played(mine), played(theirs), now, then, reach)
+    want = engine.sweep(0, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
     before = len(engine.kernels.run_sweep.signatures)
     for sigma in (mine, theirs):
         sigma.flags.writeable = False
-    got = engine.sweep(0, Mode.EVALUATE, played(mine), played(theirs), now, then, reach)
+    got = engine.sweep(0, Mode.EVALUATE, (played(mine), played(theirs)), (now, then), reach)
     np.testing.assert_array_equal(got, want)
     assert len(engine.kernels.run_sweep.signatures) == before
 
@@ -336,7 +336,7 @@ def test_samples_start_at_the_trees_own_reach(sampling: str) -> None:
         given = (np.full((1, 1), reach), np.full((1, 1), reach))
         pair = (engine.regrets(0), engine.regrets(1))
         now, then = rates_of(engine)
-        engine.sweep(0, Mode.BEST, pair[0], pair[1], now, then, given)
+        engine.sweep(0, Mode.BEST, pair, (now, then), given)
         discounts = parse(f"mccfr(sampling={sampling})").discounts(1, 20)
         engine.sample(pair, discounts, sampling, np.array([7], np.uint64))
         found.append(pair)
@@ -429,14 +429,14 @@ def test_several_roots_are_solved_each_for_itself(make: Maker, schedule: str) ->
                 at = tree.players[p].sequences(names[f"{r}.{name}"])
                 np.testing.assert_allclose(every[at], alone[side.sequences(i)], atol=1e-9)
         both = (many.pair[p], many.pair[1 - p])
-        values = engine.sweep(p, Mode.BEST, *both, rates[0], rates[0], many.reach)
+        values = engine.sweep(p, Mode.BEST, both, (rates[0], rates[0]), many.reach)
         response = engine.respond(
             p, engine.plan(1 - p, engine.current(1 - p, both[1], rates[0]), many.reach[1 - p])
         )
         np.testing.assert_allclose(np.asarray(values), response.roots, atol=1e-9)
         for r, cfr in enumerate(cfrs):
             pair = (cfr.pair[p], cfr.pair[1 - p])
-            alone = cfr.engine.sweep(p, Mode.BEST, *pair, rates[0], rates[0], cfr.reach)
+            alone = cfr.engine.sweep(p, Mode.BEST, pair, (rates[0], rates[0]), cfr.reach)
             got = np.asarray(values[r : r + 1, : alone.shape[1]])
             np.testing.assert_allclose(got, np.asarray(alone), atol=1e-9)
             assert not np.asarray(values[r, alone.shape[1] :]).any()

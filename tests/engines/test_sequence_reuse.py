@@ -203,9 +203,9 @@ def test_what_is_written_within_an_iteration_is_seen() -> None:
             seen: Any = seen,
         ) -> None:
             def look(theirs: Regrets, ahead: Any = rates[0]) -> None:
-                args = (theirs, rates[0], ahead, reach)
-                seen.append(engine.sweep(0, Mode.EVALUATE, pair[0], *args).numpy().copy())
-                seen.append(engine.sweep(0, Mode.BEST, pair[0], *args).numpy().copy())
+                args = ((pair[0], theirs), (rates[0], ahead), reach)
+                seen.append(engine.sweep(0, Mode.EVALUATE, *args).numpy().copy())
+                seen.append(engine.sweep(0, Mode.BEST, *args).numpy().copy())
 
             look(pair[1])
             for part in (pair[1].regret, pair[1].instant, pair[0].regret):

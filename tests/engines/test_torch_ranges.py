@@ -143,7 +143,7 @@ def test_values_of_a_sweep_are_those_of_an_evaluation() -> None:
     one, two = (Regrets(engine.behaviour(p, drawn[p]), None, None) for p in (0, 1))
     rates, reach = engine.rates(np.ones((1, 3)), 1)[0], (engine.roots(0), engine.roots(1))
     for mode in (Mode.EVALUATE, Mode.BEST):
-        got = engine.sweep(0, mode, one, two, rates, rates, reach)
+        got = engine.sweep(0, mode, (one, two), (rates, rates), reach)
         plan = engine.plan(1, drawn[1])
         best = mode == Mode.BEST
         want = (engine.respond(0, plan) if best else engine.values(0, drawn[0], plan)).roots

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from subgame.engines.arrays import copied
-from subgame.engines.contract import Array, Engine, Numbers, Regrets
+from subgame.engines.contract import Array, Both, Engine, Floats, Numbers, Regrets
 from subgame.errors import SubgameError
 
 
@@ -18,7 +18,11 @@ class EngineBase:
     fused: bool = False
     resolution: float = 0.0
 
-    def prepare(self, reach: tuple[Array, Array], entering: int = -1) -> None:
+    def array(self, values: Floats) -> Array:
+        """A copy in float64."""
+        return np.array(values, np.float64)
+
+    def prepare(self, reach: Both, entering: int = -1) -> None:
         """Nothing, where no hands share a bucket."""
 
     def iterate(self, *args: Any) -> None:

@@ -26,6 +26,8 @@ from subgame.tree.public_tree import PublicTree
 Floats = NDArray[np.float64]
 Array = Any
 """An array of the engine's library: NumPy on the CPU, PyTorch on its device otherwise."""
+Both = tuple[Array, Array]
+"""Two of them: player 0's and player 1's."""
 Numbers = Any
 """One number per sequence of a player, as the engine stores them: an array, 16-bit numbers with
 scales, or blocks on a device. ``np.asarray`` reads them, ``numbers[:] = values`` writes them."""
@@ -55,7 +57,7 @@ class Regrets(NamedTuple):
 
 
 Pair = tuple[Regrets, Regrets]
-"""Both players' numbers."""
+"""The numbers of both players."""
 
 
 class Loop(NamedTuple):
@@ -85,19 +87,14 @@ class Engine(Protocol):
     def tree(self) -> PublicTree:
         """The tree it is bound to."""
 
-    @property
-    def fused(self) -> bool:
-        """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
-
-    @property
-    def resolution(self) -> float:
-        """The least exploitability that the stored numbers can hold, as a share of the pot.
-
-        A solve cannot be expected to get below it; 0 where numbers are float64.
-        """
+    fused: bool
+    """Whether `iterate` runs many iterations in one call; otherwise `solve.cfr.Cfr` loops."""
+    resolution: float
+    """The least exploitability that the stored numbers can hold, as a share of the pot: a solve
+    cannot be expected to get below it. 0 where numbers are float64."""
 
     # Learning --------------------------------------------------------------------------------
-    def prepare(self, reach: tuple[Array, Array], entering: int = -1) -> None:
+    def prepare(self, reach: Both, entering: int = -1) -> None:
         """Take the reach at the roots before some iterations, `entering` through a gadget or -1.
 
         Engines whose hands share buckets weight the hands by it; others do nothing.
@@ -126,21 +123,13 @@ class Engine(Protocol):
         engines have more columns, which say how their kernels round (see `engines.rounding`).
         """
 
-    def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Array,
-        ahead: Array,
-        reach: tuple[Array, Array],
-    ) -> Array:
+    def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Array:
         """One traversal for player `p`: the opponent's reach down, terminals, values up.
 
-        Both players play by regret matching on the given regrets (given probabilities, they play
-        these). `rates` ``[4]`` are the traverser's discounts on this iteration. `ahead` are the
-        discounts with which a predictive schedule computes the opponent's next regrets. `reach` is
+        `pair` and `rates` are first the traverser's, then the opponent's. Both play by regret
+        matching on the given regrets (given probabilities, they play these). The traverser's rates
+        ``[4]`` are the discounts on this iteration, the opponent's those with which a predictive
+        schedule computes the opponent's next regrets. `reach` is
         ``(player 0's, player 1's)``, each ``[root, infoset]``. In mode LEARN the traverser's
         regrets are discounted and the instantaneous regrets are added to them, and the traverser's
         reach is added to the discounted average.
@@ -148,7 +137,7 @@ class Engine(Protocol):
         Returns [root, infoset] the traverser's values, on the engine's device.
         """
 
-    def iterate(self, pair: Pair, discounts: Floats, reach: tuple[Array, Array], how: Loop) -> None:
+    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
         """``len(discounts) - 1`` iterations in one call, if `fused`; equal to `solve.cfr.Cfr`."""
 
     def repeat(self, turn: Callable[[Array], None], rates: Array, key: object) -> None:
@@ -195,15 +184,7 @@ class SequenceEngine(Engine, Protocol):
     """Engines of sequence trees: the contract, and values given from outside the tree."""
 
     def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Array,
-        ahead: Array,
-        reach: tuple[Array, Array],
-        paid: Floats | None = None,
+        self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both, paid: Floats | None = None
     ) -> Array:
         """As `Engine.sweep`; `paid` [q] is added to the values of the traverser's sequences."""
 

@@ -45,13 +45,12 @@ def engine(
             f"not with {storage}."
         )
     key = name if storage == "float32" else f"{name}, {storage}"
-    found = tree.engines.get(key)
+    found: Engine | None = tree.engines.get(key)
     if found is None:
         found = tree.engines[key] = _made(tree, name, storage)
     if isinstance(found, NumbaRangeEngine) and threads is not None:
         found.set_threads(threads)
-    made: Engine = found
-    return made
+    return found
 
 
 def _made(tree: PublicTree, device: str, storage: str) -> Engine:

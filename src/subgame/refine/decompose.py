@@ -313,7 +313,7 @@ def cfr_d_histories(game: Game, how: CfrD) -> Compact:
                 del subgame
         before = run.snapshot(pair[0])  # both players learn against what was played
         for p, theirs in enumerate((pair[1], before)):
-            run.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], at_root, paid[p])
+            run.sweep(p, Mode.LEARN, (pair[p], theirs), (rates[0], rates[0]), at_root, paid[p])
         how.watch(t, partial(result, t))
         how.progress(t, how.iterations)
     return result(how.iterations)

@@ -110,7 +110,7 @@ def cfr_d_ranges(tree: RangeTree, how: CfrD) -> RangeCompact:
             leaves.values[p] = street.array(risen) * street.deals
         before = street.snapshot(pair[0])
         for p, theirs in enumerate((pair[1], before)):
-            street.sweep(p, Mode.LEARN, pair[p], theirs, rates[0], rates[0], reach)
+            street.sweep(p, Mode.LEARN, (pair[p], theirs), (rates[0], rates[0]), reach)
         how.progress(t, how.iterations)
     trunk = [as_numpy(street.behaviour(p, pair[p].average)) for p in (0, 1)]
     first, second = (np.asarray(each / total) for each in kept)

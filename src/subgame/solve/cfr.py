@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.contract import Array, Engine, Loop, Mode, Regrets
+from subgame.engines.contract import Array, Both, Engine, Loop, Mode, Regrets
 from subgame.errors import SubgameError
+from subgame.tree.parts import both
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +53,13 @@ class Cfr:
         """
         self.engine, self.learner = engine, learner
         self.alternating, self.responder = alternating, int(responder)  # text gives 1.0
-        one, two = (
-            found if kept else found._replace(average=None)
-            for p, kept in enumerate(averages)
-            for found in [engine.regrets(p, predictive=predictive)]
-        )
-        self.pair: tuple[Regrets, Regrets] = (one, two)
+        blank = both(lambda p: engine.regrets(p, predictive=predictive))
+        self.pair = both(lambda p: blank[p] if averages[p] else blank[p]._replace(average=None))
         mine, yours = (
             engine.roots(p) if given is None else engine.array(given)
             for p, given in enumerate(reach)
         )
-        self.reach: tuple[Array, Array] = (mine, yours)
+        self.reach: Both = (mine, yours)
         self.released = False
 
     def advance(self, discounts: Floats, begin: int, check: Floats | None = None) -> None:
@@ -84,7 +81,7 @@ class Cfr:
             self.reach[learner.player][...] = learner.enter()
         if self.responder == 1:  # responds to player 0's first strategy before the loop
             blind = self.pair[1]._replace(average=None)
-            engine.sweep(1, Mode.RESPOND, blind, self.pair[0], rates[0], rates[0], self.reach)
+            engine.sweep(1, Mode.RESPOND, (blind, self.pair[0]), (rates[0], rates[0]), self.reach)
         engine.repeat(self.turn, rates, self)
 
     def check_whole(self) -> None:
@@ -96,10 +93,10 @@ class Cfr:
         """Give the memory of regrets to the engine: from now on the averages are what is played."""
         self.check_whole()
         self.released = True
-        for p, each in enumerate(self.pair):
-            self.engine.recycle(p, each)
-        one, two = (Regrets(each.average, each.average, None) for each in self.pair)
-        self.pair = (one, two)
+        pair = self.pair
+        for p in (0, 1):
+            self.engine.recycle(p, pair[p])
+        self.pair = both(lambda p: Regrets(pair[p].average, pair[p].average, None))
 
     @property
     def can_check(self) -> bool:
@@ -114,10 +111,8 @@ class Cfr:
         before = pair[0] if self.alternating else engine.snapshot(pair[0])
         for p in (0, 1):
             mode = Mode.RESPOND if self.responder == p else Mode.LEARN
-            theirs, ahead = (
-                (pair[1], rates[0]) if p == 0 else (before, rates[int(self.alternating)])
-            )
-            values = engine.sweep(p, mode, pair[p], theirs, rates[0], ahead, self.reach)
+            theirs, ahead = (pair[1], before)[p], rates[int(p == 1 and self.alternating)]
+            values = engine.sweep(p, mode, (pair[p], theirs), (rates[0], ahead), self.reach)
             if learner is not None and p == chooser:
                 learner.observe(values, rates[:, :4])
                 if self.alternating:

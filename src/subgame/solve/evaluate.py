@@ -13,6 +13,7 @@ from subgame.engines.contract import Engine, Mode, Regrets, Response
 from subgame.engines.factory import engine
 from subgame.errors import SubgameError, brief
 from subgame.show.frames import data_frame
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import sequence_tree
 from subgame.tree.strategy import Strategy
@@ -118,16 +119,11 @@ def exploitability(
 
 def exploitability_of(run: Engine, probs: tuple[Any, Any]) -> Exploitability:
     """The exploitability of a strategy as an engine stores it."""
-    wins = []
-    for p in (0, 1):  # the responder to seat p is player 1 - p
-        response = run.respond(1 - p, run.plan(p, probs[p]))
-        wins.append(total(run, 1 - p, response))
+    # The responder to seat p is player 1 - p.
+    wins = both(lambda p: total(run, 1 - p, run.respond(1 - p, run.plan(p, probs[p]))))
     if run.tree.zero_sum:
-        return Exploitability((wins[0], wins[1]))
-    first, second = (
-        total(run, p, run.values(p, probs[p], run.plan(1 - p, probs[1 - p]))) for p in (0, 1)
-    )
-    return Exploitability((wins[0], wins[1]), (first, second))
+        return Exploitability(wins)
+    return Exploitability(wins, (value_of(run, probs), value_of(run, probs, 1)))
 
 
 def expected_value(
@@ -143,9 +139,9 @@ def expected_value(
     return value_of(engine(tree, device=device), (sigma0, sigma1))
 
 
-def value_of(run: Engine, probs: tuple[Any, Any]) -> float:
-    """What player 0 wins on average with a strategy as an engine stores it."""
-    return total(run, 0, run.values(0, probs[0], run.plan(1, probs[1])))
+def value_of(run: Engine, probs: tuple[Any, Any], p: int = 0) -> float:
+    """What player `p` wins on average with a strategy as an engine stores it."""
+    return total(run, p, run.values(p, probs[p], run.plan(1 - p, probs[1 - p])))
 
 
 def total(run: Engine, p: int, found: Response) -> float:
@@ -215,7 +211,7 @@ def best_response_strategy(
     mine = run.regrets(player)._replace(average=None)
     theirs = Regrets(run.behaviour(1 - player, strategy.probs[1 - player]), None, None)
     rates = run.rates(np.ones((1, 3)), 1)[0]
-    run.sweep(player, Mode.RESPOND, mine, theirs, rates, rates, (run.roots(0), run.roots(1)))
+    run.sweep(player, Mode.RESPOND, (mine, theirs), (rates, rates), (run.roots(0), run.roots(1)))
     return np.asarray(run.current(player, mine, rates))
 
 

@@ -24,6 +24,7 @@ from subgame.engines.factory import engine
 from subgame.errors import SubgameError
 from subgame.solve.evaluate import exploitability_of, value_of
 from subgame.solve.results import Point, Result
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.sequence.tree import SequenceTree, Treeplex, sequence_tree
 from subgame.tree.strategy import Strategy
@@ -134,10 +135,8 @@ def solve_lp(
         floor[start : start + own.plex.block_actions[0] * own.plex.block_infoset[1]] = least
     found = maximin(tree.game, parts, other.reach, (floor, np.full(size, np.inf)), method)
     plans = [np.maximum(found.x[:size], 0), np.maximum(-found.ineqlin.marginals, 0)]
-    plan0, plan1 = plans if p == 0 else plans[::-1]
-    strategy = Strategy(
-        tree, (run.behaviour(0, plan0), run.behaviour(1, plan1)), {"schedule": "lp"}
-    )
+    probs = both(lambda q: run.behaviour(q, plans[int(q != p)]))  # player p's plan is the first
+    strategy = Strategy(tree, probs, {"schedule": "lp"})
     seconds = time.perf_counter() - began
     gap = exploitability_of(run, strategy.probs)
     return Result(

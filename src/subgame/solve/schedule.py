@@ -34,13 +34,23 @@ AHEAD = 256
 """Iterations whose discounts are computed at once."""
 MOST = 0.05
 """The largest tremble: there may be nearly twenty actions at a decision."""
-POWERS = ("alpha", "beta", "gamma")
+NUMBERS = {
+    **dict.fromkeys(("alpha", "beta", "last_alpha", "last_beta"), (-INF, INF, "a number")),
+    **dict.fromkeys(("gamma", "ramp", "last_gamma", "discounted"), (0.0, INF, "at least 0")),
+    "skipped": (0.0, math.nextafter(INF, 0), "at least 0 and finite"),
+    "decay": (0.0, math.nextafter(1, 0), "at least 0 and below 1"),
+    "tremble": (0.0, MOST, f"a probability from 0 to {MOST}"),
+}
+"""The least and the largest value of a schedule's numbers, and what an error says is allowed."""
 AVERAGES = {"uniform": 0.0, "linear": 1.0, "quadratic": 2.0, "last": INF, "none": INF}
 
 
 @dataclass(frozen=True)
 class Schedule:
     """A CFR variant: how it weights past iterations. `CFR`, `CFRPlus`, ... make one.
+
+    They take these fields as options, and `average`: "uniform", "linear", "quadratic", "last" (or
+    "none"), which are values of `gamma`, or "exponential", which is a `decay` of 0.01.
 
     >>> Schedule("mine", alpha=2.0, gamma=1.0).discounts(3, 1).round(3).tolist()
     [[0.8, 1.0, 0.667]]
@@ -78,70 +88,40 @@ class Schedule:
     reached and learnt (Farina, Kroer & Sandholm 2017). The result is without these trembles."""
 
     def __post_init__(self) -> None:
-        numbers = ("ramp", "discounted", "skipped", "decay", *POWERS)
-        for field in (*numbers, *(f"last_{power}" for power in POWERS)):
+        for field, (least, most, allowed) in NUMBERS.items():
             value = getattr(self, field)
             if value is None and field.startswith("last_"):
                 continue
-            if not isinstance(value, int | float) or math.isnan(value):
-                raise SubgameError(f"A schedule's {field} must be a number, not {value}.")
+            number = isinstance(value, int | float) and not math.isnan(value)
+            if not (number and least <= value <= most):
+                wanted = allowed if number else "a number"
+                raise SubgameError(f"A schedule's {field} must be {wanted}, not {_plain(value)}.")
         for field in ("predictive", "alternating"):
             value = getattr(self, field)
             if not isinstance(value, bool):
                 raise SubgameError(f"A schedule's {field} must be true or false, not {value}.")
         if self.sampling not in get_args(Sampling):
             raise did_you_mean("sampling", str(self.sampling), get_args(Sampling))
-        for holds, sentence in self._rules():
-            if not holds:
-                raise SubgameError(sentence)
+        if self.responder not in (-1, 0, 1):
+            allowed = "player 0 or 1, or -1 for none"
+            raise SubgameError(f"The responder must be {allowed}, not {self.responder}.")
+        self._check_together()
 
-    def _rules(self) -> list[tuple[bool, str]]:
-        """Whether each thing that must hold for these numbers does, and what it is."""
-        last, tremble, responds = self._last[2], self.tremble, self.responder in (0, 1)
-        sampled, known = self.sampling != "none", self.responder in (-1, 0, 1)
+    def _check_together(self) -> None:
+        """Raise an error for options that exclude one another."""
+        sampled, responds = self.sampling != "none", self.responder >= 0
         moved = [pair for pair in zip(self._first, self._last, strict=True) if len({*pair}) > 1]
-        finite = all(map(math.isfinite, [self.ramp, *sum(moved, ())]))
-        counts = self.discounted >= 0 and 0 <= self.skipped < INF
-        small = isinstance(tremble, int | float) and 0 <= tremble <= MOST
-        fades = 0 <= self.decay < 1
-        return [
-            (self.gamma >= 0, f"A schedule's gamma must be at least 0, not {self.gamma:g}."),
-            (
-                self.ramp >= 0 and last >= 0,
-                f"A schedule's ramp and last_gamma must be at least 0, not {self.ramp:g} and "
-                f"{last:g}.",
-            ),
-            (
-                not self.ramp or finite,
-                "A schedule with a ramp must have finite numbers at both ends.",
-            ),
-            (
-                counts,
-                "A schedule's discounted and skipped iterations must be at least 0, not "
-                f"{self.discounted:g} and {self.skipped:g}.",
-            ),
-            (fades, f"A schedule's decay must be at least 0 and below 1, not {self.decay:g}."),
-            (
-                small,
-                f"A schedule's tremble must be a probability from 0 to {MOST}, not {tremble}.",
-            ),
-            (
-                not tremble or not (sampled or responds),
-                "A schedule with trembles must be without sampling and without a best responder.",
-            ),
-            (
-                not self.predictive or not sampled,
-                "A schedule cannot be both predictive and sampled; choose one of the two.",
-            ),
-            (
-                known,
-                f"The responder must be player 0 or 1, or -1 for none, not {self.responder}.",
-            ),
-            (
-                not responds or (self.alternating and not sampled),
-                "A schedule with a best responder must be alternating and without sampling.",
-            ),
-        ]
+        wrong = ""
+        if self.ramp and not all(map(math.isfinite, [self.ramp, *sum(moved, ())])):
+            wrong = "with a ramp must have finite numbers at both ends"
+        elif self.tremble and (sampled or responds):
+            wrong = "with trembles must be without sampling and without a best responder"
+        elif self.predictive and sampled:
+            wrong = "cannot be both predictive and sampled; choose one of the two"
+        elif responds and (sampled or not self.alternating):
+            wrong = "with a best responder must be alternating and without sampling"
+        if wrong:
+            raise SubgameError(f"A schedule {wrong}.")
 
     def discounts(self, first: int, count: int) -> Floats:
         """(positive, negative, kept) for `count` iterations from `first` on, counted from 1.
@@ -214,7 +194,8 @@ def _plain(value: object) -> str:
     return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
-def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Schedule:
+def _make(base: Schedule, /, average: str | None = None, **options: Any) -> Schedule:
+    """A schedule with an `average` of `AVERAGES` or "exponential", and other fields."""
     if average == "exponential":
         options = {"decay": 0.01, **options}
     elif average is not None:
@@ -228,22 +209,22 @@ def _make(base: Schedule, average: str | None, options: dict[str, Any]) -> Sched
     return replace(base, **options)
 
 
-def CFR(*, average: str | None = None, **options: Any) -> Schedule:
+def CFR(**options: Any) -> Schedule:
     """Vanilla CFR (Zinkevich et al. 2007): simultaneous updates, uniform average.
 
     >>> CFR().discounts(5, 1).tolist(), CFR().alternating
     ([[1.0, 1.0, 1.0]], False)
     """
-    return _make(Schedule("cfr", alternating=False), average, options)
+    return _make(Schedule("cfr", alternating=False), **options)
 
 
-def CFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
+def CFRPlus(**options: Any) -> Schedule:
     """CFR+ (Tammelin 2014): negative regrets set to 0, alternating updates, linear average.
 
     >>> str(CFRPlus(average="quadratic"))
     'cfr+(gamma=2)'
     """
-    return _make(Schedule("cfr+", beta=-INF, gamma=1.0), average, options)
+    return _make(Schedule("cfr+", beta=-INF, gamma=1.0), **options)
 
 
 def modicum(iterations: int) -> Schedule:
@@ -260,33 +241,25 @@ def modicum(iterations: int) -> Schedule:
     return CFRPlus(alpha=0.5, discounted=30.0, skipped=float(iterations // 2))
 
 
-def LCFR(*, average: str | None = None, **options: Any) -> Schedule:
+def LCFR(**options: Any) -> Schedule:
     """Linear CFR (Brown & Sandholm 2019): iteration t has weight t in regrets and average.
 
     >>> LCFR().discounts(5, 1).tolist()
     [[0.8, 0.8, 0.8]]
     """
-    return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), average, options)
+    return _make(Schedule("lcfr", alpha=1.0, beta=1.0, gamma=1.0), **options)
 
 
-def DCFR(
-    alpha: float = 1.5,
-    beta: float = 0.0,
-    gamma: float = 2.0,
-    *,
-    average: str | None = None,
-    **options: Any,
-) -> Schedule:
+def DCFR(alpha: float = 1.5, beta: float = 0.0, gamma: float = 2.0, **options: Any) -> Schedule:
     """Discounted CFR (Brown & Sandholm 2019) with the recommended 1.5, 0, 2.
 
     >>> str(DCFR(alpha=2)), DCFR().gamma
     ('dcfr(alpha=2)', 2.0)
     """
-    base = Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma)
-    return _make(base, average, options)
+    return _make(Schedule("dcfr", alpha=alpha, beta=beta, gamma=gamma), **options)
 
 
-def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
+def HSDCFR(**options: Any) -> Schedule:
     """Discounted CFR whose discounts fade (after Zhang, McAleer & Sandholm 2024).
 
     It discounts early regrets more than `DCFR` and late regrets less. The numbers are
@@ -299,31 +272,29 @@ def HSDCFR(*, average: str | None = None, **options: Any) -> Schedule:
     base = Schedule(
         "hs-dcfr", alpha=1.1, beta=0.0, gamma=4.0, ramp=150.0, last_alpha=2.2, last_beta=0.25
     )
-    return _make(base, average, options)
+    return _make(base, **options)
 
 
-def PCFRPlus(*, average: str | None = None, **options: Any) -> Schedule:
+def PCFRPlus(**options: Any) -> Schedule:
     """Predictive CFR+ (Farina, Kroer, Sandholm 2021): quadratic average.
 
     >>> PCFRPlus().predictive, PCFRPlus().gamma
     (True, 2.0)
     """
-    return _make(Schedule("pcfr+", beta=-INF, gamma=2.0, predictive=True), average, options)
+    return _make(Schedule("pcfr+", beta=-INF, gamma=2.0, predictive=True), **options)
 
 
-def PDCFRPlus(
-    alpha: float = 2.3, gamma: float = 5.0, *, average: str | None = None, **options: Any
-) -> Schedule:
+def PDCFRPlus(alpha: float = 2.3, gamma: float = 5.0, **options: Any) -> Schedule:
     """Predictive discounted CFR+ (Xu et al. 2024) with the recommended 2.3 and 5.
 
     >>> str(PDCFRPlus()), PDCFRPlus().alpha
     ('pdcfr+', 2.3)
     """
     base = Schedule("pdcfr+", alpha=alpha, beta=-INF, gamma=gamma, predictive=True)
-    return _make(base, average, options)
+    return _make(base, **options)
 
 
-def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> Schedule:
+def CFRBR(responder: int = 1, **options: Any) -> Schedule:
     """CFR-BR (Johanson et al. 2012): CFR+ for one player against a best response each iteration.
 
     Only the strategy of the learning player is useful. It converges to the least exploitable
@@ -334,18 +305,16 @@ def CFRBR(responder: int = 1, *, average: str | None = None, **options: Any) -> 
     >>> found.exploitability.per_seat[0] < 0.07  # 1 / 18 in an equilibrium
     True
     """
-    return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), average, options)
+    return _make(Schedule("cfr-br", beta=-INF, gamma=1.0, responder=responder), **options)
 
 
-def MCCFR(
-    sampling: Sampling = "external", *, average: str | None = None, **options: Any
-) -> Schedule:
+def MCCFR(sampling: Sampling = "external", **options: Any) -> Schedule:
     """Monte Carlo CFR (Lanctot et al. 2009; "public": Johanson et al. 2012).
 
     >>> MCCFR().sampling, str(MCCFR("public"))
     ('external', 'mccfr(sampling=public)')
     """
-    return _make(Schedule("mccfr", sampling=sampling), average, options)
+    return _make(Schedule("mccfr", sampling=sampling), **options)
 
 
 NAMED = {
@@ -416,9 +385,7 @@ def _named(text: str) -> Schedule:
 
 
 def _value(text: str) -> float | bool | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
     try:
         return float(text)
     except ValueError:
-        return text
+        return {"true": True, "false": False}.get(text.lower(), text)

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -25,6 +25,7 @@ from subgame.solve.options import SolveOptions, check_options, made_of, with_opt
 from subgame.solve.results import Point, Progress, Result, Step
 from subgame.solve.schedule import Schedule, parse
 from subgame.tree import files
+from subgame.tree.parts import both
 from subgame.tree.public_tree import PublicTree
 from subgame.tree.ranges.tree import RangeTree
 from subgame.tree.strategy import Strategy
@@ -233,9 +234,8 @@ class Run:
         run, pair = self.engine, self.cfr.pair
         if self._last:
             ahead = run.rates(self.schedule.discounts(self.iteration + 1, 1), self.iteration + 1)
-            return run.current(0, pair[0], ahead[0]), run.current(1, pair[1], ahead[0])
-        one, two = (self._steady(p, run.behaviour(p, pair[p].average)) for p in (0, 1))
-        return one, two
+            return both(lambda p: run.current(p, pair[p], ahead[0]))
+        return both(lambda p: self._steady(p, run.behaviour(p, pair[p].average)))
 
     def _steady(self, p: int, sigma: Any) -> Any:
         """The probabilities of an average without the trembles that are in it."""
@@ -246,10 +246,9 @@ class Run:
 
     def _weights(self) -> tuple[Any, Any]:
         """The same for `evaluate` alone, which needs no probabilities."""
-        run, (one, two) = self.engine, self.cfr.pair
         if self._last or self.schedule.tremble:
             return self.played()
-        return run.weights(0, one.average), run.weights(1, two.average)
+        return both(lambda p: self.engine.weights(p, self.cfr.pair[p].average))
 
     def strategy(self, played: tuple[Any, Any] | None = None) -> Strategy:
         """The probabilities `played` as a `Strategy`."""
@@ -358,7 +357,11 @@ class Run:
         files.check_made_for(path, header, self.tree, kind)
         try:
             header = json.loads(header["state"]) if "state" in header else header
-            made_by, state = self._read(header, tensors)
+            made_by, seed = Schedule(**json.loads(header["schedule"])), int(header["seed"])
+            iteration, seconds = int(header["iteration"]), float(header["seconds"])
+            curve = [Point(int(t), float(s), float(e)) for t, s, e in json.loads(header["curve"])]
+            if iteration < 0 or not seconds >= 0 or tensors["random"].shape != (1,):
+                raise ValueError
         except DAMAGED:
             raise SubgameError(f"{path} is a damaged checkpoint.") from None
         if made_by != self.schedule:
@@ -366,9 +369,9 @@ class Run:
                 f"{path} was made by the schedule {made_by}, not by {self.schedule}; "
                 "resume with the same one."
             )
-        if int(header["seed"]) != self.seed:
+        if seed != self.seed:
             raise SubgameError(
-                f"{path} was made with seed {header['seed']}, not {self.seed}; resume with it."
+                f"{path} was made with seed {seed}, not {self.seed}; resume with it."
             )
         for name, into in self._kept().items():
             found = tensors.get(name, np.zeros(0))
@@ -376,18 +379,7 @@ class Run:
                 raise SubgameError(f"{path} is a damaged checkpoint.")
             into[:] = found
         self.random[:] = tensors["random"].view(np.uint64)
-        self.iteration, self.seconds, self.curve = state
-
-    @staticmethod
-    def _read(header: Mapping[str, str], tensors: Mapping[str, Any]) -> tuple[Schedule, Any]:
-        """The schedule and (iteration, seconds, curve) of a checkpoint; raises if it is damaged."""
-        iteration, seconds = int(header["iteration"]), float(header["seconds"])
-        curve = [Point(int(t), float(s), float(e)) for t, s, e in json.loads(header["curve"])]
-        if iteration < 0 or not seconds >= 0 or tensors["random"].shape != (1,):
-            raise ValueError
-        int(header["seed"])
-        _ = [tensors[f"{name}{p}"] for name in ("regret", "average") for p in (0, 1)]
-        return Schedule(**json.loads(header["schedule"])), (iteration, seconds, curve)
+        self.iteration, self.seconds, self.curve = iteration, seconds, curve
 
 
 _only_whole = False

@@ -8,20 +8,13 @@ terminals at once, so arrays are transposed before and after.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.range_scratch import (
-    BOTH,
-    NOBODY,
-    OWN,
-    THEIRS,
-    Scratch,
-    Team,
-)
-from subgame.engines.numba.range_terminals import evaluate
+from subgame.engines.numba.range_scratch import BOTH, NOBODY, OWN, THEIRS, Scratch, Team
+from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
     BEST,
     LEARN,
@@ -29,6 +22,7 @@ from subgame.engines.numba.range_tiles import (
     Numbers,
     PlayerNumbers,
     Rates,
+    Side,
     descend,
     follow,
     learn,
@@ -54,20 +48,20 @@ from subgame.tree.ranges.betting_tree import LANES, BettingTree
 from subgame.tree.ranges.hand_order import BoardArrays
 
 Ints = NDArray[np.int64]
+Kind = tuple[int, int, int]
+"""The traverser, a `contract.Mode`, and whose averages are updated: NOBODY, THEIRS, BOTH or OWN."""
 PATIENCE = 1000
 """How often a barrier is checked before the thread gives up its core."""
 
 
 class Sweep(NamedTuple):
-    """The arguments of a sweep."""
+    """The tree, and what the players do in a sweep."""
 
-    p: int  # the traverser
+    f: BettingTree
+    b: BoardArrays
     mode: int  # `contract.Mode`
-    mine: PlayerNumbers  # the traverser's numbers
-    theirs: PlayerNumbers  # the opponent's numbers
-    rates: Rates  # the traverser's discounts
-    ahead: Rates  # the discounts of the opponent's predicted regrets
-    keep: int  # NOBODY, THEIRS, BOTH or OWN
+    mine: Side  # the traverser
+    theirs: Side  # the opponent
 
 
 @part
@@ -95,70 +89,32 @@ def tile_of(f: BettingTree, b: BoardArrays, u: int, p: int, tile: int) -> int:
 
 
 @small
-def across(
-    source: Numbers, a: int, b: int, c: int, d: int, into: Numbers, at: int, step: int
-) -> None:
-    """Transpose four vectors of `LANES` numbers; the results are `step` apart."""
-    like = source[0]
-    turn(
-        load(source, a, like),
-        load(source, b, like),
-        load(source, c, like),
-        load(source, d, like),
-        into,
-        at,
-        step,
-    )
-
-
-@small
-def enter(
-    b: BoardArrays,
-    u: int,
-    p: int,
-    place: int,
-    ways: int,
-    way: Numbers,
-    at: int,
-    nobody: int,
-    reach: Numbers,
-) -> None:
+def enter(b: BoardArrays, u: int, p: int, place: int, above: Scratch, s: Scratch) -> None:
     """Reach at the roots of a board, for the tile at `place`, from the parent board."""
-    hands, above = b.hands[2 * u + p], b.hand_at[2 * u + p]
+    street, hands, first = b.street[u], b.hands[2 * u + p], b.hand_at[2 * u + p]
+    at, ways, nobody = above.way_at[2 * street + p], s.ways[street], s.wide[street - 1]
     for h in range(place, place + LANES, 4):
-        h0 = at + (np.int64(b.above[above + h]) if h < hands else nobody) * ways
-        h1 = at + (np.int64(b.above[above + h + 1]) if h + 1 < hands else nobody) * ways
-        h2 = at + (np.int64(b.above[above + h + 2]) if h + 2 < hands else nobody) * ways
-        h3 = at + (np.int64(b.above[above + h + 3]) if h + 3 < hands else nobody) * ways
+        h0 = at + (np.int64(b.above[first + h]) if h < hands else nobody) * ways
+        h1 = at + (np.int64(b.above[first + h + 1]) if h + 1 < hands else nobody) * ways
+        h2 = at + (np.int64(b.above[first + h + 2]) if h + 2 < hands else nobody) * ways
+        h3 = at + (np.int64(b.above[first + h + 3]) if h + 3 < hands else nobody) * ways
         for k in range(0, ways, 4):
-            gather(way, h0 + k, h1 + k, h2 + k, h3 + k, reach, k * LANES + h - place)
+            gather(above.way, h0 + k, h1 + k, h2 + k, h3 + k, s.reach, k * LANES + h - place)
 
 
 @part
-def bring(
-    f: BettingTree,
-    b: BoardArrays,
-    u: int,
-    p: int,
-    tile: int,
-    player: PlayerNumbers,
-    ahead: Rates,
-    kept: bool,
-    above: Scratch,
-    s: Scratch,
-) -> None:
-    """Reach of player `p` down through a board, in one tile; `above` has the reach into it."""
-    street = b.street[u]
+def bring(w: Sweep, u: int, side: Side, tile: int, above: Scratch, s: Scratch) -> None:
+    """Reach of a player down through a board, in one tile; `above` has the reach into it."""
+    f, b = w.f, w.b
+    p, street = side.p, b.street[u]
     sp, place, leaves, like = 2 * street + p, tile * LANES, f.roots[street + 1], s.reach[0]
     if street == 0:  # the first street has the hands in its own order
         source = above.way_at[p] + u * f.roots[0] * s.wide[0] + place
         for k in range(f.roots[0]):
             store(s.reach, k * LANES, load(above.way, source + k * s.wide[0], like))
     else:
-        nobody = s.wide[street - 1]
-        enter(b, u, p, place, s.ways[street], above.way, above.way_at[sp], nobody, s.reach)
-    kept = kept and player.flags[0] != 0
-    descend(f, sp, player, tile_of(f, b, u, p, tile), ahead, kept, s)
+        enter(b, u, p, place, above, s)
+    descend(f, sp, side, tile_of(f, b, u, p, tile), s)
     if leaves == 0:
         return
     ways, leaf, last = s.ways[street + 1], f.leaf_at[sp], f.leaf_at[sp] + leaves - 1
@@ -166,7 +122,7 @@ def bring(
     for k in range(leaf, leaf + leaves, 4):  # padding repeats the last root
         row0, row1 = f.leaf_row[k] * LANES, f.leaf_row[min(k + 1, last)] * LANES
         row2, row3 = f.leaf_row[min(k + 2, last)] * LANES, f.leaf_row[min(k + 3, last)] * LANES
-        across(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
+        turn(s.reach, row0, row1, row2, row3, s.way, into + k - leaf, ways)
 
 
 @part
@@ -180,7 +136,7 @@ def face(f: BettingTree, b: BoardArrays, u: int, o: int, tile: int, s: Scratch) 
         for q in range(lane, lane + LANES, 4):
             row0, row1 = f.lane_row[q] * LANES, f.lane_row[q + 1] * LANES
             row2, row3 = f.lane_row[q + 2] * LANES, f.lane_row[q + 3] * LANES
-            across(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
+            turn(s.reach, row0, row1, row2, row3, s.lanes, into + q - lane, LANES)
 
 
 @small
@@ -190,25 +146,14 @@ def tiles(b: BoardArrays, u: int, p: int) -> int:
 
 
 @part
-def arrive(
-    f: BettingTree,
-    b: BoardArrays,
-    u: int,
-    w: Sweep,
-    above: Scratch,
-    s: Scratch,
-    me: int,
-    threads: int,
-) -> None:
-    """Reach down through a board: the opponent's, and the traverser's where `keep` needs it."""
-    p, keep = w.p, w.keep
-    theirs, own = keep in (THEIRS, BOTH), keep in (BOTH, OWN)  # a literal has its own type
-    for tile in range(me, tiles(b, u, 1 - p), threads):
-        bring(f, b, u, 1 - p, tile, w.theirs, w.ahead, theirs, above, s)
-        face(f, b, u, 1 - p, tile, s)
-    if own:
-        for tile in range(me, tiles(b, u, p), threads):
-            bring(f, b, u, p, tile, w.mine, w.rates, own, above, s)
+def arrive(w: Sweep, u: int, above: Scratch, s: Scratch, me: int, threads: int) -> None:
+    """Reach down through a board: the opponent's, and the traverser's where it is kept."""
+    for tile in range(me, tiles(w.b, u, w.theirs.p), threads):
+        bring(w, u, w.theirs, tile, above, s)
+        face(w.f, w.b, u, w.theirs.p, tile, s)
+    if w.mine.kept:
+        for tile in range(me, tiles(w.b, u, w.mine.p), threads):
+            bring(w, u, w.mine, tile, above, s)
 
 
 @part
@@ -222,11 +167,10 @@ def copy_rows(f: BettingTree, b: BoardArrays, u: int, p: int, place: int, s: Scr
 
 
 @part
-def settle(
-    f: BettingTree, b: BoardArrays, u: int, w: Sweep, s: Scratch, me: int, threads: int
-) -> None:
+def settle(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
     """The traverser's values up through a board."""
-    street, p = b.street[u], w.p
+    f, b = w.f, w.b
+    street, p = b.street[u], w.mine.p
     sp, so = 2 * street + p, 2 * street + 1 - p
     like = s.value[0]
     tall, ways, below = s.tall[street], s.ways[street], s.ways[street + 1]
@@ -260,9 +204,9 @@ def settle(
                 more = load(s.block, (j - k) * LANES, like)
                 store(s.value, row, load(s.value, row, like) + more)
         if w.mode == LEARN:
-            learn(f, sp, w.mine, at, w.rates, s)
+            learn(f, sp, w.mine, at, s)
         else:
-            follow(f, sp, w.mine, at, w.mode, w.rates, s)
+            follow(f, sp, w.mine, at, w.mode, s)
         if s.rows_at[street] >= 0:
             copy_rows(f, b, u, p, place, s)
         if street == 0:
@@ -272,9 +216,7 @@ def settle(
             continue
         for k in range(0, ways, 4):
             row, into = k * LANES, s.result_at[street] + place * ways + k
-            across(
-                s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into, ways
-            )
+            turn(s.value, row, row + LANES, row + 2 * LANES, row + 3 * LANES, s.result, into, ways)
 
 
 @small
@@ -341,41 +283,38 @@ def clear(b: BoardArrays, u: int, begin: int, stop: int, s: Scratch) -> None:
 
 
 @part
-def end(f: BettingTree, b: BoardArrays, u: int, p: int, s: Scratch, me: int, threads: int) -> None:
-    """Evaluate all terminals of a board for player `p`."""
-    street = b.street[u]
-    so = 2 * street + 1 - p
+def end(w: Sweep, u: int, s: Scratch, me: int, threads: int) -> None:
+    """Evaluate all terminals of a board for the traverser."""
+    f, street, ends = w.f, w.b.street[u], Ends(s.lanes, s.shown, s.folded, s.sums, s.deck[0])
+    so = 2 * street + w.theirs.p
     for c in range(me, f.chunk_at[so + 1] - f.chunk_at[so], threads):
         at = s.lanes_at[street] + c * s.tall[street] * LANES
-        kind = f.chunk_kind[f.chunk_at[so] + c]
-        evaluate(b, u, p, kind, s.lanes, s.shown, s.folded, at, s.sums, s.deck[0])
+        evaluate(w.b, u, w.mine.p, f.chunk_kind[f.chunk_at[so] + c], at, ends)
 
 
 @part
-def visit(f: BettingTree, b: BoardArrays, u: int, w: Sweep, above: Scratch, s: Scratch) -> None:
+def visit(w: Sweep, u: int, above: Scratch, s: Scratch) -> None:
     """Sweep a board and its descendants on one thread: from the reach in `above` to `s.result`."""
-    street, leaves = b.street[u], s.ways[b.street[u] + 1]
+    b, street, leaves = w.b, w.b.street[u], s.ways[w.b.street[u] + 1]
     me, threads = np.int64(0), np.int64(1)  # Numba compiles literals as other types
-    arrive(f, b, u, w, above, s, me, threads)
+    arrive(w, u, above, s, me, threads)
     if leaves > 0:
         clear(b, u, me, leaves, s)
         for c in range(b.child_at[u], b.child_at[u + 1]):
-            visit(f, b, c, w, s, s)
-            hand_up(b, c, w.p, me, leaves, s.result, s.result_at[street + 1], s)
-        even_out(b, u, w.p, me, leaves, s)
-    end(f, b, u, w.p, s, me, threads)
-    settle(f, b, u, w, s, me, threads)
+            visit(w, c, s, s)
+            hand_up(b, c, w.mine.p, me, leaves, s.result, s.result_at[street + 1], s)
+        even_out(b, u, w.mine.p, me, leaves, s)
+    end(w, u, s, me, threads)
+    settle(w, u, s, me, threads)
 
 
 @part
-def sweep_boards(
-    f: BettingTree, b: BoardArrays, w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch
-) -> None:
+def sweep_boards(w: Sweep, threads: int, team: Team, top: Scratch, s: Scratch) -> None:
     """Sweep a tree with several boards on its first street: each thread takes the next one."""
-    size = f.roots[0] * s.wide[0]
+    size = w.f.roots[0] * s.wide[0]
     u = fetch_add(team.counters, 1, 1)
-    while u < b.child_at[0]:
-        visit(f, b, u, w, top, s)
+    while u < w.b.child_at[0]:
+        visit(w, u, top, s)
         for j in range(size):
             top.result[top.result_at[0] + u * size + j] = s.result[s.result_at[0] + j]
         u = fetch_add(team.counters, 1, 1)
@@ -383,37 +322,28 @@ def sweep_boards(
 
 
 @part
-def sweep(
-    f: BettingTree,
-    b: BoardArrays,
-    w: Sweep,
-    me: int,
-    threads: int,
-    team: Team,
-    top: Scratch,
-    s: Scratch,
-) -> None:
+def sweep(w: Sweep, me: int, threads: int, team: Team, top: Scratch, s: Scratch) -> None:
     """Sweep the whole tree with all threads: they share `top`; `s` belongs to this thread.
 
     Threads share the tiles and chunks of the first board; then each takes the next board below it.
     The values of these boards are stored separately and added in order, so the results do not
     depend on the number of threads.
     """
-    p, leaves, first, last = w.p, top.ways[1], b.child_at[0], b.child_at[1]
-    root = np.int64(0)
+    b, p, leaves = w.b, w.mine.p, top.ways[1]
+    root, first, last = np.int64(0), b.child_at[0], b.child_at[1]
     if me == 0:
         team.counters[1] = 0
     if first > 1:
         wait(team.counters, threads)
-        sweep_boards(f, b, w, threads, team, top, s)
+        sweep_boards(w, threads, team, top, s)
         return
-    arrive(f, b, root, w, top, top, me, threads)
+    arrive(w, root, top, top, me, threads)
     wait(team.counters, threads)
     if leaves > 0:
         size = leaves * s.wide[1]
         c = first + fetch_add(team.counters, 1, 1)
         while c < last:
-            visit(f, b, c, w, top, s)
+            visit(w, c, top, s)
             for j in range(size):
                 team.results[(c - first) * size + j] = s.result[s.result_at[1] + j]
             c = first + fetch_add(team.counters, 1, 1)
@@ -425,17 +355,25 @@ def sweep(
             for c in range(first, last):
                 hand_up(b, c, p, k, stop, team.results, (c - first) * size, top)
             even_out(b, root, p, k, stop, top)
-    end(f, b, root, p, top, me, threads)
+    end(w, root, top, me, threads)
     wait(team.counters, threads)
-    settle(f, b, root, w, top, me, threads)
+    settle(w, root, top, me, threads)
     wait(team.counters, threads)
 
 
 @small
 def row_of(rates: NDArray[np.float64], t: int) -> Rates:
-    """The rates of one iteration."""
+    """The rates of one iteration; kernels count iterations from 1."""
     r = rates[t]
-    return r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9]
+    return r[0], r[1], r[2], r[3] + 1, r[4], r[5], r[6], r[7], r[8], r[9]
+
+
+@small
+def sweep_of(f: BettingTree, b: BoardArrays, kind: Kind, both: Any, rates: Any) -> Sweep:
+    """A sweep of a `kind`; numbers and rates are first the traverser's, then the opponent's."""
+    p, mode, keep = kind
+    mine = Side(p, both[0], rates[0], keep in (BOTH, OWN))
+    return Sweep(f, b, mode, mine, Side(1 - p, both[1], rates[1], keep in (THEIRS, BOTH)))
 
 
 @part
@@ -451,13 +389,15 @@ def keeping(turn: int, count: int) -> int:
 
 
 @kernel
-def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, team, top, own):
+def run_iterations(betting_tree, boards, pair, discounts, check, work) -> None:
     """Run ``len(discounts) - 1`` iterations with alternating updates.
 
     `pair` also has two players who play the averages. `check` is (responder, (weights of each
     player's places, result)). With weights, the result [2] is what best responses to them win.
+    `work` is an item of `range_scratch.Workspace.packed`.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
     both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
     last = (PlayerNumbers(*views(pair[2])), PlayerNumbers(*views(pair[3])))
@@ -470,8 +410,8 @@ def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, te
             if checked:
                 mode, keep, mine, theirs = BEST, NOBODY, last[p], last[1 - p]
             ahead = row_of(discounts, min(t + p, count))
-            w = Sweep(p, mode, mine, theirs, now, ahead, keep)
-            sweep(f, b, w, me, threads, shared, up, s)
+            w = sweep_of(f, b, (p, mode, keep), (mine, theirs), (now, ahead))
+            sweep(w, me, threads, shared, up, s)
             if checked and me == 0:
                 won[p] = 0
                 for h in range(len(weights[p])):
@@ -479,16 +419,16 @@ def run_iterations(betting_tree, boards, pair, discounts, check, me, threads, te
 
 
 @kernel
-def run_sweep(betting_tree, boards, kind, pair, rates, me, threads, team, top, own) -> None:
+def run_sweep(betting_tree, boards, kind, pair, rates, work) -> None:
     """One sweep; it leaves the root values in `result` of the shared workspace.
 
-    `kind` is (traverser, `contract.Mode`, whose average is updated). `pair` are the traverser's and
+    `kind` is a `Kind`. `pair` are the traverser's and
     the opponent's numbers. `rates` ``[2, 10]`` are the traverser's discounts, and those of the
     opponent's predicted regrets.
     """
     f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    me, threads, team, top, own = work
     shared, up, s = Team(*views(team)), Scratch(*views(top)), Scratch(*views(own))
-    now, then = row_of(rates, 0), row_of(rates, 1)
-    mine, theirs = PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1]))
-    w = Sweep(kind[0], kind[1], mine, theirs, now, then, kind[2])
-    sweep(f, b, w, me, threads, shared, up, s)
+    both = (PlayerNumbers(*views(pair[0])), PlayerNumbers(*views(pair[1])))
+    w = sweep_of(f, b, kind, both, (row_of(rates, 0), row_of(rates, 1)))
+    sweep(w, me, threads, shared, up, s)

@@ -6,13 +6,14 @@ import numpy as np
 
 from subgame.engines.numba.range_kernels import row_of, tile_of, tiles
 from subgame.engines.numba.range_scratch import Scratch
-from subgame.engines.numba.range_terminals import evaluate
+from subgame.engines.numba.range_terminals import Ends, evaluate
 from subgame.engines.numba.range_tiles import (
     TINY,
     Numbers,
     PlayerNumbers,
-    Rates,
+    Side,
     descend,
+    matching,
     weight_of,
 )
 from subgame.engines.numba.simd import (
@@ -30,23 +31,20 @@ from subgame.tree.ranges.hand_order import BoardArrays
 
 
 @part
-def match(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, into: Numbers
-) -> None:
+def match(f: BettingTree, sp: int, side: Side, at: int, into: Numbers) -> None:
     """The probabilities of a tile: regret matching, uniform where no weight is positive."""
     like = into[0]
     zero, one, tiny = splat(0.0, like), splat(1.0, like), splat(TINY, like)
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    predicted = player.flags[1] != 0
+    m = matching(side, like)
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, e = f.actions[i], at + f.first[i] * LANES
         most = tiny
         for k in range(e, e + n * LANES, LANES):
-            most = larger(most, weight_of(player, k, positive, negative, predicted))
+            most = larger(most, weight_of(m, k))
         least, total = choose(most, tiny, zero, tiny), zero
         for k in range(e, e + n * LANES, LANES):
-            w = weight_of(player, k, positive, negative, predicted)
+            w = weight_of(m, k)
             w = choose(w, tiny, w, least)
             store(into, k, w)
             total = total + w
@@ -56,32 +54,26 @@ def match(
 
 
 @kernel
-def run_match(betting_tree, boards, p, player, rates, out, me, threads) -> None:
+def run_match(betting_tree, boards, p, player, rates, out, work) -> None:
     """The probabilities that regret matching plays with player `p`'s weights, in their layout."""
-    f, b, m = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        PlayerNumbers(*views(player)),
-    )
-    into, now = views((out,))[0], row_of(rates, 0)
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
+    into, me, threads = views((out,))[0], work[0], work[1]
     for u in range(me, len(boards[0]), threads):
         for tile in range(tiles(b, u, p)):
-            match(f, 2 * b.street[u] + p, m, tile_of(f, b, u, p, tile), now, into)
+            match(f, 2 * b.street[u] + p, side, tile_of(f, b, u, p, tile), into)
 
 
 @kernel
-def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) -> None:
+def run_reach(betting_tree, boards, at, player, rates, out, work) -> None:
     """Player `p`'s reach of every row of a street, into ``out[row, board, place]``.
 
     The rows of the roots are given in `out`. `at` is (player, street, its first board).
     """
-    f, b, m = (
-        BettingTree(*views(betting_tree)),
-        BoardArrays(*views(boards)),
-        PlayerNumbers(*views(player)),
-    )
-    s, into, still = Scratch(*views(own)), views((out,))[0], row_of(rates, 0)
-    p, street, first = at
+    f, b = BettingTree(*views(betting_tree)), BoardArrays(*views(boards))
+    (me, threads, _, _, own), (p, street, first) = work, at
+    side = Side(p, PlayerNumbers(*views(player)), row_of(rates, 0), False)
+    s, into = Scratch(*views(own)), views((out,))[0]
     rows, count, wide = out.shape
     sp, like = 2 * street + p, s.reach[0]
     for u in range(me, count, threads):
@@ -89,21 +81,23 @@ def run_reach(betting_tree, boards, at, player, rates, out, me, threads, own) ->
             at, step = u * wide + tile * LANES, count * wide
             for row in range(f.roots[street]):
                 store(s.reach, row * LANES, load(into, at + row * step, like))
-            descend(f, sp, m, tile_of(f, b, first + u, p, tile), still, False, s)
+            descend(f, sp, side, tile_of(f, b, first + u, p, tile), s)
             for row in range(f.roots[street], rows):
                 store(into, at + row * step, load(s.reach, row * LANES, like))
 
 
 @kernel
-def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
+def run_opposing(betting_tree, boards, at, reach, out, space, work) -> None:
     """The opponent's reach summed over the hands that share no card with each of player `p`'s.
 
     `reach` is ``[k, board, place]`` by the opponent's hands, `out` the same by player `p`'s hands.
-    The workspace `work` is three arrays: ``[place, LANES]`` twice, and ``[card, LANES]``.
+    `space` is three arrays of each thread: ``[place, LANES]`` twice, and ``[card, LANES]``. `at` is
+    (player, the street's first board).
     """
-    b, (x, folded, sums) = BoardArrays(*views(boards)), work
+    b, (p, first), me, threads = BoardArrays(*views(boards)), at, work[0], work[1]
+    x, folded, sums = space[0][me], space[1][me], space[2][me]
     px, pf, ps = views((x, folded, sums))
-    deck = len(sums) // LANES
+    ends = Ends(px, pf, pf, ps, len(sums) // LANES)
     for u in range(me, reach.shape[1], threads):
         theirs, mine = b.hands[2 * (first + u) + 1 - p], b.hands[2 * (first + u) + p]
         for at in range(0, len(reach), LANES):
@@ -111,7 +105,7 @@ def run_opposing(boards, p, first, reach, out, me, threads, work) -> None:
             for h in range(theirs):
                 for k in range(many):
                     x[h * LANES + k] = reach[at + k, u, h]
-            evaluate(b, first + u, p, FOLD, px, pf, pf, np.int64(0), ps, deck)
+            evaluate(b, first + u, p, FOLD, np.int64(0), ends)
             for h in range(mine):
                 for k in range(many):
                     out[at + k, u, h] = folded[h * LANES + k]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.native import Packed
+from subgame.engines.numba.native import Kernel, Packed
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.tree import RangeTree
@@ -72,16 +71,16 @@ class Workspace(NamedTuple):
 
     team: Team
     top: Scratch  # of the first street, shared by all threads
-    tops: list[Scratch]  # [thread] the same, with the thread's own arrays where `PRIVATE`
-    own: list[Scratch]  # [thread] of all other streets
-    packed: list[tuple[Packed, Packed, Packed]]  # [thread] the team, its tops and own
+    packed: list[Packed]
+    """[thread] (its number, the number of threads, `Team`, `Scratch` of the first street with its
+    own arrays where `PRIVATE`, `Scratch` of all other streets)."""
 
-    def given(self, k: int, rows: Rows | None = None) -> tuple[Any, ...]:
-        """The arguments of a kernel on thread `k`."""
+    def given(self, k: int, rows: Rows | None = None) -> Any:
+        """The last argument of a kernel on thread `k`."""
         if rows is None:
             return self.packed[k]
-        top, own = (each._replace(**rows._asdict()) for each in (self.tops[k], self.own[k]))
-        return tuple(self.team), tuple(top), tuple(own)
+        me, threads, team, *both = self.packed[k].item
+        return me, threads, team, *(each._replace(**rows._asdict()) for each in both)
 
 
 class Workers:
@@ -89,6 +88,7 @@ class Workers:
 
     def __init__(self, tree: RangeTree, threads: int) -> None:
         self.tree, self.threads = tree, threads
+        self.arrays = Packed(tree.betting_tree), Packed(tree.boards)
         self.several = int(tree.boards.child_at[0]) > 1
         self._workspaces: dict[Any, Workspace] = {}
         self._pool: ThreadPoolExecutor | None = None
@@ -98,19 +98,18 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def run(self, dtype: Any, call: Callable[..., None], rows: Rows | None = None) -> None:
-        """Run ``call(me, threads, team, top, own)`` on every thread."""
-        work, threads = self.workspace(dtype), self.threads
+    def run(self, dtype: Any, kernel: Kernel, *args: Any, rows: Rows | None = None) -> None:
+        """Run ``kernel(betting tree, boards, *args, work)`` on every thread; see `Workspace`."""
+        work = self.workspace(dtype)
         work.team.counters[:] = 0
-        if threads == 1:
-            call(0, 1, *work.given(0, rows))
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(threads - 1)
+        if self._pool is None and self.threads > 1:
+            self._pool = ThreadPoolExecutor(self.threads - 1)
         jobs = [
-            self._pool.submit(call, k, threads, *work.given(k, rows)) for k in range(1, threads)
+            self._pool.submit(kernel, *self.arrays, *args, work.given(k, rows))
+            for k in range(1, self.threads)
+            if self._pool is not None
         ]
-        call(0, threads, *work.given(0, rows))
+        kernel(*self.arrays, *args, work.given(0, rows))
         for job in jobs:
             job.result()
 
@@ -125,8 +124,8 @@ class Workers:
                 size = int(b.child_at[1] - b.child_at[0]) * int(top.ways[1]) * int(top.wide[1])
             team = Team(np.zeros(8, dtype=np.int64), np.zeros(size, dtype=dtype))
             tops = [top._replace(**{name: getattr(one, name) for name in PRIVATE}) for one in own]
-            packed = [(Packed(team), Packed(t), Packed(o)) for t, o in zip(tops, own, strict=True)]
-            self._workspaces[dtype] = Workspace(team, top, tops, own, packed)
+            each = [(k, self.threads, team, tops[k], own[k]) for k in range(self.threads)]
+            self._workspaces[dtype] = Workspace(team, top, list(map(Packed, each)))
         return self._workspaces[dtype]
 
     def _scratch(self, dtype: Any, *, shared: bool) -> Scratch:

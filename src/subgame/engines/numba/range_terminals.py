@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subgame.engines.numba.simd import (
-    load,
-    part,
-    small,
-    splat,
-    store,
-)
+from subgame.engines.numba.simd import load, part, small, splat, store
 from subgame.tree.ranges.betting_tree import LANES
 from subgame.tree.ranges.hand_order import BoardArrays
 
 Numbers = NDArray[Any]  # float32 or float64
 
 
+class Ends(NamedTuple):
+    """The arrays of some terminals, one in each lane: ``[chunk, place, LANES]``."""
+
+    reach: Numbers  # the opponent's
+    shown: Numbers  # values at showdowns
+    folded: Numbers  # values after folds
+    sums: Numbers  # [card, LANES] workspace
+    deck: int  # number of different cards
+
+
 @small
 def pour(
-    b: BoardArrays,
-    size: int,
-    first: int,
-    last: int,
-    hands: int,
-    x: Numbers,
-    at: int,
-    sums: Numbers,
-    total: Any,
+    b: BoardArrays, u: int, o: int, first: int, last: int, at: int, e: Ends, total: Any
 ) -> Any:
-    """Add the reach of some runs of hands to the sums per card and to the total.
+    """Add the reach of some runs of player `o`'s hands to the sums per card and to the total.
 
     If a and b cards equivalent to A and B are left, there are a b hands AB, and b of them contain a
     given A. There are a (a - 1) / 2 hands AA, and a - 1 of them contain a given A. If no cards are
     equivalent (`size` is negative), all these numbers are one.
     """
+    x, sums, size, hands = e.reach, e.sums, b.size_at[u], b.hand_at[2 * u + o]
     like = sums[0]
     for r in range(first, last):
         run = splat(0.0, like)
@@ -72,18 +69,7 @@ def pour(
 
 
 @part
-def evaluate(
-    b: BoardArrays,
-    u: int,
-    p: int,
-    kind: int,
-    x: Numbers,
-    shown: Numbers,
-    folded: Numbers,
-    at: int,
-    sums: Numbers,
-    deck: int,
-) -> None:
+def evaluate(b: BoardArrays, u: int, p: int, kind: int, at: int, e: Ends) -> None:
     """One chunk of terminals on one board for player `p`, from the opponent's reach at `at`.
 
     Let w(h) be the reach of weaker hands that share no card with h, s(h) that of stronger ones and
@@ -92,14 +78,12 @@ def evaluate(
     At the end it is w + s + t, which a fold pays; the difference is w - s. The hand h itself
     cancels out of it, and is added to the pay of a fold.
     """
-    like = sums[0]
-    o = 1 - p
-    n, ours = b.hands[2 * u + o], b.hands[2 * u + p]
-    theirs, mine = b.hand_at[2 * u + o], b.hand_at[2 * u + p]
+    x, shown, folded, sums, deck = e
+    o, like = 1 - p, sums[0]
+    n, ours, mine = b.hands[2 * u + o], b.hands[2 * u + p], b.hand_at[2 * u + p]
     run_o, run_p = b.run_at[2 * u + o], b.run_at[2 * u + p]
     group_o, group_p = b.group_at[2 * u + o], b.group_at[2 * u + p]
-    groups, size = b.groups[u], b.size_at[u]
-    total, zero = splat(0.0, like), splat(0.0, like)
+    groups, total, zero = b.groups[u], splat(0.0, like), splat(0.0, like)
     for h in range(ours, (ours + LANES - 1) // LANES * LANES):  # padding has value 0
         if kind & 1:
             store(shown, at + h * LANES, zero)
@@ -110,7 +94,7 @@ def evaluate(
     end_o = run_o + np.int64(b.group_run[group_o + groups])
     end_p = run_p + np.int64(b.group_run[group_p + groups])
     if not kind & 1:
-        total = pour(b, size, run_o, end_o, theirs, x, at, sums, total)
+        total = pour(b, u, o, run_o, end_o, at, e, total)
     first_o, first_p = run_o, run_p
     for g in range(groups if kind & 1 else 0):
         last_o = run_o + np.int64(b.group_run[group_o + g + 1])
@@ -122,7 +106,7 @@ def evaluate(
                 won = rest - load(sums, np.int64(b.other[mine + h]) * LANES, like)
                 store(shown, at + h * LANES, won if tied else won + won)
         if tied:
-            total = pour(b, size, first_o, last_o, theirs, x, at, sums, total)
+            total = pour(b, u, o, first_o, last_o, at, e, total)
             for r in range(first_p, last_p):
                 rest = total - load(sums, np.int64(b.run_card[r]) * LANES, like)
                 for h in range(np.int64(b.run_start[r]), np.int64(b.run_start[r + 1])):

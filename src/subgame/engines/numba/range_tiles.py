@@ -54,6 +54,15 @@ class PlayerNumbers(NamedTuple):
     instant_scale: Stored
 
 
+class Side(NamedTuple):
+    """One player in a sweep."""
+
+    p: int
+    numbers: PlayerNumbers
+    rates: Rates  # discounts; the opponent's are those of the predicted regrets
+    kept: bool  # whether the player's reach is added to the average, if there is one
+
+
 # One tile of one player ----------------------------------------------------------------------
 
 
@@ -77,36 +86,48 @@ def learn_from(player: PlayerNumbers, e: int, old: Any, gain: Any, rates: Rates)
     note(player.weights, player.scale, e, old * base + (old * fade + gain), seed)
 
 
+class Matching(NamedTuple):
+    """How a player's weights follow from regrets."""
+
+    player: PlayerNumbers
+    positive: Any  # vectors: the discounts of positive and negative regrets
+    negative: Any
+    predicted: bool
+
+
 @small
-def weight_of(player: PlayerNumbers, e: int, positive: Any, negative: Any, predicted: bool) -> Any:
+def matching(side: Side, like: float) -> Matching:
+    """Regret matching with the discounts of an iteration, in the precision of `like`."""
+    positive, negative = splat(side.rates[0], like), splat(side.rates[1], like)
+    return Matching(side.numbers, positive, negative, side.numbers.flags[1] != 0)
+
+
+@small
+def weight_of(m: Matching, e: int) -> Any:
     """The weight of an action in regret matching: the regret, or its prediction."""
-    like = kind_of(positive)
+    like, player = kind_of(m.positive), m.player
     w = recall(player.weights, player.scale, e, like)
-    if predicted:
-        w = w * choose(w, splat(0.0, like), positive, negative)
+    if m.predicted:
+        w = w * choose(w, splat(0.0, like), m.positive, m.negative)
         w = w + recall(player.instant, player.instant_scale, e, like)
     return larger(w, splat(TINY, like))
 
 
 @small
-def share_of(
-    player: PlayerNumbers, e: int, n: int, positive: Any, negative: Any, predicted: bool
-) -> Any:
+def share_of(m: Matching, e: int, n: int) -> Any:
     """One divided by the sum of the weights of all actions.
 
     Reading the weights again later costs less than storing them.
     """
-    like = kind_of(positive)
+    like = kind_of(m.positive)
     total = splat(0.0, like)
     for k in range(n):
-        total = total + weight_of(player, e + k * LANES, positive, negative, predicted)
+        total = total + weight_of(m, e + k * LANES)
     return splat(1.0, like) / total
 
 
 @part
-def descend(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, ahead: Rates, kept: bool, s: Scratch
-) -> None:
+def descend(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """The reach of every row of a tile; `at` is where its weights start.
 
     The strategy is regret matching in which every action weighs at least `TINY`, so it is uniform
@@ -115,15 +136,19 @@ def descend(
     average, ``S <- kept S + reach``. Decisions with two and three actions, nearly all, stay in
     registers. In a game with trembles (``ahead[9]``) every action is played at least that often.
     """
-    weights, average, reach = player.weights, player.average, s.reach
-    scale, weigh = player.scale, player.average_scale
-    like = reach[0]
+    player, ahead, reach = side.numbers, side.rates, s.reach
+    weights, average, scale, weigh = (
+        player.weights,
+        player.average,
+        player.scale,
+        player.average_scale,
+    )
+    like, kept = reach[0], side.kept and player.flags[0] != 0
     fade = splat(ahead[8], like)
-    tiny = splat(TINY, like)
-    positive, negative = splat(ahead[0], like), splat(ahead[1], like)
+    tiny, seed = splat(TINY, like), 4 * np.int64(ahead[3]) + AVERAGE
     at -= f.roots[sp // 2] * LANES
-    predicted, seed = player.flags[1] != 0, 4 * np.int64(ahead[3]) + AVERAGE
-    plain = not predicted and ahead[9] == 0
+    m = matching(side, like)
+    plain = not m.predicted and ahead[9] == 0
     for i in range(f.infoset_at[sp], f.infoset_at[sp + 1]):
         n, to = f.actions[i], f.first[i] * LANES
         here, e = load(reach, f.parent[i] * LANES, like), at + to
@@ -152,11 +177,10 @@ def descend(
                 add(average, weigh, e + LANES, fade, b, seed)
                 add(average, weigh, e + 2 * LANES, fade, c, seed)
             continue
-        share = share_of(player, e, n, positive, negative, predicted)
+        share = share_of(m, e, n)
         least, free = splat(ahead[9], like), splat(1 - n * ahead[9], like)
         for k in range(n):
-            w = weight_of(player, e + k * LANES, positive, negative, predicted)
-            a = here * (w * share * free + least)
+            a = here * (weight_of(m, e + k * LANES) * share * free + least)
             store(reach, to + k * LANES, a)
             if kept:
                 add(average, weigh, e + k * LANES, fade, a, seed)
@@ -177,21 +201,18 @@ def win(f: BettingTree, e: int, last: int, lane: int, values: Any, into: Numbers
 
 
 @part
-def learn(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, rates: Rates, s: Scratch
-) -> None:
+def learn(f: BettingTree, sp: int, side: Side, at: int, s: Scratch) -> None:
     """Values of every row from those of leaves and terminals; regrets are updated.
 
     Regret matching is done once more here, because the regrets are read anyway. Trembles
     (``rates[9]``) change the value of a decision, but regrets are those of the free choice.
     """
-    weights, scale, value = player.weights, player.scale, s.value
-    like = value[0]
+    player, rates, value = side.numbers, side.rates, s.value
+    weights, scale, like = player.weights, player.scale, value[0]
     one, tiny = splat(1.0, like), splat(TINY, like)
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
     at -= f.roots[sp // 2] * LANES
-    predicted, seed = player.flags[1] != 0, 4 * np.int64(rates[3]) + REGRET
-    plain = not predicted and rates[9] == 0
+    m, seed = matching(side, like), 4 * np.int64(rates[3]) + REGRET
+    plain = not m.predicted and rates[9] == 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         n, to, up = f.actions[i], f.first[i] * LANES, f.parent[i] * LANES
         e = at + to
@@ -219,7 +240,7 @@ def learn(
             learn_from(player, e + LANES, y, b - mean, rates)
             store(value, up, load(value, up, like) + mean)
             continue
-        mean = played(player, e, n, positive, negative, predicted, value, to)
+        mean = played(m, e, n, value, to)
         least, total = splat(rates[9], like), splat(0.0, like)
         for k in range(n):
             total = total + load(value, to + k * LANES, like)
@@ -229,47 +250,32 @@ def learn(
             gain = load(value, to + k * LANES, like) - mean
             x = recall(weights, scale, e + k * LANES, like)
             learn_from(player, e + k * LANES, x, gain, rates)
-            if predicted:
+            if m.predicted:
                 note(player.instant, player.instant_scale, e + k * LANES, gain, seed + INSTANT)
 
 
 @small
-def played(
-    player: PlayerNumbers,
-    e: int,
-    n: int,
-    positive: Any,
-    negative: Any,
-    predicted: bool,
-    value: Numbers,
-    to: int,
-) -> Any:
+def played(m: Matching, e: int, n: int, value: Numbers, to: int) -> Any:
     """The value of a decision with any number of actions, played in proportion to the weights."""
-    like = kind_of(positive)
-    share, mean = share_of(player, e, n, positive, negative, predicted), splat(0.0, like)
+    like = kind_of(m.positive)
+    share, mean = share_of(m, e, n), splat(0.0, like)
     for k in range(n):
-        w = weight_of(player, e + k * LANES, positive, negative, predicted)
+        w = weight_of(m, e + k * LANES)
         mean = mean + (w * share) * load(value, to + k * LANES, like)
     return mean
 
 
 @part
-def follow(
-    f: BettingTree, sp: int, player: PlayerNumbers, at: int, mode: int, rates: Rates, s: Scratch
-) -> None:
+def follow(f: BettingTree, sp: int, side: Side, at: int, mode: int, s: Scratch) -> None:
     """Values of every row under the traverser's strategy or best response."""
-    value = s.value
-    like = value[0]
-    zero, one = splat(0.0, like), splat(1.0, like)
-    positive, negative = splat(rates[0], like), splat(rates[1], like)
+    player, value, like = side.numbers, s.value, s.value[0]
+    zero, one, m = splat(0.0, like), splat(1.0, like), matching(side, like)
     at -= f.roots[sp // 2] * LANES
-    predicted = player.flags[1] != 0
     for i in range(f.infoset_at[sp + 1] - 1, f.infoset_at[sp] - 1, -1):
         first, last = f.first[i], f.first[i] + f.actions[i]
         best = load(value, first * LANES, like)
         if mode == EVALUATE:
-            to = first * LANES
-            best = played(player, at + to, last - first, positive, negative, predicted, value, to)
+            best = played(m, at + first * LANES, last - first, value, first * LANES)
         else:
             for row in range(first + 1, last):
                 best = larger(best, load(value, row * LANES, like))

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Floats, Loop, Mode, Numbers, Pair, Regrets, Response
+from subgame.engines.contract import Both, Floats, Loop, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.numba.int16 import Int16Numbers
 from subgame.engines.numba.native import Kernel, Packed
-from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Workers
-from subgame.engines.rounding import RESOLUTION, WIDTH, dithered
+from subgame.engines.numba.range_scratch import NOBODY, OWN, THEIRS, Rows, Scratch, Workers
+from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.errors import SubgameError, did_you_mean
 from subgame.memory import Allowance
+from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import LANES, Street
 from subgame.tree.ranges.deal import padded
 from subgame.tree.ranges.stage import stage_tree
@@ -66,7 +67,6 @@ class NumbaRangeEngine(EngineBase):
         if storage not in STORAGES:
             raise did_you_mean("storage on the CPU", str(storage), STORAGES)
         self.tree, self.storage, self.resolution = tree, storage, RESOLUTION[storage]
-        self.betting_tree, self.boards = Packed(tree.betting_tree), Packed(tree.boards)
         levels = np.arange(len(tree.streets) + 1)
         self.first: Ints = np.searchsorted(tree.boards.street, levels)  # [street + 1] into boards
         self.ways, self.many = len(tree.streets[0].roots), int(self.first[1])
@@ -99,29 +99,27 @@ class NumbaRangeEngine(EngineBase):
     def _held(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """[board, infoset] for each player: whether it is one of that board's hands."""
         hands = self.tree.boards.hands[: 2 * self.many].reshape(-1, 2)
-        one, two = (np.arange(int(hands[:, p].max())) < hands[:, p, None] for p in (0, 1))
-        return one, two
+        return both(lambda p: np.arange(int(hands[:, p].max())) < hands[:, p, None])
 
     def _enter(self, dtype: Any, p: int, reach: Floats) -> None:
         """Copy player `p`'s reach [root, infoset] into the workspace."""
-        top = self._workers.workspace(dtype).top
-        at, wide = int(top.way_at[p]), int(top.wide[0])
+        top, given = self._workers.workspace(dtype).top, np.asarray(reach)
         if self.many == 1:
-            hands, rows = self.stand[p], top.way[at : at + self.ways * wide].reshape(-1, wide)
-            rows[:, : len(hands)] = np.asarray(reach).take(hands, axis=1)
-            rows[:, len(hands) :] = 0
-            return
-        into = top.way[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
-        given = np.asarray(reach).reshape(self.ways, self.many, -1)
+            given = given.take(self.stand[p], axis=1)
+        given = given.reshape(self.ways, self.many, -1)
+        into = self._at_roots(top, top.way, int(top.way_at[p]))
         into[:, :, : given.shape[2]] = given.transpose(1, 0, 2)
         into[:, :, given.shape[2] :] = 0
+
+    def _at_roots(self, top: Scratch, numbers: NDArray[Any], at: int) -> NDArray[Any]:
+        """[board, betting root, place] numbers of a workspace at the roots, from `at` on."""
+        wide = int(top.wide[0])
+        return numbers[at : at + self.many * self.ways * wide].reshape(self.many, self.ways, wide)
 
     def _paid(self, dtype: Any, p: int) -> Floats:
         """[root, infoset] player `p`'s values at the roots after the last sweep."""
         top = self._workers.workspace(dtype).top
-        at, wide = int(top.result_at[0]), int(top.wide[0])
-        paid = top.result[at : at + self.many * self.ways * wide]
-        paid = paid.reshape(self.many, self.ways, wide)
+        paid = self._at_roots(top, top.result, int(top.result_at[0]))
         if self.many == 1:
             out: Floats = paid[0].take(self.places[p], axis=1).astype(np.float64, copy=False)
             return out / self.tree.deals
@@ -133,19 +131,13 @@ class NumbaRangeEngine(EngineBase):
         self,
         dtype: Any,
         kind: tuple[int, int, int],
-        pair: tuple[Regrets, Regrets],
+        pair: Pair,
         rates: Floats,
         rows: Rows | None = None,
     ) -> None:
         """One sweep of `kind` (traverser, mode, whose average is updated) after `_enter`."""
-        both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
-
-        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            RUN_SWEEP(
-                self.betting_tree, self.boards, kind, both, counted, me, threads, team, top, own
-            )
-
-        self._workers.run(dtype, call, rows)
+        both = _player_numbers(pair[0]), _player_numbers(pair[1])
+        self._workers.run(dtype, RUN_SWEEP, kind, both, rates, rows=rows)
 
     # Learning --------------------------------------------------------------------------------
     def regrets(self, p: int, *, predictive: bool = False) -> Regrets:
@@ -172,39 +164,22 @@ class NumbaRangeEngine(EngineBase):
     @cached_property
     def _roots(self) -> tuple[Floats, Floats]:
         given = self._held if self.many > 1 else [side.reach for side in self.tree.players]
-        one, two = (np.tile(np.asarray(reach, np.float64), (self.ways, 1)) for reach in given)
-        return one, two
-
-    def array(self, values: Floats) -> Floats:
-        """A copy in float64."""
-        return np.array(values, dtype=np.float64)
+        return both(lambda p: np.tile(np.asarray(given[p], np.float64), (self.ways, 1)))
 
     def rates(self, discounts: Floats, begin: int) -> Floats:
         """[t, 10] discounts, the number of earlier iterations, and what kernels apply."""
         return dithered(discounts, begin, self.storage)
 
-    def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Floats,
-        ahead: Floats,
-        reach: tuple[Floats, Floats],
-    ) -> Floats:
+    def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Floats:
         """One traversal for player `p`; returns the values [root, infoset]."""
-        self._hold(((mine, theirs), (theirs, mine))[p])
+        self._hold(pair if p == 0 else pair[::-1])
         for q in (0, 1):
             self._enter(np.float32, q, reach[q])
-        learns = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
-        keep = OWN if learns else NOBODY
-        self._run(np.float32, (p, int(mode), keep), (mine, theirs), np.stack([rates, ahead]))
+        learns = mode in (Mode.LEARN, Mode.RESPOND) and pair[0].average is not None
+        self._run(np.float32, (p, int(mode), OWN if learns else NOBODY), pair, np.stack(rates))
         return self._paid(np.float32, p)
 
-    def iterate(
-        self, pair: Pair, discounts: Floats, reach: tuple[Floats, Floats], how: Loop
-    ) -> None:
+    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
         """``len(discounts) - 1`` iterations, the first of which is number `begin`.
 
         Where `can_check`, `how.check` [2] becomes what each player's best response to the averages
@@ -230,19 +205,14 @@ class NumbaRangeEngine(EngineBase):
             for t in range(len(discounts) - 1):
                 self._together(pair, rates[[t, t]], responder)
             return
-        both, counted = (_player_numbers(pair[0]), _player_numbers(pair[1])), rates + _COUNTED
-        four, checked = (*both, *both), _UNCHECKED
+        both = _player_numbers(pair[0]), _player_numbers(pair[1])
+        last, checked = both, _UNCHECKED
         if check is not None:
             one, two = (_player_numbers(Regrets(each.average, None, None)) for each in pair)
-            four, checked = (*both, one, two), (self._place_reach, check)
+            last, checked = (one, two), (self._place_reach, check)
+        self._workers.run(np.float32, RUN_ITERATIONS, (*both, *last), rates, (responder, checked))
 
-        def call(*given: Any) -> None:
-            check = (responder, checked)
-            RUN_ITERATIONS(self.betting_tree, self.boards, four, counted, check, *given)
-
-        self._workers.run(np.float32, call)
-
-    def _hold(self, pair: tuple[Regrets, Regrets]) -> bool:
+    def _hold(self, pair: Pair) -> bool:
         """Set the regrets of locked hands; whether there are any."""
         for lock, numbers in zip(self.tree.locks, pair, strict=True):
             if lock is not None:
@@ -259,12 +229,10 @@ class NumbaRangeEngine(EngineBase):
     @cached_property
     def _place_reach(self) -> tuple[Floats, Floats]:
         """[place] for each player: the reach of the hands there, which multiplies its value."""
-        one, two = (
-            np.bincount(self.places[p], self._roots[p][0]) / self.tree.deals for p in (0, 1)
-        )
-        return one, two
+        reach, deals = self._roots, self.tree.deals
+        return both(lambda p: np.bincount(self.places[p], reach[p][0]) / deals)
 
-    def _together(self, pair: tuple[Regrets, Regrets], rates: Floats, responder: int) -> None:
+    def _together(self, pair: Pair, rates: Floats, responder: int) -> None:
         """One iteration of simultaneous updates: each plays against the other's old strategy."""
         before = self.snapshot(pair[0])._replace(average=pair[0].average)
         for p, theirs in enumerate((pair[1], before)):
@@ -276,11 +244,7 @@ class NumbaRangeEngine(EngineBase):
         """The probabilities that regret matching plays, ``[board][tile][action][LANES]``."""
         player, now = _player_numbers(regrets), np.atleast_2d(rates)
         out = self._spare.pop(p) if p in self._spare else np.zeros(self.tree.stored(p), np.float32)
-
-        def call(me: int, threads: int, *scratch: Any) -> None:
-            RUN_MATCH(self.betting_tree, self.boards, p, player, now, out, me, threads)
-
-        self._workers.run(np.float32, call)
+        self._workers.run(np.float32, RUN_MATCH, p, player, now, out)
         lock = self.tree.locks[p]
         return out if lock is None else lock.put(out)
 
@@ -299,21 +263,30 @@ class NumbaRangeEngine(EngineBase):
 
     def values(self, p: int, sigma: Numbers, opponent_plan: _Plan) -> Response:
         """Player `p`'s values when playing `sigma`."""
-        return self._evaluated(p, Mode.EVALUATE, _weights(sigma), opponent_plan)
+        return self._evaluated(p, sigma, opponent_plan)
 
     def respond(self, p: int, opponent_plan: _Plan) -> Response:
         """Player `p`'s counterfactual best response; hands that are locked play as they must."""
-        lock, mine = self.tree.locks[p], _none_like(opponent_plan.sigma)
-        if lock is not None:
-            mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
-        return self._evaluated(p, Mode.WITHIN if lock else Mode.BEST, mine, opponent_plan)
+        lock = self.tree.locks[p]
+        if lock is None:
+            return self._evaluated(p, None, opponent_plan)
+        mine = lock.put(np.zeros(self.tree.stored(p), np.float32))
+        return self._evaluated(p, mine, opponent_plan, Mode.WITHIN)
 
     def _evaluated(
-        self, p: int, mode: Mode, sigma: Numbers, against: _Plan, rows: Rows | None = None
+        self,
+        p: int,
+        sigma: Numbers | None,
+        against: _Plan,
+        mode: Mode = Mode.EVALUATE,
+        rows: Rows | None = None,
     ) -> Response:
-        """One sweep in float64."""
+        """One sweep in float64; without `sigma` the best action is taken everywhere."""
+        mode, mine = (
+            (Mode.BEST, _none_like(against.sigma)) if sigma is None else (mode, _weights(sigma))
+        )
         self._enter(np.float64, 1 - p, against.reach)
-        pair = (Regrets(sigma, None, None), Regrets(against.sigma, None, None))
+        pair = (Regrets(mine, None, None), Regrets(against.sigma, None, None))
         self._run(np.float64, (p, int(mode), NOBODY), pair, _STILL, rows)
         return Response(self._paid(np.float64, p))
 
@@ -333,19 +306,10 @@ class NumbaRangeEngine(EngineBase):
             size = (int(f.rows[sp]), int(self.first[street + 1]) - first, padded(wide))
             out = np.zeros(size)
             out[: f.roots[street], :, :wide] = self.enter(p, above, street)
-            self._descend(p, street, player, out)
+            self._workers.run(np.float64, RUN_REACH, (p, street, first), player, _STILL, out)
             found.append(out[:, :, :wide])
             above = found[-1][f.leaf_row[f.leaf_at[sp] : f.leaf_at[sp + 1]]]
         return found
-
-    def _descend(self, p: int, street: int, player: Packed, out: Floats) -> None:
-        """Compute the reach [row, board, place] of every action of player `p` on a street."""
-        at = p, street, int(self.first[street])
-
-        def call(me: int, threads: int, team: Any, top: Any, own: Any) -> None:
-            RUN_REACH(self.betting_tree, self.boards, at, player, _STILL, out, me, threads, own)
-
-        self._workers.run(np.float64, call)
 
     def row_values(
         self, p: int, opponent_sigma: Numbers, reach: Floats, sigma: Numbers | None = None
@@ -359,10 +323,7 @@ class NumbaRangeEngine(EngineBase):
         at = np.cumsum([0, *sizes])
         rows = Rows(np.zeros(int(at[-1])), at[:-1])
         against = self.plan(1 - p, opponent_sigma, reach)
-        if sigma is None:
-            self._evaluated(p, Mode.BEST, _none_like(against.sigma), against, rows)
-        else:
-            self._evaluated(p, Mode.EVALUATE, _weights(sigma), against, rows)
+        self._evaluated(p, sigma, against, rows=rows)
         rows.rows[:] /= self.tree.deals
         return [
             rows.rows[at[s] : at[s + 1]].reshape(shape)[:, :, : self._wide(p, s)]
@@ -378,9 +339,7 @@ class NumbaRangeEngine(EngineBase):
         count, at = self.tree.streets[0].rows[p], np.full(len(self.tree.streets), -1)
         at[0] = 0
         rows = Rows(np.zeros(count * wide), at)
-        mine = _none_like(opponent_plan.sigma) if sigma is None else _weights(sigma)
-        mode = Mode.BEST if sigma is None else Mode.EVALUATE
-        self._evaluated(p, mode, mine, opponent_plan, rows)
+        self._evaluated(p, sigma, opponent_plan, rows=rows)
         found: Floats = rows.rows.reshape(count, wide)[:, self.places[p]] / self.tree.deals
         return found
 
@@ -422,12 +381,9 @@ class NumbaRangeEngine(EngineBase):
         given = np.ascontiguousarray(reach, dtype=np.float64)
         out = np.zeros((*given.shape[:2], many))
         tall = padded(max(self._wide(q, street) for q in (0, 1))) + LANES
-
-        def call(me: int, threads: int, *scratch: Any) -> None:
-            work = tuple(np.zeros(n * LANES) for n in (tall, tall, self.tree.num_cards))
-            RUN_OPPOSING(self.boards, p, first, given, out, me, threads, work)
-
-        self._workers.run(np.float64, call)
+        sizes = (tall, tall, self.tree.num_cards)
+        space = tuple(np.zeros((self.threads, size * LANES)) for size in sizes)
+        self._workers.run(np.float64, RUN_OPPOSING, (p, first), given, out, space)
         out /= self.tree.deals
         return out
 
@@ -462,9 +418,6 @@ def _cores() -> int:
 
 SMALL = 1 << 24
 """Bytes that are always there; to ask the system takes a tenth of a small river's solve."""
-_COUNTED: Floats = np.eye(WIDTH)[3]
-"""Added to rates, because kernels count iterations from 1."""
-
 _FLAGS = {(a, b): Packed(np.array([a, b])) for a in (0, 1) for b in (0, 1)}
 _ABSENT = Packed(_NONE)
 _UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
@@ -473,14 +426,12 @@ _UNCHECKED: Any = Packed(((_NOTHING, _NOTHING), _NOTHING))
 def _player_numbers(regrets: Regrets) -> Packed:
     """`range_tiles.PlayerNumbers` as kernels take them."""
     flags = _FLAGS[int(regrets.average is not None), int(regrets.instant is not None)]
-    if not isinstance(regrets.regret, Int16Numbers):
-        numbers = [_ABSENT if each is None else each for each in regrets]
-        return Packed((*numbers, flags, _ABSENT, _ABSENT, _ABSENT))
-    none = _none_like(regrets.regret)
+    short = isinstance(regrets.regret, Int16Numbers)
+    none: Any = Int16Numbers(1) if short else _ABSENT
     given = [none if each is None else each for each in regrets]
-    ints = [each.ints if isinstance(each, Int16Numbers) else each for each in given]
-    scales = [each.scales if isinstance(each, Int16Numbers) else _ABSENT for each in given]
-    return Packed((*ints, flags, *scales))
+    if not short:
+        return Packed((*given, flags, _ABSENT, _ABSENT, _ABSENT))
+    return Packed((*(each.ints for each in given), flags, *(each.scales for each in given)))
 
 
 def _weights(numbers: Numbers) -> Numbers:

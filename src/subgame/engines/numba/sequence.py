@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Loop, Mode, Pair, Regrets, Response
+from subgame.engines.contract import Both, Loop, Mode, Pair, Regrets, Response
+from subgame.tree.parts import both
 from subgame.tree.sequence.tree import SequenceTree
 
 Floats = NDArray[np.float64]
@@ -32,10 +33,9 @@ class NumbaSequenceEngine(EngineBase):
         self.slots = tuple(len(player.slots) for player in tree.players)
         self.plexes = tuple(tuple(player.plex) for player in tree.players)
         self.terminals = tuple(tree.terminals)
-        self._sides = {0: self.plexes, 1: self.plexes[::-1]}  # the traverser's first
+        self.lanes = kernels.scratch(tree.terminals)
         self._walk: tuple[Any, ...] = ()
         self._places: tuple[Any, ...] = ()
-        self._seats: tuple[Any, ...] = ()
 
     # Working arrays --------------------------------------------------------------------------
     @cached_property
@@ -53,7 +53,7 @@ class NumbaSequenceEngine(EngineBase):
             reach=np.zeros(size),
             value=np.zeros(size),
             total=np.zeros(int(np.diff(plex.block_infoset).max(initial=1))),
-            lanes=self.kernels.scratch(self.tree.terminals),
+            lanes=self.lanes,
         )
 
     def _state(self, p: int, regrets: Regrets, reach: Floats) -> tuple[Floats, ...]:
@@ -73,44 +73,28 @@ class NumbaSequenceEngine(EngineBase):
         """[root, infoset] a copy of player `p`'s reach at the roots of the tree."""
         return np.array(self.tree.players[p].reach, np.float64).reshape(self.num_roots, -1)
 
-    def array(self, values: Floats) -> Floats:
-        """A copy in float64."""
-        return np.array(values, np.float64)
-
     def rates(self, discounts: Floats, begin: int) -> Floats:
         """[t, 4] discounts, and the number of earlier iterations."""
         before = begin - 1 + np.arange(len(discounts), dtype=np.float64)
         return np.ascontiguousarray(np.column_stack([discounts, before]))
 
     def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Floats,
-        ahead: Floats,
-        reach: tuple[Floats, Floats],
-        paid: Floats | None = None,
+        self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both, paid: Floats | None = None
     ) -> Floats:
         """One traversal for player `p`; [root, infoset] values.
 
         `paid` ``[q]`` is added to the values that terminals give the traverser's sequences.
         """
-        if mode in (Mode.EVALUATE, Mode.BEST):
-            mine = _playable(mine)
+        mine = _playable(pair[0]) if mode in (Mode.EVALUATE, Mode.BEST) else pair[0]
         traverser = self._state(p, mine, reach[p])
-        opponent = self._state(1 - p, _playable(theirs), reach[1 - p])
+        states = traverser, self._state(1 - p, _playable(pair[1]), reach[1 - p])
         value = self.works[p].value
         value[:] = 0.0 if paid is None else paid
-        self.kernels.run_sweep(
-            self._sides[p], self.terminals, (traverser, opponent), p, int(mode), (rates, ahead)
-        )
+        sides = self.plexes if p == 0 else self.plexes[::-1]
+        self.kernels.run_sweep(sides, self.terminals, states, p, int(mode), rates)
         return self._at_roots(p, value)
 
-    def iterate(
-        self, pair: Pair, discounts: Floats, reach: tuple[Floats, Floats], how: Loop
-    ) -> None:
+    def iterate(self, pair: Pair, discounts: Floats, reach: Both, how: Loop) -> None:
         """``len(discounts) - 1`` iterations in one call."""
         states = (self._state(0, pair[0], reach[0]), self._state(1, pair[1], reach[1]))
         order = how.alternating, how.responder
@@ -136,9 +120,9 @@ class NumbaSequenceEngine(EngineBase):
         states = tuple(self._state(p, pair[p], self.tree.players[p].reach) for p in (0, 1))
         if kind == "public":
             if not self._places:
-                self._places = tuple(sampling.places_of(self.tree))
-                self._seats = tuple(tuple(sampling.seat_of(self.tree, p)) for p in (0, 1))
-            sampling.run_places(states, self._places, self._seats, discounts, random)
+                seats = both(lambda p: tuple(sampling.seat_of(self.tree, p)))
+                self._places = tuple(sampling.places_of(self.tree)), seats
+            sampling.run_places(states, *self._places, discounts, random)
         else:
             self._walk = self._walk or tuple(sampling.walk_of(self.tree))
             outer = kind == "external"
@@ -171,9 +155,8 @@ class NumbaSequenceEngine(EngineBase):
         """The values of `sigma`, which the kernel makes a best response if `best`."""
         player = self.tree.players[p]
         value, infosets = np.empty(player.num_sequences), np.empty(len(player.names))
-        self.kernels.run_values(
-            self.plexes[p], self.terminals, p, opponent_plan, best, sigma, value, infosets
-        )
+        given = (opponent_plan, best, sigma, value, infosets, self.lanes)
+        self.kernels.run_values(self.plexes[p], self.terminals, p, *given)
         return Response(self._at_roots(p, value), infosets, value, sigma if best else None)
 
     def _at_roots(self, p: int, value: Floats) -> Floats:

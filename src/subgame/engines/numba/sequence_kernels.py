@@ -96,13 +96,9 @@ def evaluate(t: Terminals, player: int, reach: Floats, value: Floats, x: Floats)
                 at += lanes
 
 
-@njit(cache=True)
 def scratch(t: Terminals) -> Floats:
     """The workspace of `evaluate`: the lanes of the widest matrix, then one row of results."""
-    widest = 0
-    for g in range(len(t.rows)):
-        widest = max(widest, t.rows[g], t.cols[g])
-    return np.empty((widest + 1) * LANES)
+    return np.empty((max(t.rows.max(initial=0), t.cols.max(initial=0)) + 1) * LANES)
 
 
 @njit(cache=True, forceinline=True, error_model="numpy")
@@ -313,22 +309,16 @@ def run_sweep(plexes, terminals, states, traverser, mode, rates):
 @njit(cache=True, error_model="numpy")
 def run_match(plex, state, rates):
     """Write the strategy that regret matching plays into the state's `sigma`."""
-    blocks, m = Plex(*plex), State(*state)
-    for b in range(len(blocks.block_actions)):
-        match(blocks, m, b, rates[0], rates[1])
+    begin(Plex(*plex), State(*state), rates[0], rates[1])
 
 
 @njit(cache=True, error_model="numpy")
-def run_values(plex, terminals, player, reach, best, sigma, value, infoset):
+def run_values(plex, terminals, player, reach, best, sigma, value, infoset, lanes):
     """Counterfactual values of `player` against the opponent's `reach`; see `climb`."""
     for q in range(len(value)):
         value[q] = 0.0
-    ends = Terminals(*terminals)
-    evaluate(ends, player, reach, value, scratch(ends))
-    if best:  # two calls: each is compiled for its constant
-        climb(Plex(*plex), True, sigma, value, infoset)
-    else:
-        climb(Plex(*plex), False, sigma, value, infoset)
+    evaluate(Terminals(*terminals), player, reach, value, lanes)
+    climb(Plex(*plex), best, sigma, value, infoset)
 
 
 @njit(cache=True, error_model="numpy")

@@ -11,22 +11,27 @@ alive.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel.models import PrimitiveModel
-from numba.extending import intrinsic as numba_intrinsic
-from numba.extending import overload, register_model
+from numba.extending import intrinsic, overload, register_model
 
 from subgame.engines.numba.compiling import njit
 from subgame.engines.rounding import LEAST, MIX, TOP
 
 WIDTH = 16
-intrinsic: Any = numba_intrinsic
-"""Untyped: callers do not pass the first argument."""
 _INT32 = ir.IntType(32)
+_ELEMENTS = {
+    types.float32: ir.FloatType(),
+    types.float64: ir.DoubleType(),
+    types.int16: ir.IntType(16),
+}
+"""LLVM's types of numbers."""
 FAST = ("contract",)
 """Allows fused multiply-add, which does not round the product."""
 
@@ -51,218 +56,218 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _Model(PrimitiveModel):
     def __init__(self, manager: Any, kind: Lanes) -> None:
-        super().__init__(manager, kind, ir.VectorType(_element(kind.dtype), WIDTH))
+        super().__init__(manager, kind, _vector(kind.dtype))
 
 
-def _element(dtype: Any) -> Any:
-    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
+def _vector(dtype: Any, width: int = WIDTH) -> Any:
+    return ir.VectorType(_ELEMENTS[dtype], width)
 
 
-def _bytes(dtype: Any) -> int:
-    return 4 if dtype == types.float32 else 8
+class Value:
+    """An argument of an intrinsic: LLVM's value and Numba's type of it."""
+
+    def __init__(self, context: Any, builder: Any, value: Any, kind: Any) -> None:
+        self.context, self.builder, self.value, self.kind = context, builder, value, kind
+
+    def _place(self, index: Any, vector: Any) -> Any:
+        return self.builder.bitcast(self.builder.gep(self.value, [index]), vector.as_pointer())
+
+    def read(self, index: Any, width: int = WIDTH) -> Any:
+        """The numbers of this array from an index on."""
+        place = self._place(index, _vector(self.kind.dtype, width))
+        return self.builder.load(place, align=self.kind.dtype.bitwidth // 8)
+
+    def write(self, index: Any, vector: Any) -> None:
+        """Write numbers to this array from an index on."""
+        place = self._place(index, vector.type)
+        self.builder.store(vector, place, align=self.kind.dtype.bitwidth // 8)
+
+    def repeated(self, dtype: Any, width: int = WIDTH) -> Any:
+        """A vector of this number, as one of `dtype`."""
+        return _repeated(
+            self.builder, self.context.cast(self.builder, self.value, self.kind, dtype), width
+        )
 
 
-def _pointer(builder: Any, kind: Any, pointer: Any, index: Any, width: int) -> Any:
-    vector = ir.VectorType(_element(kind.dtype), width)
-    return builder.bitcast(builder.gep(pointer, [index]), vector.as_pointer())
+def emitted(result: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make an intrinsic of a function that emits its code, given a builder and `Value` arguments.
+
+    `result` gives the type of the result from those of the arguments, in which integers are int64.
+    """
+
+    def made(emit: Callable[..., Any]) -> Any:
+        @wraps(emit)  # Numba asks for its signature
+        def typed(typing: Any, *given: Any) -> Any:
+            kinds = [types.int64 if isinstance(each, types.Integer) else each for each in given]
+            out = result(*kinds)
+
+            def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+                values = zip(args, kinds, strict=True)
+                found = emit(builder, *(Value(context, builder, *each) for each in values))
+                if isinstance(found, tuple):
+                    return context.make_tuple(builder, out, found)
+                return context.get_dummy_value() if found is None else found
+
+            return out(*kinds), codegen
+
+        return intrinsic(typed)
+
+    return made
 
 
-def _convert(builder: Any, value: Any, before: Any, after: Any, width: int) -> Any:
+def _nothing(*kinds: Any) -> Any:
+    return types.void
+
+
+def _first(kind: Any, *more: Any) -> Any:
+    return kind
+
+
+def _lanes(*kinds: Any) -> Any:
+    """A vector of numbers like the last argument."""
+    return Lanes(kinds[-1])
+
+
+def _convert(builder: Any, value: Any, before: Any, after: Any) -> Any:
+    """A vector in another type; to int16 it is rounded down."""
     if before == after:
         return value
-    vector = ir.VectorType(_element(after), width)
+    vector = _vector(after)
+    if after == types.int16:
+        return builder.fptosi(_called(builder, "floor", value.type, value), vector)
+    if before == types.int16:
+        return builder.sitofp(value, vector)
     return (builder.fpext if after == types.float64 else builder.fptrunc)(value, vector)
 
 
-def _vector_function(builder: Any, name: str, given: list[Any], out: Any) -> Any:
-    """An LLVM function of vectors of one type, whose name llvmlite does not construct."""
-    suffix = f"v{WIDTH}{'f32' if given[0].element == ir.FloatType() else 'f64'}"
-    kind = ir.FunctionType(out, given)
-    return cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+def _called(builder: Any, name: str, out: Any, *args: Any) -> Any:
+    """The result of an LLVM function of vectors, whose name llvmlite does not construct."""
+    kinds = [each.type for each in args]
+    suffix = f"v{WIDTH}{'f32' if kinds[0].element == ir.FloatType() else 'f64'}"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(out, kinds), f"llvm.{name}.{suffix}"
+    )
+    return builder.call(function, args)
 
 
-@intrinsic
-def views(typing: Any, arrays: Any) -> Any:
+def _repeated(builder: Any, number: Any, width: int = WIDTH) -> Any:
+    """A vector of one number."""
+    nothing = ir.Constant(ir.VectorType(number.type, width), ir.Undefined)
+    first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
+    return _shuffled(builder, first, nothing, [0] * width)
+
+
+def _shuffled(builder: Any, x: Any, y: Any, order: list[int]) -> Any:
+    """The numbers of two vectors, one after another, in some order."""
+    return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, len(order)), order))
+
+
+@emitted(lambda arrays: types.Tuple([types.CPointer(array.dtype) for array in arrays.types]))
+def views(builder: Any, arrays: Value) -> Any:
     """A tuple of arrays as a tuple of pointers to their first items."""
-    out = types.Tuple([types.CPointer(array.dtype) for array in arrays.types])
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointers = [
-            cgutils.create_struct_proxy(kind)(
-                context, builder, builder.extract_value(args[0], k)
-            ).data
-            for k, kind in enumerate(arrays.types)
-        ]
-        return context.make_tuple(builder, out, pointers)
-
-    return out(arrays), codegen
+    return tuple(
+        cgutils.create_struct_proxy(kind)(
+            arrays.context, builder, builder.extract_value(arrays.value, k)
+        ).data
+        for k, kind in enumerate(arrays.kind.types)
+    )
 
 
-@intrinsic
-def load(typing: Any, array: Any, index: Any, like: Any) -> Any:
+@emitted(_lanes)
+def load(builder: Any, array: Value, index: Value, like: Value) -> Any:
     """The `WIDTH` numbers from `index` on, in the type of the scalar `like`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(builder, array, args[0], args[1], WIDTH)
-        value = builder.load(pointer, align=_bytes(array.dtype))
-        return _convert(builder, value, array.dtype, like, WIDTH)
-
-    return Lanes(like)(array, index, like), codegen
+    return _convert(builder, array.read(index.value), array.kind.dtype, like.kind)
 
 
-@intrinsic
-def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+@emitted(_nothing)
+def store(builder: Any, array: Value, index: Value, value: Value) -> None:
     """Write `WIDTH` numbers from `index` on."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(builder, array, args[0], args[1], WIDTH)
-        out = _convert(builder, args[2], value.dtype, array.dtype, WIDTH)
-        builder.store(out, pointer, align=_bytes(array.dtype))
-        return context.get_dummy_value()
-
-    return types.void(array, index, value), codegen
+    array.write(index.value, _convert(builder, value.value, value.kind.dtype, array.kind.dtype))
 
 
-@intrinsic
-def splat(typing: Any, value: Any, like: Any) -> Any:
+@emitted(_lanes)
+def splat(builder: Any, value: Value, like: Value) -> Any:
     """One number, `WIDTH` times, in the type of the scalar `like`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        nothing = ir.Constant(ir.VectorType(_element(like), WIDTH), ir.Undefined)
-        number = context.cast(builder, args[0], value, like)
-        first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
-        zeros = ir.Constant(ir.VectorType(_INT32, WIDTH), [0] * WIDTH)
-        return builder.shuffle_vector(first, nothing, zeros)
-
-    return Lanes(like)(value, like), codegen
+    return value.repeated(like.kind)
 
 
-@intrinsic
-def larger(typing: Any, a: Any, b: Any) -> Any:
+@emitted(_first)
+def larger(builder: Any, a: Value, b: Value) -> Any:
     """The elementwise maximum: one instruction, where a comparison takes two."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = args[0].type
-        return builder.call(_vector_function(builder, "maxnum", [kind, kind], kind), args)
-
-    return a(a, b), codegen
+    return _called(builder, "maxnum", a.value.type, a.value, b.value)
 
 
-@intrinsic
-def choose(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+@emitted(_first)
+def choose(builder: Any, a: Value, b: Value, yes: Value, no: Value) -> Any:
     """`yes` where ``a > b``, else `no`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.select(builder.fcmp_ordered(">", args[0], args[1]), args[2], args[3])
-
-    return yes(a, b, yes, no), codegen
+    return builder.select(builder.fcmp_ordered(">", a.value, b.value), yes.value, no.value)
 
 
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Transpose four vectors of four numbers."""
-
-    def mix(x: Any, y: Any, order: list[int]) -> Any:
-        return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INT32, 4), order))
-
-    even = [mix(rows[0], rows[1], [0, 4, 2, 6]), mix(rows[2], rows[3], [0, 4, 2, 6])]
-    odd = [mix(rows[0], rows[1], [1, 5, 3, 7]), mix(rows[2], rows[3], [1, 5, 3, 7])]
-    return [
-        mix(even[0], even[1], [0, 1, 4, 5]),
-        mix(odd[0], odd[1], [0, 1, 4, 5]),
-        mix(even[0], even[1], [2, 3, 6, 7]),
-        mix(odd[0], odd[1], [2, 3, 6, 7]),
-    ]
+    even = [_shuffled(builder, rows[k], rows[k + 1], [0, 4, 2, 6]) for k in (0, 2)]
+    odd = [_shuffled(builder, rows[k], rows[k + 1], [1, 5, 3, 7]) for k in (0, 2)]
+    halves = [0, 1, 4, 5], [2, 3, 6, 7]
+    return [_shuffled(builder, x, y, half) for half in halves for x, y in (even, odd)]
 
 
-@intrinsic
-def turn(typing: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any, step: Any) -> Any:
-    """Transpose four vectors into `WIDTH` groups of four numbers, which are `step` apart."""
+@emitted(_nothing)
+def turn(
+    builder: Any,
+    source: Value,
+    a: Value,
+    b: Value,
+    c: Value,
+    d: Value,
+    into: Value,
+    at: Value,
+    step: Value,
+) -> None:
+    """Transpose the vectors at four places into `WIDTH` groups of four numbers, `step` apart."""
+    index, vectors = at.value, [source.read(place.value) for place in (a, b, c, d)]
+    for q in range(0, WIDTH, 4):
+        rows = [_shuffled(builder, row, row, [q, q + 1, q + 2, q + 3]) for row in vectors]
+        for row in _transposed(builder, rows):
+            into.write(index, row)
+            index = builder.add(index, step.value)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        index, distance = args[5], args[6]
-        for q in range(0, WIDTH, 4):
-            some = ir.Constant(ir.VectorType(_INT32, 4), [q, q + 1, q + 2, q + 3])
-            rows = [builder.shuffle_vector(row, row, some) for row in args[:4]]
-            for row in _transposed(builder, rows):
-                pointer = _pointer(builder, into, args[4], index, 4)
-                builder.store(row, pointer, align=_bytes(into.dtype))
-                index = builder.add(index, distance)
-        return context.get_dummy_value()
 
-    return types.void(a, b, c, d, into, types.int64, types.int64), codegen
-
-
-@intrinsic
-def gather(typing: Any, source: Any, a: Any, b: Any, c: Any, d: Any, into: Any, at: Any) -> Any:
+@emitted(_nothing)
+def gather(
+    builder: Any, source: Value, a: Value, b: Value, c: Value, d: Value, into: Value, at: Value
+) -> None:
     """The inverse of `turn`: four numbers from four places each become four rows `WIDTH` apart."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def read(index: Any) -> Any:
-            pointer = _pointer(builder, source, args[0], index, 4)
-            return builder.load(pointer, align=_bytes(source.dtype))
-
-        for k, row in enumerate(_transposed(builder, [read(index) for index in args[1:5]])):
-            index = builder.add(args[6], ir.Constant(args[6].type, k * WIDTH))
-            pointer = _pointer(builder, into, args[5], index, 4)
-            builder.store(row, pointer, align=_bytes(into.dtype))
-        return context.get_dummy_value()
-
-    return types.void(source, a, b, c, d, into, at), codegen
+    rows = [source.read(place.value, 4) for place in (a, b, c, d)]
+    for k, row in enumerate(_transposed(builder, rows)):
+        into.write(builder.add(at.value, ir.Constant(at.value.type, k * WIDTH)), row)
 
 
-@intrinsic
-def columns(typing: Any, source: Any, at: Any, step: Any) -> Any:
+@emitted(lambda source, at, step: types.UniTuple(Lanes(source.dtype), 4))
+def columns(builder: Any, source: Value, at: Value, step: Value) -> Any:
     """Four vectors: `WIDTH` places, `step` apart, have four numbers each, one for each vector."""
-    out = types.UniTuple(Lanes(source.dtype), 4)
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        index, found = args[1], []
-        for _ in range(0, WIDTH, 4):
-            rows = []
-            for _ in range(4):
-                pointer = _pointer(builder, source, args[0], index, 4)
-                rows.append(builder.load(pointer, align=_bytes(source.dtype)))
-                index = builder.add(index, args[2])
-            found.append(_transposed(builder, rows))
-        return context.make_tuple(
-            builder, out, [_joined(builder, list(each)) for each in zip(*found, strict=True)]
-        )
-
-    return out(source, types.int64, types.int64), codegen
+    index, rows = at.value, []
+    for _ in range(WIDTH):
+        rows.append(source.read(index, 4))
+        index = builder.add(index, step.value)
+    found = [_transposed(builder, rows[q : q + 4]) for q in range(0, WIDTH, 4)]
+    return tuple(_joined(builder, list(parts)) for parts in zip(*found, strict=True))
 
 
 def _joined(builder: Any, parts: list[Any]) -> Any:
     """Vectors one after another as one vector."""
     while len(parts) > 1:
-        order = ir.Constant(
-            ir.VectorType(_INT32, 2 * parts[0].type.count), list(range(2 * parts[0].type.count))
-        )
-        parts = [
-            builder.shuffle_vector(a, b, order)
-            for a, b in zip(parts[::2], parts[1::2], strict=True)
-        ]
+        order = list(range(2 * parts[0].type.count))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [_shuffled(builder, *pair, order) for pair in pairs]
     return parts[0]
 
 
-@intrinsic
-def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) -> Any:
+@emitted(_nothing)
+def pay(builder: Any, into: Value, at: Value, source: Value, start: Value, times: Value) -> None:
     """Add four numbers, multiplied by `times`, to four others of their type."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        here = _pointer(builder, into, args[0], args[1], 4)
-        there = _pointer(builder, source, args[2], args[3], 4)
-        align = _bytes(into.dtype)
-        number = context.cast(builder, args[4], times, into.dtype)
-        vector = ir.VectorType(_element(into.dtype), 4)
-        nothing = ir.Constant(vector, ir.Undefined)
-        first = builder.insert_element(nothing, number, ir.Constant(_INT32, 0))
-        zeros = ir.Constant(ir.VectorType(_INT32, 4), [0] * 4)
-        each = builder.shuffle_vector(first, nothing, zeros)
-        more = builder.fmul(each, builder.load(there, align=align), flags=FAST)
-        builder.store(builder.fadd(builder.load(here, align=align), more, flags=FAST), here, align)
-        return context.get_dummy_value()
-
-    return types.void(into, at, source, start, times), codegen
+    each, more = times.repeated(into.kind.dtype, 4), source.read(start.value, 4)
+    more = builder.fmul(each, more, flags=FAST)
+    into.write(at.value, builder.fadd(into.read(at.value, 4), more, flags=FAST))
 
 
 # 16-bit storage ------------------------------------------------------------------------------
@@ -270,84 +275,37 @@ def pay(typing: Any, into: Any, at: Any, source: Any, start: Any, times: Any) ->
 # `TOP`. An iteration often adds less than the last bit, which rounding to nearest would always
 # lose. So numbers are rounded up or down at random, in proportion to the remainder.
 
-_INT16 = ir.VectorType(ir.IntType(16), WIDTH)
 
-
-def _int16_pointer(builder: Any, pointer: Any, index: Any) -> Any:
-    return builder.bitcast(builder.gep(pointer, [index]), _INT16.as_pointer())
-
-
-@intrinsic
-def _load_int16(typing: Any, array: Any, index: Any, like: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = builder.load(_int16_pointer(builder, args[0], args[1]), align=2)
-        return builder.sitofp(value, ir.VectorType(_element(like), WIDTH))
-
-    return Lanes(like)(array, index, like), codegen
-
-
-@intrinsic
-def _store_int16(typing: Any, array: Any, index: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = args[2].type
-        lower = builder.call(_vector_function(builder, "floor", [kind], kind), [args[2]])
-        builder.store(
-            builder.fptosi(lower, _INT16), _int16_pointer(builder, args[0], args[1]), align=2
-        )
-        return context.get_dummy_value()
-
-    return types.void(array, index, value), codegen
-
-
-@intrinsic
-def chance(typing: Any, at: Any, seed: Any, like: Any) -> Any:
+@emitted(_lanes)
+def chance(builder: Any, at: Value, seed: Value, like: Value) -> Any:
     """`WIDTH` pseudo-random numbers from 0 to 1: a hash of index and seed, of type `like`."""
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        ints = ir.VectorType(_INT32, WIDTH)
+    def plain(number: int) -> Any:
+        return ir.Constant(ir.VectorType(_INT32, WIDTH), [number] * WIDTH)
 
-        def every(value: Any) -> Any:
-            nothing = ir.Constant(ints, ir.Undefined)
-            first = builder.insert_element(nothing, value, ir.Constant(_INT32, 0))
-            return builder.shuffle_vector(first, nothing, ir.Constant(ints, [0] * WIDTH))
-
-        def plain(number: int) -> Any:
-            return ir.Constant(ints, [number] * WIDTH)
-
-        place = builder.trunc(args[0], _INT32)
-        salt = builder.mul(builder.trunc(args[1], _INT32), ir.Constant(_INT32, 0x2545F491))
-        x = builder.add(every(place), ir.Constant(ints, list(range(WIDTH))))
-        x = builder.xor(builder.mul(x, plain(0x1B873593)), every(salt))
-        for shift, factor in MIX:
-            x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
-        kind = ir.VectorType(_element(like), WIDTH)
-        share = builder.uitofp(builder.lshr(x, plain(8)), kind)
-        return builder.fmul(share, ir.Constant(kind, [2.0**-24] * WIDTH))
-
-    return Lanes(like)(at, seed, like), codegen
+    place = _repeated(builder, builder.trunc(at.value, _INT32))
+    salt = builder.mul(builder.trunc(seed.value, _INT32), ir.Constant(_INT32, 0x2545F491))
+    x = builder.add(place, ir.Constant(place.type, list(range(WIDTH))))
+    x = builder.xor(builder.mul(x, plain(0x1B873593)), _repeated(builder, salt))
+    for shift, factor in MIX:
+        x = builder.mul(builder.xor(x, builder.lshr(x, plain(shift))), plain(factor))
+    kind = _vector(like.kind)
+    share = builder.uitofp(builder.lshr(x, plain(8)), kind)
+    return builder.fmul(share, ir.Constant(kind, [2.0**-24] * WIDTH))
 
 
-@intrinsic
-def kind_of(typing: Any, value: Any) -> Any:
+@emitted(lambda value: value.dtype)
+def kind_of(builder: Any, value: Value) -> Any:
     """A scalar of the element type of a vector, for use as `like`."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(_element(value.dtype), 0.0)
-
-    return value.dtype(value), codegen
+    return ir.Constant(value.value.type.element, 0.0)
 
 
-@intrinsic
-def _greatest(typing: Any, value: Any) -> Any:
+@emitted(lambda value: value.dtype)
+def _greatest(builder: Any, value: Value) -> Any:
     """The largest absolute value of a vector."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = args[0].type
-        sizes = builder.call(_vector_function(builder, "fabs", [kind], kind), [args[0]])
-        most = _vector_function(builder, "vector.reduce.fmax", [kind], kind.element)
-        return builder.call(most, [sizes])
-
-    return value.dtype(value), codegen
+    kind = value.value.type
+    sizes = _called(builder, "fabs", kind, value.value)
+    return _called(builder, "vector.reduce.fmax", kind.element, sizes)
 
 
 def recall(numbers: Any, scales: Any, at: Any, like: Any) -> Any:
@@ -364,11 +322,9 @@ def note(numbers: Any, scales: Any, at: Any, value: Any, seed: Any) -> Any:
 def _recall(numbers, scales, at, like):
     if numbers.dtype != types.int16:
         return lambda numbers, scales, at, like: load(numbers, at, like)
-
-    def int16(numbers, scales, at, like):
-        return _load_int16(numbers, at, like) * splat(scales[at // WIDTH], like)
-
-    return int16
+    return lambda numbers, scales, at, like: (
+        load(numbers, at, like) * splat(scales[at // WIDTH], like)
+    )
 
 
 @overload(note)
@@ -380,18 +336,15 @@ def _note(numbers, scales, at, value, seed):
         like = kind_of(value)
         scale = max(_greatest(value), LEAST) / TOP
         scales[at // WIDTH] = scale
-        _store_int16(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
+        store(numbers, at, value * splat(1 / scale, like) + chance(at, seed, like))
 
     return int16
 
 
 def _operator(symbol: Any, instruction: str) -> None:
-    @intrinsic
-    def apply(typing: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, instruction)(args[0], args[1], flags=FAST)
-
-        return a(a, b), codegen
+    @emitted(_first)
+    def apply(builder: Any, a: Value, b: Value) -> Any:
+        return getattr(builder, instruction)(a.value, b.value, flags=FAST)
 
     @overload(symbol)  # Numba compares the two signatures, so neither has annotations
     def over(a, b):
@@ -409,33 +362,21 @@ _operator(operator.truediv, "fdiv")
 # Threads -------------------------------------------------------------------------------------
 
 
-@intrinsic
-def fetch_add(typing: Any, array: Any, index: Any, amount: Any) -> Any:
+@emitted(lambda *_: types.int64)
+def fetch_add(builder: Any, array: Value, index: Value, amount: Value) -> Any:
     """Add to a shared counter; returns its old value."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.atomic_rmw("add", builder.gep(args[0], [args[1]]), args[2], "seq_cst")
-
-    return types.int64(array, types.int64, types.int64), codegen
+    place = builder.gep(array.value, [index.value])
+    return builder.atomic_rmw("add", place, amount.value, "seq_cst")
 
 
-@intrinsic
-def peek(typing: Any, array: Any, index: Any) -> Any:
+@emitted(lambda *_: types.int64)
+def peek(builder: Any, array: Value, index: Value) -> Any:
     """The current value of a shared counter."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load_atomic(builder.gep(args[0], [args[1]]), "acquire", 8)
-
-    return types.int64(array, types.int64), codegen
+    return builder.load_atomic(builder.gep(array.value, [index.value]), "acquire", 8)
 
 
-@intrinsic
-def give_way(typing: Any) -> Any:
+@emitted(_nothing)
+def give_way(builder: Any) -> None:
     """Give the core to another thread that waits for it (POSIX ``sched_yield``)."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_INT32, [])
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
-        return context.get_dummy_value()
-
-    return types.void(), codegen
+    kind = ir.FunctionType(_INT32, [])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Mode, Numbers, Regrets, Response
+from subgame.engines.contract import Both, Mode, Numbers, Pair, Regrets, Response
 from subgame.engines.devices import check_storage
 from subgame.engines.rounding import RESOLUTION, dithered
 from subgame.engines.torch import storage as keeping
@@ -225,30 +225,22 @@ class RangeBatch(EngineBase, Traversals):
         )
 
     # Learning -----------------------------------------------------------------------------------
-    def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Tensor,
-        ahead: Tensor,
-        reach: tuple[Tensor, Tensor],
-    ) -> Tensor:
+    def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Tensor:
         """One traversal for player `p`; see `subgame.engines.contract.Engine.sweep`.
 
         Where hands share buckets, they are weighed as the last `prepare` said.
         """
+        mine, theirs = pair
         for player, held in self.held.items():
             if mode == Mode.LEARN:
                 held.hold(mine if player == p else theirs)
         keeps = mode != Mode.BEST and mine.average is not None
         own = self._inside(p, reach[p]) if keeps else None
         other = self._inside(1 - p, reach[1 - p])
-        job = Sweep(p, Mode(mode), mine, theirs, rates, ahead, own, other)
+        job = Sweep(p, Mode(mode), mine, theirs, *rates, own, other)
         if mode == Mode.LEARN and own is not None and theirs.average is not None:
             # The opponent will learn next: its kernels are compiled at the same time.
-            next_job = Sweep(1 - p, job.mode, theirs, mine, rates, ahead, other, own)
+            next_job = Sweep(1 - p, job.mode, theirs, mine, *rates, other, own)
             self.rehearse(job, next_job)
         return self._outside(p, self.traverse(job))
 

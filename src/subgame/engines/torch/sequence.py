@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Mode, Regrets, Response
+from subgame.engines.contract import Both, Mode, Pair, Regrets, Response
 from subgame.engines.torch.batch import room
 from subgame.engines.torch.cuda_graph import RecordedGraph
 from subgame.engines.torch.memory import sequence_bytes
@@ -262,29 +262,21 @@ class TorchSequenceEngine(EngineBase):
         return self.array(np.column_stack([discounts, begin - 1 + np.arange(len(discounts))]))
 
     def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Tensor,
-        ahead: Tensor,
-        reach: tuple[Tensor, Tensor],
-        paid: Any = None,
+        self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both, paid: Any = None
     ) -> Tensor:
         """One traversal for player `p`; [root, infoset] values.
 
         `paid` ``[q]`` are values of the traverser's sequences besides those of the terminals.
         """
-        side, o = self.sides[p], 1 - p
-        self._match(o, theirs, ahead)
+        side, o, mine, now = self.sides[p], 1 - p, pair[0], rates[0]
+        self._match(o, pair[1], rates[1])
         value = self.payoffs[p](self._walk(o, reach[o]))
         if paid is not None:
             value.add_(self._data(paid))
         keeps = mode in (Mode.LEARN, Mode.RESPOND) and mine.average is not None
         matched = mode in (Mode.LEARN, Mode.EVALUATE)
         if matched or keeps:
-            self._match(p, mine, rates)
+            self._match(p, mine, now)
         own = self._walk(p, reach[p]) if keeps else None
         sigma = self._played[p].sigma if matched else self._ones(p)
         if matched:
@@ -292,9 +284,9 @@ class TorchSequenceEngine(EngineBase):
         else:
             side.answer(sigma, value)
         if mode == Mode.LEARN:
-            self._learn(side, mine, rates, sigma, value, own)
+            self._learn(side, mine, now, sigma, value, own)
         elif mode == Mode.RESPOND:
-            self._keep(side, mine, rates, sigma, own)
+            self._keep(side, mine, now, sigma, own)
         return value[: side.slots].view(self.num_roots, -1)
 
     def repeat(self, turn: Callable[[Tensor], None], rates: Tensor, key: object) -> None:

@@ -28,7 +28,7 @@ from subgame.engines.arrays import (
     zeros,
 )
 from subgame.engines.base import EngineBase
-from subgame.engines.contract import Mode, RangeEngine, Regrets, Response
+from subgame.engines.contract import Both, Mode, Pair, RangeEngine, Regrets, Response
 from subgame.errors import SubgameError
 from subgame.tree.parts import both
 from subgame.tree.ranges.betting_tree import Street
@@ -169,24 +169,16 @@ class StreetEngine(EngineBase):
     def rates(self, discounts: Floats, begin: int) -> Array:
         return as_double(self.run.rates(discounts, begin))
 
-    def sweep(
-        self,
-        p: int,
-        mode: Mode,
-        mine: Regrets,
-        theirs: Regrets,
-        rates: Array,
-        ahead: Array,
-        reach: tuple[Array, Array],
-    ) -> Array:
+    def sweep(self, p: int, mode: Mode, pair: Pair, rates: Both, reach: Both) -> Array:
         """One traversal for player `p`; gives the values [root, infoset]."""
-        their_reach = self.descend(1 - p, self._matched(1 - p, theirs, ahead), reach[1 - p])
+        mine, now = pair[0], rates[0]
+        their_reach = self.descend(1 - p, self._matched(1 - p, pair[1], rates[1]), reach[1 - p])
         value = self._paid(p, their_reach)
         side, past = self.sides[p], self.sides[p].roots
-        sigma = None if mode == Mode.BEST else self._matched(p, mine, rates)
+        sigma = None if mode == Mode.BEST else self._matched(p, mine, now)
         if sigma is not None and mine.average is not None:
             own = self.descend(p, sigma, reach[p])
-            mine.average[...] = mine.average * rates[2] + own[past:]
+            mine.average[...] = mine.average * now[2] + own[past:]
         xp = namespace(value)
         for parent, first, stop in reversed(side.decisions):
             below, here = value[first:stop], slice(first - past, stop - past)
@@ -197,7 +189,7 @@ class StreetEngine(EngineBase):
             value[parent] += best
             if mode == Mode.LEARN:
                 old, gain = mine.regret[here], below - best
-                kept = xp.where(old > 0, rates[0], rates[1])
+                kept = xp.where(old > 0, now[0], now[1])
                 mine.regret[here] = old * kept + gain
                 if mine.instant is not None:
                     mine.instant[here] = gain
@@ -300,5 +292,5 @@ class StreetEngine(EngineBase):
     ) -> Response:
         theirs, reach = against
         both = (None, reach) if p == 0 else (reach, None)
-        mine, other = Regrets(sigma, None, None), Regrets(theirs, None, None)
-        return Response(as_numpy(self.sweep(p, mode, mine, other, (), (), both)))
+        pair = Regrets(sigma, None, None), Regrets(theirs, None, None)
+        return Response(as_numpy(self.sweep(p, mode, pair, ((), ()), both)))
