@@ -119,6 +119,7 @@ class NoLimitGame(Game):
     two bets and raises a round. `replies` are the sizes of player 1 where they differ.
     """
 
+    parameter_names = ("stack", "ante", "bets", "replies")
     rounds: int
     copies: int
 
@@ -130,10 +131,6 @@ class NoLimitGame(Game):
             )
         self.stack, self.ante, self.bets, self.replies = stack, ante, bets, replies
         self.sizes = (_sizes(bets), _sizes(bets if replies == "same" else replies))
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {"stack": self.stack, "ante": self.ante, "bets": self.bets, "replies": self.replies}
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the round's total, in the sizes considered."""
