@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import typer
 
 from subgame.cli.common import (
     DEVICE_HELP,
     SAVED,
+    argument,
     check_device,
     check_least,
     check_memory,
     check_spot,
     complete_device,
+    completing,
     finish,
     iterations_text,
     opt,
@@ -40,24 +42,10 @@ if TYPE_CHECKING:
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 TARGET = "0.5%"
+OPTIONS = ("iterations", "seconds", "threads", "device", "storage")
+"""What `subgame.solve` is given as it is."""
 TREMBLING = 1000
 """Iterations with trembles, if no limit is given."""
-
-
-def _complete_schedule(incomplete: str) -> list[str]:
-    return [name for name in NAMED if name != "mccfr" and name.startswith(incomplete)]
-
-
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="FILE",
-        show_default=False,
-        help="A Libratus endgame file, which replaces the options below, or a .safetensors file "
-        "saved by --out or --checkpoint. It is shown without solving it again, or, with --target, "
-        "--iterations or --seconds, solved further.",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ class Solving:
         "NAME",
         "hs-dcfr, dcfr, cfr+, pcfr+, ..., as in subgame solve.",
         True,
-        autocompletion=_complete_schedule,
+        autocompletion=completing(lambda: [name for name in NAMED if name != "mccfr"]),
     )
     tremble: str | None = opt(
         None,
@@ -147,7 +135,13 @@ class Solving:
 def endgame_command(
     *,
     context: typer.Context,
-    file: FileArgument = None,
+    file: Path | None = argument(
+        "FILE",
+        "A Libratus endgame file, which replaces the options below, or a .safetensors file "
+        "saved by --out or --checkpoint. It is shown without solving it again, or, with --target, "
+        "--iterations or --seconds, solved further.",
+        None,
+    ),
     spot: Spot,
     solving: Solving,
     looking: Looking,
@@ -313,17 +307,8 @@ def solve_spot(
         if how.device == "cpu":  # a GPU's kernels are compiled for each betting tree
             warm_up_ranges(meter, how.schedule, how.storage)
         meter.update("Solving the endgame")
-        run, limits = begin(
-            tree,
-            how.schedule,
-            resume=resume,
-            target=target,
-            iterations=how.iterations,
-            seconds=how.seconds,
-            threads=how.threads,
-            device=how.device,
-            storage=how.storage,
-        )
+        options: Any = {name: getattr(how, name) for name in OPTIONS}
+        run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
         run.about = about(tree)
         state, shown = keeping.save == "state", _progress(meter, tree)
         result = complete(run, limits, keeping.checkpoint, shown, keep=state)

@@ -109,30 +109,23 @@ class Shown:
         """Print the grids, the figures and what to try next."""
         from subgame.cli import hand_grid
 
-        console.print(self._heading())
         side = len(self.solved.tree.holdem.deck.ranks)
         together = hand_grid.beside(console, side) and len(self.decisions) > 1
         width = hand_grid.MOST - 1 if together else hand_grid.cell_width(console, side)
         drawn = [hand_grid.draw(d, title(d), console, width) for d in self.decisions]
-        console.print()
         if together:
             pair = Table.grid(padding=(0, 4, 0, 0))
             pair.add_row(*drawn[:2])
             drawn = [pair, *drawn[2:]]
-        for one in drawn:
-            console.print(Group(one, Text()))
+        parts = [each for one in (self._heading(), *drawn) for each in (one, Text())]
         shown = self.decisions[-1] if looking.line else self.decisions[0]
         if looking.line or looking.hand:
-            console.print(values_text(shown))
-            console.print()
+            parts += [values_text(shown), Text()]
         if looking.hand:
-            console.print(hand_values(shown, looking.hand))
+            parts.append(hand_values(shown, looking.hand))
         if looking.ghosts:
-            console.print(ghosts_text(self._ghosts(shown)))
-            console.print()
-        console.print(self._figures())
-        console.print()
-        console.print(self._summary())
+            parts += [ghosts_text(self._ghosts(shown)), Text()]
+        console.print(Group(*parts, self._figures(), Text(), self._summary()))
         self._lead_on(console, line, out)
 
     def _ghosts(self, shown: Decision) -> Rows:
