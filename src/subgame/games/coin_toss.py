@@ -99,4 +99,4 @@ class CoinToss(Game):
 class CoinTossTwo(CoinToss):
     name = "coin-toss-two"
     subgames = 2
-    guesses: ClassVar = dict.fromkeys(("Play S1", "Play S2"), {"Heads": 0.5, "Tails": 0.5})
+    guesses: ClassVar = {s: {"Heads": 0.5, "Tails": 0.5} for s in ("Play S1", "Play S2")}

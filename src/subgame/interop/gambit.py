@@ -28,6 +28,7 @@ from typing import Any, Self, cast
 
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
+from subgame.interop import distinct
 from subgame.interop.efg_scanner import Scanner
 from subgame.tree.files import replacing
 
@@ -49,7 +50,7 @@ class _Infoset:
 
     def __post_init__(self) -> None:
         numbers = [f"#{number}" for number in range(1, len(self.labels) + 1)]
-        self.actions = tuple(_distinct(self.labels, numbers))
+        self.actions = distinct(self.labels, numbers)
         # Six-decimal files write thirds as 0.333333: what they mean sums to one.
         total = sum(self.probabilities, Fraction(0))
         floats = [float(probability / total) for probability in self.probabilities]
@@ -89,19 +90,19 @@ class GambitState(State):
         return infoset.name if infoset is not None and infoset.player == player else None
 
 
+@dataclass(eq=False, repr=False)
 class GambitGame(Game):
     """A game read from a file, with the `title`, `players` and `comment` of its prologue."""
 
-    def __init__(
-        self, name: str, title: str, players: Sequence[str], comment: str, root: GambitState
-    ) -> None:
-        self.name = name
-        self.num_players = len(players)
-        self.title = title
-        self.players = tuple(players)
-        self.comment = comment
-        self._root = root
-        self.path = ""  # of the file that it was loaded from
+    title: str
+    players: tuple[str, ...]
+    comment: str
+    _root: GambitState
+    name: str = ""
+    path: str = ""  # of the file that it was loaded from
+
+    def __post_init__(self) -> None:
+        self.num_players = len(self.players)
 
     def __str__(self) -> str:  # what `subgame.games.load` loads again, if it comes from a file
         return self.path or self.name
@@ -170,7 +171,7 @@ def loads(text: str, name: str = "") -> GambitGame:
     reader = _TreeReader(scan, len(players))
     root = reader.tree()
     reader.name_infosets()
-    return GambitGame(name or title or "efg", title, players, comment, root)
+    return GambitGame(title, players, comment, root, name or title or "efg")
 
 
 def save(game: Game, path: str | os.PathLike[str]) -> None:
@@ -205,7 +206,7 @@ def dumps(game: Game) -> str:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _prologue(scan: Scanner) -> tuple[str, list[str], str]:
+def _prologue(scan: Scanner) -> tuple[str, tuple[str, ...], str]:
     """Title, players and comment."""
     # Early files held either decimals (D) or rationals (R).
     for accepted in (["EFG"], ["2"], ["R", "D"]):
@@ -219,7 +220,7 @@ def _prologue(scan: Scanner) -> tuple[str, list[str], str]:
             raise scan.expected("a player's name in quotes", token)
     if not tokens:
         raise scan.expected("at least one player's name before this")
-    return title, [token.text for token in tokens], scan.optional()
+    return title, tuple(token.text for token in tokens), scan.optional()
 
 
 class _TreeReader:
@@ -243,7 +244,7 @@ class _TreeReader:
         infosets = [infoset for infoset in self._infosets.values() if infoset.player != CHANCE]
         labels = [infoset.label for infoset in infosets]
         numbers = [f"({infoset.player + 1},{infoset.number})" for infoset in infosets]
-        for infoset, name in zip(infosets, _distinct(labels, numbers), strict=True):
+        for infoset, name in zip(infosets, distinct(labels, numbers), strict=True):
             infoset.name = name
 
     def _node(self, paid: tuple[Fraction, ...]) -> GambitState:
@@ -335,26 +336,6 @@ class _TreeReader:
 def _shown(items: Sequence[object], numbers: Sequence[Fraction] = ()) -> str:
     pairs = [f"{a} {b}" for a, b in zip(items, numbers, strict=True)] if numbers else items
     return ", ".join(map(str, pairs))
-
-
-def _distinct(labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """The labels made distinct: empty and repeated labels get their numbers.
-
-    >>> _distinct(["a", "b", "a", ""], ["#1", "#2", "#3", "#4"])
-    ['a#1', 'b', 'a#3', '#4']
-    """
-    times = Counter(labels)
-    taken = {label for label in labels if label and times[label] == 1}
-    names = []
-    for label, number in zip(labels, numbers, strict=True):
-        name = label
-        if label not in taken:
-            name = label + number
-            while name in taken:
-                name += "'"
-            taken.add(name)
-        names.append(name)
-    return names
 
 
 # -- writing ---------------------------------------------------------------------------------
