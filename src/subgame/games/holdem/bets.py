@@ -20,6 +20,8 @@ FORMS = (
     "a share of the pot (0.5x or 50%), a multiple of the bet (2.5r), chips (250), a geometric size "
     "(e or 2e), all-in (a) or none"
 )
+OPTIONS = ("cap", "all-in", "force-all-in", "add-all-in", "merge", "chip")
+"""The numbers of `BetSizes`, as the text names them."""
 NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 _GEOMETRIC = re.compile(rf"(\d{{0,2}})e(?:({NUMBER.pattern})([x%]))?")
 _MOVES = re.compile(r"[fc]|r\d{1,15}(?:\.\d{1,9})?")
@@ -245,9 +247,8 @@ class BetSizes:
             raise SubgameError(
                 f"There is no street '{name}'; the streets are {', '.join(STREETS)}."
             )
-        if player == 1 and self.ip is not None:
-            return self.ip[STREETS.index(name)]
-        return (self.preflop, self.flop, self.turn, self.river)[STREETS.index(name)]
+        own = (self.preflop, self.flop, self.turn, self.river)
+        return (self.ip if player == 1 and self.ip is not None else own)[STREETS.index(name)]
 
     def since(self, street: str) -> BetSizes:
         """The sizes from a street on; there are none before it."""
@@ -290,17 +291,16 @@ class BetSizes:
                 clauses.append(f"{street}: {mine}")
             elif mine != yours:
                 clauses += [f"oop {street}: {mine}", f"ip {street}: {yours}"]
-        if self.cap is not None:
-            clauses.append(f"cap {self.cap}")
-        if self.all_in != 1:
-            clauses.append(f"all-in {digits(self.all_in)}")
-        named = {"force-all-in": self.force_all_in, "add-all-in": self.add_all_in}
-        for name, value in (named | {"merge": self.merge, "chip": self.chip}).items():
-            if value:
+        for name in OPTIONS:
+            value = getattr(self, name.replace("-", "_"))
+            if value != getattr(NOTHING, name.replace("-", "_")):
                 clauses.append(f"{name} {digits(value)}")
         clauses += [f"add {line}" for line in self.added]
         clauses += [f"remove {line}" for line in self.removed]
         return "; ".join(clauses) or "all: none"
+
+
+NOTHING = BetSizes()
 
 
 def moves(line: str) -> tuple[str, ...] | None:
