@@ -40,7 +40,6 @@ _CHUNK = 1 << 16
 class Boards:
     """The canonical boards of a deck, sorted, with how many boards each stands for."""
 
-    groups: tuple[int, ...]
     cards: npt.NDArray[np.int64]  # [board, card]
     weights: npt.NDArray[np.int64]  # [board]
 
@@ -102,7 +101,7 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
     """
     _check_groups(groups, deck)
     if not groups:
-        return Boards((), frozen(np.zeros((1, 0), dtype=np.int64)), frozen(np.ones(1, np.int64)))
+        return Boards(frozen(np.zeros((1, 0), dtype=np.int64)), frozen(np.ones(1, np.int64)))
     above = canonical_boards(groups[:-1], deck)
     count = math.comb(deck.size, groups[-1])
     every = itertools.combinations(range(deck.size), groups[-1])
@@ -121,33 +120,7 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
         weights = np.bincount(back, weights=above.weights[start + board])
         found_weights.append(np.rint(weights).astype(np.int64))
     cards = _unpack(np.concatenate(found), sum(groups))
-    return Boards(tuple(groups), frozen(cards), frozen(np.concatenate(found_weights)))
-
-
-def stabiliser(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
-    """The permutations of the suits that leave a board as it is: indices, the identity first."""
-    cards = np.asarray(list(board), dtype=np.int64).reshape(1, -1)
-    _check_groups(groups, deck)
-    if cards.shape[1] != sum(groups):
-        raise SubgameError(f"The groups {tuple(groups)} do not make up {cards.shape[1]} cards.")
-    deck.mask(cards[0])
-    keys = _all_keys(cards, groups, deck)[:, 0]
-    return np.flatnonzero(keys == keys[0])
-
-
-def hand_classes(board: Iterable[int], groups: Sequence[int], deck: Deck = DECK) -> Ints:
-    """Which hands are the same on a board but for the names of the suits: [hand].
-
-    The first hand (in the deck's order) of each class, and -1 where the board blocks the hand.
-    The size of each class is ``np.unique(classes, return_counts=True)``.
-
-    >>> classes = hand_classes((), ())
-    >>> len(np.unique(classes))
-    169
-    """
-    cards = tuple(board)
-    first = hand_permutations(deck)[stabiliser(cards, groups, deck)].min(0)
-    return np.where(deck.compatible(cards), first, -1)
+    return Boards(frozen(cards), frozen(np.concatenate(found_weights)))
 
 
 def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
