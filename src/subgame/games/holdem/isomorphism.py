@@ -126,18 +126,30 @@ def canonical_boards(groups: tuple[int, ...], deck: Deck = DECK) -> Boards:
 def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
     """How many sets of cards in these groups there are, up to the names of the suits.
 
-    Burnside's lemma: the mean, over the permutations, of how many sets each leaves as they are.
-    Such a set takes the cycles of the permutation whole, so that their number is the coefficient
-    of x₁^g₁ x₂^g₂ ... in the product over the cycles of (1 + x₁^length + x₂^length + ...).
-
     >>> count_classes((3, 2)), count_classes((3, 1, 1, 2))
     (1286792, 2428287420)
     """
     _check_groups(groups, deck)
+    return count_orbits(card_permutations(deck), (), groups)
+
+
+def count_orbits(permutations: Ints, without: Sequence[int], groups: Sequence[int]) -> int:
+    """How many sets of cards in these groups there are, up to some permutations of the cards.
+
+    Burnside's lemma: the mean, over the permutations, of how many sets each leaves as they are.
+    Such a set takes the cycles of the permutation whole, so that their number is the coefficient
+    of x₁^g₁ x₂^g₂ ... in the product over the cycles of (1 + x₁^length + x₂^length + ...). The
+    permutations map the cards that are left out to themselves.
+    """
     total = 0
-    for permutation in suit_permutations(deck).tolist():
+    for permutation in permutations.tolist():
         ways = {(0,) * len(groups): 1}
-        for length in cycle_lengths(permutation) * deck.num_ranks:
+        left = set(range(len(permutation))) - set(without)
+        while left:
+            length, at = 0, min(left)
+            while at in left:
+                left.remove(at)
+                at, length = permutation[at], length + 1
             after = dict(ways)
             for taken, count in ways.items():
                 for group, size in enumerate(groups):
@@ -146,20 +158,7 @@ def count_classes(groups: Sequence[int], deck: Deck = DECK) -> int:
                         after[key] = after.get(key, 0) + count
             ways = after
         total += ways.get(tuple(groups), 0)
-    return total // math.factorial(deck.num_suits)
-
-
-def cycle_lengths(permutation: list[int], without: Sequence[int] = ()) -> list[int]:
-    """The lengths of a permutation's cycles over all cards but those left out."""
-    lengths: list[int] = []
-    left = set(range(len(permutation))) - set(without)
-    while left:
-        length, at = 0, min(left)
-        while at in left:
-            left.remove(at)
-            at, length = permutation[at], length + 1
-        lengths.append(length)
-    return lengths
+    return total // len(permutations)
 
 
 def _check_groups(groups: Sequence[int], deck: Deck) -> None:

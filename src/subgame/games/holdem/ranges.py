@@ -314,16 +314,23 @@ def class_at(deck: Deck, row: int, column: int) -> tuple[str, npt.NDArray[np.int
 def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
     if (weights == weights[0]).all():
         return f"random{_suffix(float(weights[0]))}"
-    items: list[str] = []
     single: list[int] = []
-    pairs = [(rank, rank) for rank in range(deck.num_ranks)]
-    items += _runs(_uniform(pairs, "p", weights, deck, single), deck)
+
+    def row(classes: list[tuple[int, int]], kind: str, high: str = "") -> list[str]:
+        """The items of classes with one weight; hands of the others go to ``single``."""
+        found: list[float] = []
+        for ranks in classes:
+            hands = class_hands(*ranks, kind, deck)
+            alike = len(set(weights[hands].tolist())) < 2
+            found.append(float(weights[hands][:1].sum()) if alike else 0.0)
+            if not alike:
+                single.extend(np.sort(hands).tolist())
+        return _runs(found, deck, high)
+
+    items = row([(rank, rank) for rank in range(deck.num_ranks)], "p")
     for high in reversed(range(1, deck.num_ranks)):
-        row = [(high, low) for low in range(high)]
-        suited, offsuit = (
-            _runs(_uniform(row, kind, weights, deck, single), deck, deck.ranks[high])
-            for kind in "so"
-        )
+        classes = [(high, low) for low in range(high)]
+        suited, offsuit = (row(classes, kind, deck.ranks[high]) for kind in "so")
         items += [item.replace("?", "") for item in suited if item in offsuit]
         items += [item.replace("?", "s") for item in suited if item not in offsuit]
         items += [item.replace("?", "o") for item in offsuit if item not in suited]
@@ -331,25 +338,6 @@ def _format(weights: npt.NDArray[np.float64], deck: Deck) -> str:
         if weights[hand]:
             items.append(deck.hand_name(hand) + _suffix(float(weights[hand])))
     return ",".join(items)
-
-
-def _uniform(
-    classes: list[tuple[int, int]],
-    kind: str,
-    weights: npt.NDArray[np.float64],
-    deck: Deck,
-    single: list[int],
-) -> list[float]:
-    """The one weight of each class, 0 where its hands differ: those hands go to ``single``."""
-    answer: list[float] = []
-    for high, low in classes:
-        hands = class_hands(high, low, kind, deck)
-        values = weights[hands]
-        alike = bool((values == values[:1]).all())
-        answer.append(float(values[0]) if alike and len(values) else 0.0)
-        if not alike:
-            single.extend(int(hand) for hand in np.sort(hands))
-    return answer
 
 
 def _runs(weights: list[float], deck: Deck, high: str = "") -> list[str]:
