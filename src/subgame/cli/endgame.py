@@ -359,9 +359,12 @@ def _progress(meter: Meter, tree: RangeTree) -> Any:
 
 
 def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:
-    """A saved solution, or one that is solved further from it."""
-    from subgame.solve.endgame import tree_of
+    """A saved solution as it is, or one that is solved further from it."""
+    import subgame as sg
+    from subgame.cli.endgame_view import Shown, decisions
+    from subgame.solve.endgame import Endgame, memory_needed, tree_of
     from subgame.solve.locks import Lock
+    from subgame.solve.results import Result
 
     if how.is_limited:
         schedule, merge = _state_of(file)
@@ -374,33 +377,6 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     _refuse(
         f"The file {file} is already solved", {"out": keeping.out, "checkpoint": keeping.checkpoint}
     )
-    return _read_saved(file, how, looking)
-
-
-def _state_of(file: Path) -> tuple[str, Merge]:
-    """The schedule of a saved solve, and what is merged in its tree."""
-    from subgame.games.holdem.spots import SAVED as WANTED
-    from subgame.solve.endgame import merged_in
-    from subgame.solve.schedule import Schedule
-    from subgame.tree.files import read_tensors
-
-    said, _ = read_tensors(file, WANTED)
-    state = loads(said["state"]) if "state" in said else said
-    if "iteration" not in state:
-        raise SubgameError(
-            f"{file} was saved without the state of the solver, so it cannot be solved further. "
-            "Solve the spot again with --save state, the default."
-        )
-    return str(Schedule(**loads(state["schedule"]))), merged_in(said)
-
-
-def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
-    """A saved solution as it is."""
-    import subgame as sg
-    from subgame.cli.endgame_view import Shown, decisions
-    from subgame.solve.endgame import Endgame, memory_needed
-    from subgame.solve.results import Result
-
     with Meter("the endgame"):
         solved = Endgame.open(file, memory_limit=how.memory_limit)
         looking.check_hand(solved.tree.holdem.deck)
@@ -421,3 +397,20 @@ def _read_saved(file: Path, how: Solving, looking: Looking) -> Shown:
         stopped="saved",
     )
     return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))
+
+
+def _state_of(file: Path) -> tuple[str, Merge]:
+    """The schedule of a saved solve, and what is merged in its tree."""
+    from subgame.games.holdem.spots import SAVED as WANTED
+    from subgame.solve.endgame import merged_in
+    from subgame.solve.schedule import Schedule
+    from subgame.tree.files import read_tensors
+
+    said, _ = read_tensors(file, WANTED)
+    state = loads(said["state"]) if "state" in said else said
+    if "iteration" not in state:
+        raise SubgameError(
+            f"{file} was saved without the state of the solver, so it cannot be solved further. "
+            "Solve the spot again with --save state, the default."
+        )
+    return str(Schedule(**loads(state["schedule"]))), merged_in(said)

@@ -29,7 +29,7 @@ from typing import Any, Self, cast
 from subgame.errors import SubgameError, check_regular, did_you_mean, unreadable
 from subgame.games.base import CHANCE, TERMINAL, Game, State
 from subgame.interop import distinct
-from subgame.interop.efg_scanner import Scanner
+from subgame.interop.efg_scanner import Scanner, wrong
 from subgame.tree.files import replacing
 
 __all__ = ["GambitGame", "GambitState", "dumps", "load", "loads", "save"]
@@ -153,12 +153,8 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        column = error.start - (error.object.rfind(b"\n", 0, error.start) + 1) + 1
-        raise SubgameError(
-            f"{path.name}, line {line}, column {column}: expected UTF-8 text, "
-            f"found the byte 0x{error.object[error.start]:02x}."
-        ) from None
+        found, plain = f"the byte 0x{error.object[error.start]:02x}", error.object.decode("latin-1")
+        raise wrong(path.name, plain, error.start, "UTF-8 text", found) from None
     game = loads(text, name=path.name)
     game.path = str(path)
     return game

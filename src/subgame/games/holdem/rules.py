@@ -99,6 +99,7 @@ class NoLimit:
         """The last street, as an index into STREETS."""
         return _NUMBERS[self.last]
 
+    @lru_cache(maxsize=256)  # noqa: B019, rules are few
     def start(self) -> Betting:
         """The hand before its first action, blinds posted."""
         half = self.half
