@@ -134,8 +134,8 @@ def _style(ink: Rgb | None, paper: Rgb | None = None, *, bold: bool = False) -> 
 def cards_text(deck: Deck, cards: tuple[int, ...]) -> Text:
     """Cards with suit symbols, in four colours."""
     text = Text()
-    for rank, suit in map(deck.card_name, cards):
-        sign, colour = SUITS[suit]
-        text.append(f"{rank}{sign} ", f"bold {colour}".strip())
+    for name in map(deck.card_name, cards):
+        sign, colour = SUITS[name[1]]
+        text.append(f"{name[0]}{sign} ", f"bold {colour}".strip())
     text.rstrip()
     return text

@@ -29,6 +29,13 @@ USUAL = (25, 30, 33, 40, 50, 60, 66, 67, 70, 75, 80, 100, 120, 125, 133, 150, 20
 """Bare numbers that are likely meant as percentages of the pot."""
 
 
+def street_number(name: str) -> int:
+    """The place of a street in `STREETS`."""
+    if name not in STREETS:
+        raise SubgameError(f"There is no street '{name}'; the streets are {', '.join(STREETS)}.")
+    return STREETS.index(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """One size of a bet or a raise: the player's total on the street after it ("raise to").
@@ -243,12 +250,8 @@ class BetSizes:
 
     def street(self, name: str, player: int = 0) -> StreetSizes:
         """The sizes of one street, for the player out of position (0) or in position (1)."""
-        if name not in STREETS:
-            raise SubgameError(
-                f"There is no street '{name}'; the streets are {', '.join(STREETS)}."
-            )
         own = (self.preflop, self.flop, self.turn, self.river)
-        return (self.ip if player == 1 and self.ip is not None else own)[STREETS.index(name)]
+        return (self.ip if player == 1 and self.ip is not None else own)[street_number(name)]
 
     def since(self, street: str) -> BetSizes:
         """The sizes from a street on; there are none before it."""

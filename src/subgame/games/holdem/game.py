@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from operator import methodcaller
 from random import Random
 from typing import TYPE_CHECKING, Any, Self
 
@@ -155,18 +156,12 @@ class Holdem(Frozen, Game):
 
     def actions(self, betting: Betting) -> tuple[str, ...]:
         """What may be done there: f, c, r with the street's total."""
-        known = self._actions
-        found = known.get(betting)
-        if found is None:
-            if len(known) >= _KEPT:
-                known.clear()
-            found = known[betting] = betting.actions(self.bets)
-        return found
+        return self._actions(betting)
 
     @cached_property
-    def _actions(self) -> dict[Betting, tuple[str, ...]]:
-        """Actions that were asked for; most hands of a match begin alike."""
-        return {}
+    def _actions(self) -> Callable[[Betting], tuple[str, ...]]:
+        """Actions are remembered, because most hands of a match begin alike."""
+        return lru_cache(maxsize=_KEPT)(methodcaller("actions", self.bets))
 
     def weights(self) -> tuple[Floats, Floats]:
         """Each player's weights, zero where the board or a dead card blocks the hand: [hand]."""
