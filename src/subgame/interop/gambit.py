@@ -162,12 +162,9 @@ def load(path: str | os.PathLike[str]) -> GambitGame:
 
 def loads(text: str, name: str = "") -> GambitGame:
     """The game in a text. `name` is the game's name, also in error messages."""
-    scan = Scanner(text, name or "efg text")
-    title, players, comment = _prologue(scan)
-    reader = _TreeReader(scan, len(players))
-    root = reader.tree()
-    reader.name_infosets()
-    return GambitGame(title, players, comment, root, name or title or "efg")
+    reader = _Reader(text, name or "efg text")
+    title, players, comment = reader.prologue()
+    return GambitGame(title, players, comment, reader.tree(), name or title or "efg")
 
 
 def save(game: Game, path: str | os.PathLike[str]) -> None:
@@ -202,61 +199,60 @@ def dumps(game: Game) -> str:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _prologue(scan: Scanner) -> tuple[str, tuple[str, ...], str]:
-    """Title, players and comment."""
-    # Early files held either decimals (D) or rationals (R).
-    for accepted in (["EFG"], ["2"], ["R", "D"]):
-        if scan.token.kind != "word" or scan.token.text not in accepted:
-            raise scan.expected("'EFG 2 R', with which Gambit's extensive games begin")
-        scan.next()
-    title = scan.quoted("the title in quotes")
-    tokens = scan.braces("the players' names in braces")
-    for token in tokens:
-        if token.kind != "quoted":
-            raise scan.expected("a player's name in quotes", token)
-    if not tokens:
-        raise scan.expected("at least one player's name before this")
-    return title, tuple(token.text for token in tokens), scan.optional()
-
-
-class _TreeReader:
+class _Reader(Scanner):
     """Builds the nodes; keeps the infosets and outcomes declared so far."""
 
-    def __init__(self, scan: Scanner, num_players: int) -> None:
-        self._scan = scan
-        self._nothing = (Fraction(0),) * num_players
+    def __init__(self, text: str, name: str) -> None:
+        super().__init__(text, name)
+        self._nothing: tuple[Fraction, ...] = ()  # what each player is paid at first
         self._infosets: dict[tuple[int, int], _Infoset] = {}
         self._outcomes: dict[int, tuple[Fraction, ...]] = {}
 
-    def tree(self) -> GambitState:
-        """Read the whole tree and return its root."""
-        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
-        if self._scan.token.kind != "end":
-            raise self._scan.expected("the end of the file after the last node of the tree")
-        return root
+    def prologue(self) -> tuple[str, tuple[str, ...], str]:
+        """Title, players and comment."""
+        # Early files held either decimals (D) or rationals (R).
+        for accepted in (["EFG"], ["2"], ["R", "D"]):
+            if self.token.kind != "word" or self.token.text not in accepted:
+                raise self.expected("'EFG 2 R', with which Gambit's extensive games begin")
+            self.next()
+        title = self.quoted("the title in quotes")
+        tokens = self.braces("the players' names in braces")
+        for token in tokens:
+            if token.kind != "quoted":
+                raise self.expected("a player's name in quotes", token)
+        if not tokens:
+            raise self.expected("at least one player's name before this")
+        self._nothing = (Fraction(0),) * len(tokens)
+        return title, tuple(token.text for token in tokens), self.optional()
 
-    def name_infosets(self) -> None:
-        """Name infosets by their labels; repeated labels get Gambit's (player,number)."""
+    def tree(self) -> GambitState:
+        """The root of the whole tree, whose infosets are named.
+
+        Infosets are named by their labels; repeated labels get Gambit's (player,number).
+        """
+        root = _linked(lambda above: self._node(above._paid if above else self._nothing))
+        if self.token.kind != "end":
+            raise self.expected("the end of the file after the last node of the tree")
         infosets = [infoset for infoset in self._infosets.values() if infoset.player != CHANCE]
         labels = [infoset.label for infoset in infosets]
         numbers = [f"({infoset.player + 1},{infoset.number})" for infoset in infosets]
         for infoset, name in zip(infosets, distinct(labels, numbers), strict=True):
             infoset.name = name
+        return root
 
     def _node(self, paid: tuple[Fraction, ...]) -> GambitState:
-        scan = self._scan
-        if scan.token.kind != "word" or scan.token.text not in ("c", "p", "t"):
-            raise scan.expected("a node (c, p or t), as the tree is not complete")
-        kind = scan.next().text
-        label = scan.quoted("the node's name in quotes")
+        if self.token.kind != "word" or self.token.text not in ("c", "p", "t"):
+            raise self.expected("a node (c, p or t), as the tree is not complete")
+        kind = self.next().text
+        label = self.quoted("the node's name in quotes")
         infoset = None
         if kind == "c":
             infoset = self._infoset(CHANCE)
         elif kind == "p":
-            token = scan.token
-            player = scan.integer("a player's number") - 1
+            token = self.token
+            player = self.integer("a player's number") - 1
             if not 0 <= player < len(self._nothing):
-                raise scan.expected(f"a player's number from 1 to {len(self._nothing)}", token)
+                raise self.expected(f"a player's number from 1 to {len(self._nothing)}", token)
             infoset = self._infoset(player)
         outcome = self._outcome()
         if outcome is not self._nothing:
@@ -266,57 +262,54 @@ class _TreeReader:
         return GambitState(label, infoset, paid)
 
     def _infoset(self, player: int) -> _Infoset:
-        scan = self._scan
         what = "event" if player == CHANCE else f"player {player + 1}'s infoset"
-        number = scan.integer(f"the number of {what}")
-        label = scan.optional()
+        number = self.integer(f"the number of {what}")
+        label = self.optional()
         known = self._infosets.get((player, number))
-        if known is None or scan.is_mark("{"):
-            start = scan.token.start
+        if known is None or self.is_mark("{"):
+            start = self.token.start
             pairs = self._actions(player, f"{what} {number}")
             if known is None:
                 known = self._infosets[player, number] = _Infoset(player, number, label, *pairs)
             elif (known.labels, known.probabilities) != pairs:
                 before = _shown(known.labels, known.probabilities)
                 again = f"{what} {number} with the same actions as before ({before})"
-                raise scan.wrong(start, again, _shown(*pairs))
+                raise self.wrong(start, again, _shown(*pairs))
         known.label = known.label or label
         return known
 
     def _actions(self, player: int, what: str) -> tuple[tuple[str, ...], tuple[Fraction, ...]]:
-        scan = self._scan
-        start = scan.token.start
-        tokens = scan.braces(f"the actions of {what} in braces, as it is new")
+        start = self.token.start
+        tokens = self.braces(f"the actions of {what} in braces, as it is new")
         # The i-th name goes with the i-th probability, whichever of the two is written first.
         labels = tuple(token.text for token in tokens if token.kind == "quoted")
         numbers = [token for token in tokens if token.kind != "quoted"]
         if not labels:
-            raise scan.wrong(start, f"at least one action of {what}", "none")
+            raise self.wrong(start, f"at least one action of {what}", "none")
         if player != CHANCE:
             if numbers:
-                raise scan.expected("an action's name in quotes", numbers[0])
+                raise self.expected("an action's name in quotes", numbers[0])
             return labels, ()
-        chances = tuple(scan.number(token, "a probability") for token in numbers)
+        chances = tuple(self.number(token, "a probability") for token in numbers)
         if len(chances) != len(labels):
             each = f"a probability for each of the {len(labels)} actions of {what}"
-            raise scan.wrong(start, each, len(chances))
+            raise self.wrong(start, each, len(chances))
         if min(chances) < 0 or abs(float(sum(chances)) - 1) > 1e-6 * len(labels):
             legal = f"probabilities of {what} that are not negative and sum to 1"
-            raise scan.wrong(start, legal, _shown(chances))
+            raise self.wrong(start, legal, _shown(chances))
         return labels, chances
 
     def _outcome(self) -> tuple[Fraction, ...]:
-        scan = self._scan
-        number = scan.integer("the number of the outcome")
-        scan.optional()  # its name
+        number = self.integer("the number of the outcome")
+        self.optional()  # its name
         known = self._nothing if number == 0 else self._outcomes.get(number)
-        if known is not None and not scan.is_mark("{"):
+        if known is not None and not self.is_mark("{"):
             return known
-        start = scan.token.start
-        tokens = scan.braces(f"a payoff list in braces after outcome {number}, as it is new")
-        payoffs = tuple(scan.number(token, "a payoff") for token in tokens)
+        start = self.token.start
+        tokens = self.braces(f"a payoff list in braces after outcome {number}, as it is new")
+        payoffs = tuple(self.number(token, "a payoff") for token in tokens)
         if len(payoffs) != len(self._nothing):
-            raise scan.wrong(
+            raise self.wrong(
                 start, f"{len(self._nothing)} payoffs of outcome {number}", len(payoffs)
             )
         if known is None:
@@ -325,7 +318,7 @@ class _TreeReader:
             before = f"the payoffs of outcome {number} as before ({_shown(known)})"
             if number == 0:
                 before = "no payoffs of outcome 0, which pays nothing"
-            raise scan.wrong(start, before, _shown(payoffs))
+            raise self.wrong(start, before, _shown(payoffs))
         return known
 
 
