@@ -22,7 +22,6 @@ from subgame.cli.common import (
     complete_device,
     completing,
     finish,
-    iterations_text,
     opt,
     save_files,
 )
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from subgame.cli.endgame_view import Shown
     from subgame.games.holdem.game import Holdem
     from subgame.solve.locks import Lock
-    from subgame.solve.results import Step
     from subgame.tree.ranges.tree import Merge, RangeTree
 
 TARGET = "0.5%"
@@ -310,8 +308,8 @@ def solve_spot(
         options: Any = {name: getattr(how, name) for name in OPTIONS}
         run, limits = begin(tree, how.schedule, resume=resume, target=target, **options)
         run.about = about(tree)
-        state, shown = keeping.save == "state", _progress(meter, tree)
-        result = complete(run, limits, keeping.checkpoint, shown, keep=state)
+        state, meter.pot = keeping.save == "state", float(game.start().pot)
+        result = complete(run, limits, keeping.checkpoint, meter.step, keep=state)
         meter.update("Computing EV and equity")
         solved = Endgame.of(result.strategy, how.threads, how.device)
         solved = replace(solved, exploitability=result.exploitability)
@@ -345,17 +343,6 @@ def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
     meter.say(f"{tree.num_nodes:,} nodes; solving needs {human_bytes(needed)} of memory.")
     if not any(a[0] == "r" for s in tree.streets for side in s.actions for n in side for a in n):
         meter.say("The bet sizes allow no bet on these streets, so both players only check.")
-
-
-def _progress(meter: Meter, tree: RangeTree) -> Any:
-    pot = float(tree.holdem.start().pot)
-
-    def step(step: Step) -> None:
-        gap = f", {100 * step.exploitability / pot:.3g} % of the pot"
-        known = "" if math.isnan(step.exploitability) else gap
-        meter.update("Solving the endgame", iterations_text(step.iteration) + known, step.share)
-
-    return step
 
 
 def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:

@@ -27,7 +27,7 @@ from typing import Any, Self
 
 from subgame.errors import SubgameError
 from subgame.games.base import CHANCE, TERMINAL, Game, State
-from subgame.games.holdem.bets import STREETS, BetSizes
+from subgame.games.holdem.bets import NOTHING, STREETS, BetSizes
 from subgame.games.holdem.rules import NOBODY, Bet, Betting, NoLimit
 
 RANKS = "JQK"
@@ -49,10 +49,9 @@ def _listed(betting: Betting, sizes: BetSizes | None) -> tuple[str, ...]:
     """The actions in these sizes; None: every whole number of chips."""
     if sizes is not None:
         return betting.actions(sizes)
-    fold = ("f",) if betting.to_call else ()
     least, most = betting.least_raise, betting.most_raise
     totals = () if least is None or most is None else range(int(least), int(most) + 1)
-    return (*fold, "c", *(f"r{total}" for total in totals))
+    return (*betting.actions(NOTHING), *(f"r{total}" for total in totals))
 
 
 @dataclass(frozen=True, slots=True)

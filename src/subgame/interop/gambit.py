@@ -18,7 +18,7 @@ to them). The sum of decimal probabilities may differ from one by their rounding
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -335,8 +335,7 @@ class _NodeWriter:
 
     def __init__(self) -> None:
         self._events = 0
-        self._infosets: dict[tuple[int, str], tuple[int, tuple[str, ...]]] = {}
-        self._sizes: Counter[int] = Counter()
+        self._infosets: dict[int, dict[str, tuple[int, tuple[str, ...]]]] = defaultdict(dict)
         self._outcomes: dict[tuple[float, ...], int] = {}
 
     def node(self, state: State) -> tuple[str, Sequence[str]]:
@@ -356,10 +355,8 @@ class _NodeWriter:
             raise SubgameError(
                 f"The game does not say what player {player + 1} knows where that player acts."
             )
-        if (player, label) not in self._infosets:
-            self._sizes[player] += 1
-            self._infosets[player, label] = self._sizes[player], actions
-        number, before = self._infosets[player, label]
+        known = self._infosets[player]
+        number, before = known.setdefault(label, (len(known) + 1, actions))
         if before != actions:
             raise SubgameError(
                 f"The infoset '{label}' of player {player + 1} offers {', '.join(before)} in one "

@@ -219,7 +219,7 @@ def same_cards(
     (13, 52)
     """
     suits = deck.num_suits
-    rank, suit = np.divmod(np.arange(deck.size), suits)
+    suit = np.arange(deck.size) % suits
     there = np.isin(np.arange(deck.size), board)
     held = np.bincount(suit[there], minlength=suits)
     dead = np.flatnonzero(held + to_come + 2 < 5)
@@ -234,9 +234,9 @@ def same_cards(
             groups.append([one])
     same = np.arange(deck.size)
     for group in groups:
-        free = np.flatnonzero(np.isin(suit, group) & ~there)
-        for each in np.unique(rank[free]):
-            same[free[rank[free] == each]] = free[rank[free] == each].min()
+        first: dict[int, int] = {}
+        for card in np.flatnonzero(np.isin(suit, group) & ~there).tolist():
+            same[card] = first.setdefault(card // suits, card)
     return same
 
 

@@ -188,7 +188,9 @@ class _Item:
     def read(self) -> tuple[Hands, float]:
         """What makes the array of the item's hands, and their weight."""
         body, colon, weight_text = self.token.partition(":")
-        weight = self._weight(weight_text, len(body) + 1) if colon else 1.0
+        weight_text = weight_text if colon else "1"
+        if not _WEIGHT.fullmatch(weight_text) or not 0 <= (weight := float(weight_text)) <= 1:
+            self._fail(len(body) + 1, weight_text, "a weight must be a number between 0 and 1")
         if body.lower() in _EVERYTHING:
             return lambda: np.arange(self.deck.num_hands), weight
         if not body:
@@ -230,11 +232,6 @@ class _Item:
     def unclosed(self) -> NoReturn:
         """Raise the error of a group without an end."""
         self._fail(0, self.token, f"this group has no end; write {self.end} after its hands")
-
-    def _weight(self, text: str, at: int) -> float:
-        if not _WEIGHT.fullmatch(text) or not 0 <= float(text) <= 1:
-            self._fail(at, text, "a weight must be a number between 0 and 1")
-        return float(text)
 
     def _hand(self, body: str) -> list[int]:
         cards: list[int] = []
