@@ -348,10 +348,9 @@ def _quote(tree: RangeTree, needed: int, meter: Meter) -> None:
 def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown:
     """A saved solution as it is, or one that is solved further from it."""
     import subgame as sg
-    from subgame.cli.endgame_view import Shown, decisions
+    from subgame.cli.endgame_view import Saved, Shown, decisions
     from subgame.solve.endgame import Endgame, memory_needed, tree_of
     from subgame.solve.locks import Lock
-    from subgame.solve.results import Result
 
     if how.is_limited:
         schedule, merge = _state_of(file)
@@ -367,22 +366,11 @@ def saved(file: Path, how: Solving, looking: Looking, keeping: Keeping) -> Shown
     with Meter("the endgame"):
         solved = Endgame.open(file, memory_limit=how.memory_limit)
         looking.check_hand(solved.tree.holdem.deck)
-        strategy, gap = solved.strategy, solved.exploitability
+        made, gap = solved.strategy.notes, solved.exploitability
         if gap is None:
-            gap = sg.exploitability(solved.tree, strategy, device=how.device)
-    made = strategy.notes
-    result = Result(
-        game=solved.tree.game,
-        schedule=made.get("schedule", "dcfr"),
-        seed=0,
-        strategy=strategy,
-        iterations=int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0,
-        seconds=math.nan,
-        value=math.nan,
-        exploitability=gap,
-        curve=(),
-        stopped="saved",
-    )
+            gap = sg.exploitability(solved.tree, solved.strategy, device=how.device)
+    done = int(made["iterations"]) if made.get("iterations", "").isdecimal() else 0
+    result = Saved(made.get("schedule", "dcfr"), done, gap)
     return Shown(solved, result, memory_needed(solved.tree), decisions(solved, looking.line))
 
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console, Group
 from rich.table import Table
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from subgame.cli.endgame_options import Keeping, Looking
     from subgame.solve.decisions import Decision
     from subgame.solve.endgame import Endgame
+    from subgame.solve.evaluate import Exploitability
     from subgame.solve.results import Result
     from subgame.solve.tables import Table as Rows
 
@@ -34,12 +35,22 @@ FEW = 6
 """Classes up to which every hand is shown."""
 
 
+class Saved(NamedTuple):
+    """What a file says of the solve that made it, as a `Result` would."""
+
+    schedule: str
+    iterations: int
+    exploitability: Exploitability
+    seconds: float = math.nan
+    stopped: str = "saved"
+
+
 @dataclass(frozen=True)
 class Shown:
     """A result with everything that is shown of it."""
 
     solved: Endgame
-    result: Result
+    result: Result | Saved
     memory: int
     decisions: Sequence[Decision]
     failure: SubgameError | None = None
