@@ -58,19 +58,18 @@ class Shown:
     def as_dict(self) -> dict[str, Any]:
         """The output of ``--json``."""
         from subgame.games.holdem.chips import number
-        from subgame.solve.endgame import notes
         from subgame.solve.results import gains_said
 
-        solved, said = self.solved, notes(self.solved.tree.holdem)
+        solved, game = self.solved, self.solved.tree.holdem
         result, half = self.result, solved.pot / 2
         gap = result.exploitability
         best = [wins + half for wins in reversed(gap.per_seat)]
         first, *others = self.decisions
         answer: dict[str, Any] = {
-            "board": said["board"],
+            "board": game.deck.name(game.board),
             "pot": solved.pot,
-            "stacks": [number(stack) for stack in solved.tree.holdem.rules.stacks],
-            "bets": said["bets"],
+            "stacks": [number(stack) for stack in game.rules.stacks],
+            "bets": str(game.bets),
             "ev": list(solved.ev),
             "equity": list(solved.equity),
             "best_response_ev": best,

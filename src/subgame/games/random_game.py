@@ -42,8 +42,7 @@ OVER = Event(TERMINAL, None)
 
 def moves(player: int) -> tuple[Event, ...]:
     """The events in which a player acts."""
-    hidden = [Event(player, player, bit) for bit in ("", "leak", "signal")]
-    return (Event(player, None), *hidden)
+    return (Event(player, None), *(Event(player, player, bit) for bit in ("", "leak", "signal")))
 
 
 @dataclass(frozen=True, slots=True)

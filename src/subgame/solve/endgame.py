@@ -95,7 +95,6 @@ class Endgame:
     """Each player's share of the pot without further betting, from 0 to 1."""
     hand_ev: Pair  # [h]
     hand_equity: Pair  # [h]
-    chance: Pair  # [h] how likely each hand is, given both ranges and card removal; sums to 1
     exploitability: Exploitability | None = None
     """What a best response wins, if it was measured."""
 
@@ -129,7 +128,7 @@ class Endgame:
         tree = range_tree(strategy.tree)
         ev, hand_ev = _evs(tree, follow)
         equity, hand_equity = equities(tree, threads, device)
-        return cls(strategy, ev, equity, hand_ev, hand_equity, _likely(tree))
+        return cls(strategy, ev, equity, hand_ev, hand_equity)
 
     @classmethod
     def open(cls, path: str | Path, *, memory_limit: str | float | None = "8GiB") -> Endgame:
@@ -141,8 +140,7 @@ class Endgame:
         values = _stored_values(path, tree)
         if values is None:
             return cls.of(load(path, memory_limit=memory_limit))
-        strategy = Strategy.load(path, tree, check=False)
-        return cls(strategy, chance=_likely(tree), **values)
+        return cls(Strategy.load(path, tree, check=False), **values)
 
     def save(self, path: str | Path, *, run: Run | None = None, half: bool = False) -> None:
         """Save the spot with its values; see `subgame.solve.endgame.save`."""
@@ -232,12 +230,6 @@ class Endgame:
 
 
 # Values --------------------------------------------------------------------------------------
-def _likely(tree: RangeTree) -> Pair:
-    """[h] how likely each player's hands are."""
-    met = meetings(tree)
-    return tree.players[0].reach * met[0], tree.players[1].reach * met[1]
-
-
 def meetings(tree: RangeTree) -> Pair:
     """[h] the weight of the opponent's hands possible with each hand, as a share of all deals."""
     deck, held, out = tree.holdem.deck, tree.units[0].hands, list[Floats]()

@@ -379,6 +379,5 @@ def _short(each: Range) -> str:
     text = str(each).replace(",", " ")
     if len(text) <= _LONG:
         return text
-    return (
-        f"{np.count_nonzero(each.weights)} hands #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    )
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{np.count_nonzero(each.weights)} hands #{digest}"
