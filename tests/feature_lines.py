@@ -87,7 +87,9 @@ NEW = {
     "games in other processes (pickles), OpenSpiel's states read in few calls": "frozen.py "
     "interop/gambit.py:GambitGame.__getstate__ interop/gambit.py:GambitGame.__setstate__ "
     "interop/gambit.py:_linked interop/openspiel.py:OpenSpielReader "
-    "interop/openspiel.py:OpenSpielGame.reader tree/public_tree.py:PublicTree.__getstate__",
+    "interop/openspiel.py:OpenSpielGame.reader tree/public_tree.py:PublicTree.__getstate__ "
+    "games/base.py:StateReader games/base.py:Game.reader games/base.py:Ask games/base.py:_known "
+    "interop/openspiel.py:OpenSpielGame.spelled interop/openspiel.py:_history_string",
     "refusals, memory limits, nothing lost": "memory.py:Allowance _interrupt.py "
     "errors.py:check_regular "
     "tree/files.py:rescue tree/files.py:replacing tree/ranges/betting_tree.py:check_size "
